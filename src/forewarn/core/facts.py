@@ -1,0 +1,240 @@
+"""What happened. Facts are what the journal keeps; they are frozen, and their names and fields are a promise.
+
+``FORMAT`` grows when a stored fact changes its meaning or shape, and ``stores.codec`` then learns to read the old one.
+The word *event* belongs to the domain: these are facts.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from forewarn.core.causes import Cause
+from forewarn.core.region import Binding, Event, Health, Policy, ScopeKind, VmSpec
+
+FORMAT = 1
+
+
+class _Fact(Struct, frozen=True, tag_field="fact", tag=True, omit_defaults=True):
+    at: datetime
+
+
+class HostAdded(_Fact, frozen=True):
+    host: int
+    fault_domain: int
+    update_domain: int
+
+
+class HostMarked(_Fact, frozen=True):
+    host: int
+    health: Health
+
+
+class ScopeCreated(_Fact, frozen=True):
+    kind: ScopeKind
+    name: str
+
+
+class PolicySet(_Fact, frozen=True):
+    scope: str
+    policy: Policy
+
+
+class VmCreated(_Fact, frozen=True):
+    name: str
+    spec: VmSpec
+    seed: str
+    number: int
+    update_domain: int
+    fault_domain: int
+    host: int
+
+
+class VmBound(_Fact, frozen=True):
+    vm: str
+    binding: Binding
+
+
+class VmMoved(_Fact, frozen=True):
+    vm: str
+    host: int
+
+
+class VmDeallocated(_Fact, frozen=True):
+    vm: str
+
+
+class VmStarted(_Fact, frozen=True):
+    vm: str
+    host: int
+
+
+class VmDeleted(_Fact, frozen=True):
+    vm: str
+
+
+class ScopeEnabled(_Fact, frozen=True):
+    """Somebody in the scope read for the first time: from now on its events wait."""
+
+    scope: str
+    name: str  # of the lone VM or of the set
+    kind: ScopeKind
+
+
+class ScopeRead(_Fact, frozen=True):
+    """The scope has shown life. Kept at most once an hour."""
+
+    scope: str
+    read_at: datetime
+
+
+class ScopeDisabled(_Fact, frozen=True):
+    scope: str
+
+
+class EventScheduled(_Fact, frozen=True):
+    event: Event
+
+
+class EventBornStarted(_Fact, frozen=True):
+    event: Event
+
+
+class EventApproved(_Fact, frozen=True):
+    event_id: str
+    by: str
+
+
+class EventStarted(_Fact, frozen=True):
+    event_id: str
+
+
+class EventCanceled(_Fact, frozen=True):
+    event_id: str
+    why: str
+
+
+class ImpactBegan(_Fact, frozen=True):
+    event_id: str
+    ends_at: datetime | None = None
+
+
+class ImpactEnded(_Fact, frozen=True):
+    event_id: str
+
+
+class EventCompleted(_Fact, frozen=True):
+    event_id: str
+
+
+class CampaignStarted(_Fact, frozen=True):
+    campaign_id: str
+    cause: Cause
+    hosts: tuple[int, ...]
+    hosts_at_once: int
+
+
+class CampaignWaveBegan(_Fact, frozen=True):
+    campaign_id: str
+    wave: int
+    hosts: tuple[int, ...]
+
+
+class CampaignHostsTaken(_Fact, frozen=True):
+    """The next hosts of the wave have had their events scheduled."""
+
+    campaign_id: str
+    hosts: tuple[int, ...]
+
+
+class CampaignPaused(_Fact, frozen=True):
+    campaign_id: str
+
+
+class CampaignResumed(_Fact, frozen=True):
+    campaign_id: str
+
+
+class CampaignCanceled(_Fact, frozen=True):
+    campaign_id: str
+
+
+class CampaignCompleted(_Fact, frozen=True):
+    campaign_id: str
+
+
+class ClockMoved(_Fact, frozen=True):
+    """A turnable clock was set forward to ``at``."""
+
+
+Fact: TypeAlias = (
+    HostAdded
+    | HostMarked
+    | ScopeCreated
+    | PolicySet
+    | VmCreated
+    | VmBound
+    | VmMoved
+    | VmDeallocated
+    | VmStarted
+    | VmDeleted
+    | ScopeEnabled
+    | ScopeRead
+    | ScopeDisabled
+    | EventScheduled
+    | EventBornStarted
+    | EventApproved
+    | EventStarted
+    | EventCanceled
+    | ImpactBegan
+    | ImpactEnded
+    | EventCompleted
+    | CampaignStarted
+    | CampaignWaveBegan
+    | CampaignHostsTaken
+    | CampaignPaused
+    | CampaignResumed
+    | CampaignCanceled
+    | CampaignCompleted
+    | ClockMoved
+)
+
+
+def subject_of(fact: Fact) -> str:
+    """What the fact is about, so that a journal can be asked for one thing's story."""
+    match fact:
+        case EventScheduled(event=event) | EventBornStarted(event=event):
+            return event.id
+        case (
+            EventApproved(event_id=found)
+            | EventStarted(event_id=found)
+            | EventCanceled(event_id=found)
+            | ImpactBegan(event_id=found)
+            | ImpactEnded(event_id=found)
+            | EventCompleted(event_id=found)
+        ):
+            return found
+        case VmCreated(name=name):
+            return f"vm/{name.lower()}"
+        case VmBound(vm=vm) | VmMoved(vm=vm) | VmDeallocated(vm=vm) | VmStarted(vm=vm) | VmDeleted(vm=vm):
+            return f"vm/{vm}"
+        case ScopeCreated(kind=kind, name=name):
+            return f"{kind.value}/{name.lower()}"
+        case PolicySet(scope=scope) | ScopeEnabled(scope=scope) | ScopeRead(scope=scope) | ScopeDisabled(scope=scope):
+            return scope
+        case HostAdded(host=host) | HostMarked(host=host):
+            return f"host/{host}"
+        case ClockMoved():
+            return "clock"
+        case (
+            CampaignStarted(campaign_id=found)
+            | CampaignWaveBegan(campaign_id=found)
+            | CampaignHostsTaken(campaign_id=found)
+            | CampaignPaused(campaign_id=found)
+            | CampaignResumed(campaign_id=found)
+            | CampaignCanceled(campaign_id=found)
+            | CampaignCompleted(campaign_id=found)
+        ):
+            return found

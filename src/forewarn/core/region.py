@@ -1,0 +1,246 @@
+"""The state of a region: values only, shared structure, no behaviour but look-ups.
+
+Names are compared without case, so maps are keyed by ``fold(name)``; the values keep the spelling they were given.
+A million VMs must fit, so what can be derived is not stored: a lone VM has no scope record until somebody reads for it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from immutables import Map
+from msgspec import Struct, structs
+
+from forewarn.core.agenda import Agenda
+from forewarn.core.causes import Cause
+from forewarn.core.lifecycle import Phase
+from forewarn.terms import derive_guid
+
+fold = str.lower
+
+
+class ScopeKind(StrEnum):
+    """Who sees and may approve: the four kinds of audience."""
+
+    VM = "vm"
+    AVAILABILITY_SET = "availability-set"
+    CLOUD_SERVICE = "cloud-service"
+    PLACEMENT_GROUP = "placement-group"
+
+
+class Power(StrEnum):
+    """What a VM is doing."""
+
+    RUNNING = "running"
+    FROZEN = "frozen"
+    RESTARTING = "restarting"
+    REDEPLOYING = "redeploying"
+    EVICTING = "evicting"
+    DELETING = "deleting"
+    DEALLOCATED = "deallocated"
+
+
+class EvictionPolicy(StrEnum):
+    """What becomes of an evicted Spot VM."""
+
+    DEALLOCATE = "Deallocate"
+    DELETE = "Delete"
+
+
+class Health(StrEnum):
+    """A host out of health takes no new VMs."""
+
+    HEALTHY = "healthy"
+    FAILING = "failing"
+    FAILED = "failed"
+
+
+class Policy(Struct, frozen=True, gc=False, omit_defaults=True):
+    """scheduledEventsPolicy: which events nobody has to approve."""
+
+    auto_approve_reboot: bool = False
+    auto_approve_redeploy: bool = False
+    all_instances_down: bool = True
+
+
+DEFAULT_POLICY = Policy()
+
+
+class VmSpec(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What was asked for, shared by all VMs created together."""
+
+    kind: ScopeKind = ScopeKind.VM
+    set_name: str = ""  # of the availability set or cloud service
+    role: str = ""
+    spot: bool = False
+    eviction_policy: EvictionPolicy = EvictionPolicy.DEALLOCATE
+    vnet: bool = True
+    terminate_notice: timedelta | None = None
+    size: str = "Standard_D2s_v5"
+    os_type: str = "Linux"
+    tags: tuple[tuple[str, str], ...] = ()
+
+
+class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How the metadata face knows this VM by its connection."""
+
+    address: str = ""  # its source address
+    local_address: str = ""  # the loopback address it calls
+    netns: str = ""  # the network namespace it lives in
+
+
+NO_BINDING = Binding()
+
+
+class Vm(Struct, frozen=True, gc=False):
+    """One virtual machine."""
+
+    name: str
+    spec: VmSpec
+    seed: str  # of the command that made it; its GUID derives from this
+    created_at: datetime
+    number: int  # in its set; among all lone VMs for a lone one
+    update_domain: int
+    fault_domain: int
+    host: int | None  # None while deallocated
+    power: Power = Power.RUNNING
+    boots: int = 1
+    ephemeral_disks: int = 1  # how many it has had: a redeployed VM starts with an empty one
+    binding: Binding = NO_BINDING
+
+    @property
+    def key(self) -> str:
+        return fold(self.name)
+
+    @property
+    def scope(self) -> str:
+        return scope_key(self.spec.kind, self.spec.set_name or self.name)
+
+    @property
+    def resource_name(self) -> str:
+        """Its name in documents and in ``compute.name``."""
+        return f"{self.spec.role}_IN_{self.number}" if self.spec.kind is ScopeKind.CLOUD_SERVICE else self.name
+
+    @property
+    def vm_id(self) -> str:
+        return derive_guid(self.seed, self.key).lower()
+
+
+class Host(Struct, frozen=True):
+    """One machine of the platform. All its VMs share a fault domain and an update domain."""
+
+    number: int
+    fault_domain: int
+    update_domain: int
+    health: Health = Health.HEALTHY
+    vms: Map[str, None] = Map()
+
+    @property
+    def name(self) -> str:
+        return f"host-{self.number}"
+
+
+class Scope(Struct, frozen=True):
+    """Who sees a document and may approve what is in it."""
+
+    key: str
+    kind: ScopeKind
+    name: str
+    policy: Policy = DEFAULT_POLICY
+    members: Map[str, None] = Map()  # VM keys; empty for a lone VM, which is its own member
+    counts: Map[str, int] = Map()  # how many were ever created, by role ("" outside cloud services)
+    enabled_at: datetime | None = None
+    last_read_at: datetime | None = None
+    incarnation: int = 0
+    events: tuple[str, ...] = ()  # announced and not ended, oldest first
+    changed_at: datetime | None = None  # when the incarnation last grew
+
+
+class Event(Struct, frozen=True, omit_defaults=True):
+    """One scheduled event, or (``announced`` false) the same work where nobody reads and so nobody is told."""
+
+    id: str
+    cause: Cause
+    scope: str
+    vms: tuple[str, ...]  # VM keys
+    resources: tuple[str, ...]  # the same, as documents name them
+    update_domain: int
+    scheduled_at: datetime
+    not_before: datetime
+    recovery: timedelta
+    duration_seconds: int
+    announced: bool = True
+    group: str = ""  # events of one group start together
+    host: int | None = None
+    campaign: str = ""
+    phase: Phase = Phase.SCHEDULED
+    approved_at: datetime | None = None
+    approved_by: str = ""
+    started_at: datetime | None = None
+    impact_began_at: datetime | None = None
+    impact_ends_at: datetime | None = None  # known in advance only where the driver knows
+    impact_ended_at: datetime | None = None
+
+    @property
+    def completes_at(self) -> datetime | None:
+        return None if self.impact_ended_at is None else self.impact_ended_at + self.recovery
+
+
+class CampaignState(StrEnum):
+    """Where a campaign is."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    CANCELED = "canceled"
+
+
+class Campaign(Struct, frozen=True):
+    """Maintenance over a fleet, one update domain at a time."""
+
+    id: str
+    cause: Cause
+    started_at: datetime
+    hosts: tuple[int, ...]  # chosen at the start; empty means every host of the region
+    hosts_at_once: int  # 0: no limit
+    state: CampaignState = CampaignState.RUNNING
+    wave: int = -1  # the update domain whose turn it is; -1 before the first
+    waiting: tuple[int, ...] = ()  # hosts of this wave whose turn has not come
+    open_events: Map[str, int] = Map()  # event id -> host
+    events_total: int = 0
+    ended_at: datetime | None = None
+
+
+class Region(Struct, frozen=True):
+    """Everything that one journal holds."""
+
+    vms: Map[str, Vm] = Map()
+    scopes: Map[str, Scope] = Map()
+    hosts: Map[int, Host] = Map()
+    vacancies: Map[tuple[int, int], Map[int, None]] = Map()  # (fault, update domain) -> healthy hosts with room
+    events: Map[str, Event] = Map()  # not ended
+    groups: Map[str, tuple[str, ...]] = Map()  # group -> its pending events
+    campaigns: Map[str, Campaign] = Map()
+    agenda: Agenda = Agenda()
+    lone_vms_made: int = 0
+    user_operations: int = 0  # scheduled now
+    latest_at: datetime | None = None
+
+    def scope_of(self, vm: Vm) -> Scope:
+        """The VM's scope, made on the spot for a lone VM that nobody has read for."""
+        found = self.scopes.get(vm.scope)
+        return found if found is not None else Scope(key=vm.scope, kind=vm.spec.kind, name=vm.name)
+
+    def members_of(self, scope: Scope) -> tuple[Vm, ...]:
+        """The VMs of a scope, in the order of their making."""
+        keys = (fold(scope.name),) if scope.kind is ScopeKind.VM else tuple(scope.members)
+        return tuple(sorted((self.vms[key] for key in keys if key in self.vms), key=lambda vm: (vm.number, vm.key)))
+
+
+def scope_key(kind: ScopeKind, name: str) -> str:
+    """The one spelling of a scope's identity."""
+    return f"{kind.value}/{fold(name)}"
+
+
+replace = structs.replace

@@ -1,0 +1,36 @@
+"""The numbers that a region's owner may choose. Facts carry what came of them, so old facts never change meaning."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from msgspec import Struct
+
+from forewarn.core.causes import CAUSES, Cause
+
+
+class Rules(Struct, frozen=True):
+    """Read by *decide* and *settle* only. ``notices`` and ``recoveries`` override single rows of the table of causes."""
+
+    update_domains: int = 5
+    fault_domains: int = 3
+    vms_per_host: int = 20
+    user_operation_limit: int = 10
+    disable_after: timedelta = timedelta(hours=24)
+    notices: dict[Cause, timedelta] = {}
+    recoveries: dict[Cause, timedelta] = {}
+    durations: dict[Cause, int] = {}
+
+    def notice(self, cause: Cause) -> timedelta:
+        """The minimum warning of a cause; Terminate's comes from the VM and is never asked here."""
+        chosen = self.notices.get(cause, CAUSES[cause].notice)
+        assert chosen is not None, f"the notice of {cause} is the VM's own"
+        return chosen
+
+    def recovery(self, cause: Cause) -> timedelta:
+        """How long an event stays in the document after its impact."""
+        return self.recoveries.get(cause, CAUSES[cause].recovery)
+
+    def duration_seconds(self, cause: Cause) -> int:
+        """The interruption that a document announces."""
+        return self.durations.get(cause, CAUSES[cause].duration_seconds)

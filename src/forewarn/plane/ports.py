@@ -1,0 +1,89 @@
+"""What the plane asks of the outside. Each port has one contract suite that every implementation passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from forewarn.core.facts import Fact
+from forewarn.core.region import Event, Region
+
+
+class Origin(Struct, frozen=True):
+    """Who asked, through which door."""
+
+    door: str  # "vm", "operator", "resource-manager", "clock", "driver"
+    who: str = ""  # the VM, or whatever the caller says of itself
+    request_id: str = ""
+
+
+class Record(Struct, frozen=True):
+    """One fact in its place in the journal. Sequence numbers start at 1 and have no gaps."""
+
+    seq: int
+    fact: Fact
+    command: str  # the kind of command it followed from
+    origin: Origin
+
+
+class Entry(Struct, frozen=True):
+    """A fact on its way into the journal; the journal gives it its number."""
+
+    fact: Fact
+    command: str
+    origin: Origin
+
+
+class Transaction(Protocol):
+    """The head of the journal is ours until the block ends. An exception inside leaves the journal as it was."""
+
+    def since(self, seq: int) -> Sequence[Record]:
+        """What others appended after ``seq``."""
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Stage facts; they are durable when the block has ended without an exception."""
+
+
+class Journal(Protocol):
+    """Where facts are kept. Methods block; a plane calls ``write`` from one thread only, the rest from any."""
+
+    def write(self) -> AbstractContextManager[Transaction]: ...
+
+    def head(self) -> int:
+        """The last sequence number; 0 for an empty journal."""
+
+    def read(self, after: int, limit: int) -> list[Record]:
+        """At most ``limit`` records after ``after``, in order."""
+
+    def about(self, subject: str, limit: int) -> list[Record]:
+        """The story of one subject (see ``core.facts.subject_of``), oldest first."""
+
+    def load(self) -> tuple[Region, int]:
+        """The newest usable snapshot and the sequence number it stands for; an empty region and 0 without one."""
+
+    def snapshot(self, region: Region, seq: int) -> None:
+        """Keep ``region``, the state after ``seq``, to make the next start short. Losing one loses no fact."""
+
+    def verify(self) -> Iterator[str]:
+        """Read everything; yield a sentence for each thing that is wrong."""
+
+    def close(self) -> None: ...
+
+
+class JournalFault(Exception):  # noqa: N818 - the name says enough
+    """The journal cannot be read or written. The message says what is wrong and what to do."""
+
+
+class Driver(Protocol):
+    """Does the impact to the machines.
+
+    ``begin`` must not block. It answers with the instant at which the impact will be over where it knows that in
+    advance; a driver that does not know answers None and later submits ``EndImpact``. After a crash ``begin`` may be
+    called again for the same event.
+    """
+
+    def begin(self, event: Event, now: datetime) -> datetime | None: ...
