@@ -98,7 +98,7 @@ class CancelCampaign(Struct, frozen=True):
 
 
 class Approve(Struct, frozen=True):
-    """Let events start. All ids take effect or none. ``scope`` limits what the caller may name; None is the operator."""
+    """Let events start; all of them or none. ``scope`` limits what the caller may name, None is the operator."""
 
     event_ids: tuple[str, ...]
     by: str

@@ -25,6 +25,7 @@ class HostAdded(_Fact, frozen=True):
     host: int
     fault_domain: int
     update_domain: int
+    capacity: int
 
 
 class HostMarked(_Fact, frozen=True):
@@ -81,6 +82,7 @@ class ScopeEnabled(_Fact, frozen=True):
     scope: str
     name: str  # of the lone VM or of the set
     kind: ScopeKind
+    lapses_at: datetime
 
 
 class ScopeRead(_Fact, frozen=True):
@@ -88,6 +90,7 @@ class ScopeRead(_Fact, frozen=True):
 
     scope: str
     read_at: datetime
+    lapses_at: datetime
 
 
 class ScopeDisabled(_Fact, frozen=True):

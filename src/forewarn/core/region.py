@@ -89,6 +89,11 @@ class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
     local_address: str = ""  # the loopback address it calls
     netns: str = ""  # the network namespace it lives in
 
+    def claims(self) -> tuple[str, ...]:
+        """What no other VM may have."""
+        named = (("address", self.address), ("local", self.local_address), ("netns", self.netns))
+        return tuple(f"{kind} {value}" for kind, value in named if value)
+
 
 NO_BINDING = Binding()
 
@@ -108,6 +113,7 @@ class Vm(Struct, frozen=True, gc=False):
     boots: int = 1
     ephemeral_disks: int = 1  # how many it has had: a redeployed VM starts with an empty one
     binding: Binding = NO_BINDING
+    events: tuple[str, ...] = ()  # not ended, announced or not, that will hit it
 
     @property
     def key(self) -> str:
@@ -133,6 +139,7 @@ class Host(Struct, frozen=True):
     number: int
     fault_domain: int
     update_domain: int
+    capacity: int
     health: Health = Health.HEALTHY
     vms: Map[str, None] = Map()
 
@@ -152,6 +159,7 @@ class Scope(Struct, frozen=True):
     counts: Map[str, int] = Map()  # how many were ever created, by role ("" outside cloud services)
     enabled_at: datetime | None = None
     last_read_at: datetime | None = None
+    lapses_at: datetime | None = None  # disabled then, unless somebody reads before
     incarnation: int = 0
     events: tuple[str, ...] = ()  # announced and not ended, oldest first
     changed_at: datetime | None = None  # when the incarnation last grew
@@ -163,8 +171,8 @@ class Event(Struct, frozen=True, omit_defaults=True):
     id: str
     cause: Cause
     scope: str
-    vms: tuple[str, ...]  # VM keys
-    resources: tuple[str, ...]  # the same, as documents name them
+    vms: tuple[str, ...]  # keys of the VMs it will hit; a VM deleted meanwhile leaves this list
+    resources: tuple[str, ...]  # all of them as documents name them; this list never changes
     update_domain: int
     scheduled_at: datetime
     not_before: datetime
@@ -185,6 +193,13 @@ class Event(Struct, frozen=True, omit_defaults=True):
     @property
     def completes_at(self) -> datetime | None:
         return None if self.impact_ended_at is None else self.impact_ended_at + self.recovery
+
+
+class Group(Struct, frozen=True):
+    """Events that start together: a host's co-tenants."""
+
+    pending: Map[str, None] = Map()
+    awaited: int = 0  # how many of them nobody has approved
 
 
 class CampaignState(StrEnum):
@@ -220,7 +235,8 @@ class Region(Struct, frozen=True):
     hosts: Map[int, Host] = Map()
     vacancies: Map[tuple[int, int], Map[int, None]] = Map()  # (fault, update domain) -> healthy hosts with room
     events: Map[str, Event] = Map()  # not ended
-    groups: Map[str, tuple[str, ...]] = Map()  # group -> its pending events
+    groups: Map[str, Group] = Map()  # those with pending events
+    addresses: Map[str, str] = Map()  # what a binding claims -> VM key
     campaigns: Map[str, Campaign] = Map()
     agenda: Agenda = Agenda()
     lone_vms_made: int = 0

@@ -10,7 +10,7 @@ from forewarn.core.causes import CAUSES, Cause
 
 
 class Rules(Struct, frozen=True):
-    """Read by *decide* and *settle* only. ``notices`` and ``recoveries`` override single rows of the table of causes."""
+    """Read by *decide* and *settle* only. The three mappings override single cells of the table of causes."""
 
     update_domains: int = 5
     fault_domains: int = 3

@@ -1,0 +1,1 @@
+"""What an impact really does to a machine."""

@@ -1,0 +1,260 @@
+"""The operator API from the outside, with nothing but the standard library.
+
+``http.client`` is used directly because it ignores proxies in the environment: a region is talked to where it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+from forewarn.cli.errors import CommandFailed, Exit, usage
+from forewarn.cli.shapes import (
+    Campaign,
+    Clock,
+    Event,
+    EventStory,
+    Fault,
+    Host,
+    Outcome,
+    Policy,
+    Pong,
+    Record,
+    Scope,
+    SettingShown,
+    Verdict,
+    Vm,
+    VmStory,
+)
+
+DEFAULT_URL = "http://127.0.0.1:16926"
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 600.0  # moving a clock over a large region takes a while
+NAMES_AT_ONCE = 5_000
+PAGE = 5_000
+
+Parameters = Mapping[str, str | int | None]
+
+
+class Unreachable(CommandFailed):
+    """Nothing there answers as a forewarn server does."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Exit.UNREACHABLE)
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where the operator API is, and the secret it may want."""
+
+    url: str
+    token: str = ""
+
+    @classmethod
+    def find(cls, url: str | None) -> Server:
+        """The option, then FOREWARN_URL, then the place where ``forewarn serve`` listens unless told otherwise."""
+        chosen = (url or os.environ.get("FOREWARN_URL") or DEFAULT_URL).rstrip("/")
+        parts = urlsplit(chosen)
+        try:
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise usage(f"{chosen!r} is not the address of a server; write it as {DEFAULT_URL}.")
+        return cls(chosen, os.environ.get("FOREWARN_TOKEN", ""))
+
+    def open(
+        self, method: str, path: str, parameters: Parameters | None = None, body: object = None
+    ) -> tuple[HTTPConnection, HTTPResponse]:
+        """Send one request; the caller reads the answer and closes the connection."""
+        parts = urlsplit(self.url)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
+        try:
+            connection.connect()
+            connection.sock.settimeout(ANSWER_SECONDS)
+            target = parts.path + path + _query(parameters or {})
+            content = None if body is None else json.dumps(body).encode()
+            connection.request(method, target, content, self._headers(content))
+            return connection, connection.getresponse()
+        except (OSError, HTTPException, ValueError) as problem:
+            connection.close()
+            raise self._unreachable(problem) from None
+
+    def ask(self, method: str, path: str, parameters: Parameters | None = None, body: object = None) -> Any:
+        """One request and its JSON answer; a refusal becomes the server's own sentence."""
+        connection, response = self.open(method, path, parameters, body)
+        try:
+            content = response.read()
+        except (OSError, HTTPException) as problem:
+            raise self._unreachable(problem) from None
+        finally:
+            connection.close()
+        return self.answer(response, content)
+
+    def answer(self, response: HTTPResponse, content: bytes) -> Any:
+        """The JSON of an answer, or the refusal in it."""
+        try:
+            found = json.loads(content) if content else None
+        except ValueError:
+            raise self._stranger(response.status) from None
+        if response.status < 400:
+            return found
+        error = found.get("error") if isinstance(found, dict) else None
+        if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+            raise self._stranger(response.status)
+        raise _refusal(response.status, error)
+
+    def _headers(self, content: bytes | None) -> dict[str, str]:
+        headers = {"Connection": "close", "Accept": "application/json", "User-Agent": "forewarn-cli"}
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        return headers
+
+    def _unreachable(self, problem: Exception) -> Unreachable:
+        reason = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
+        return Unreachable(
+            f"no server answers at {self.url} ({reason}); start one with 'forewarn serve', or set FOREWARN_URL."
+        )
+
+    def _stranger(self, status: int) -> Unreachable:
+        return Unreachable(f"what answers at {self.url} (status {status}) is not a forewarn server; check FOREWARN_URL.")
+
+
+def _query(parameters: Parameters) -> str:
+    given = {key: value for key, value in parameters.items() if value not in (None, "")}
+    return f"?{urlencode(given)}" if given else ""
+
+
+def _refusal(status: int, error: Mapping[str, Any]) -> CommandFailed:
+    message = str(error["message"])
+    if error.get("kind") == "unauthorized" or status == 401:
+        message = f"{message} (the client takes its token from FOREWARN_TOKEN)"
+    if status >= 500 and error.get("request_id"):
+        message = f"{message} (request {error['request_id']})"
+    return CommandFailed(message, Exit.NOT_FOUND if error.get("kind") == "not_found" else Exit.FAILED)
+
+
+def _named(path: str, *names: str) -> str:
+    return path.format(*(quote(name, safe="") for name in names))
+
+
+@dataclass(frozen=True)
+class Client:
+    """One method for each thing the API can do, with the shape of its answer."""
+
+    server: Server
+
+    def ping(self) -> Pong:
+        found = self.server.ask("GET", "/v1/ping")
+        if not isinstance(found, dict) or found.get("name") != "forewarn":
+            raise Unreachable(f"what answers at {self.server.url} is not a forewarn server; check FOREWARN_URL.")
+        return cast(Pong, found)
+
+    def settings(self) -> list[SettingShown]:
+        found = self.server.ask("GET", "/v1/settings")
+        return cast(list[SettingShown], found)
+
+    # VMs
+    def create_vms(self, body: Mapping[str, Any]) -> list[str]:
+        return cast(list[str], self.server.ask("POST", "/v1/vms", body=body)["created"])
+
+    def vms(self, scope: str = "") -> Iterator[Vm]:
+        return cast(Iterator[Vm], self._pages("/v1/vms", "vms", {"scope": scope}))
+
+    def vm(self, name: str) -> VmStory:
+        return cast(VmStory, self.server.ask("GET", _named("/v1/vms/{}", name)))
+
+    def operate(self, operation: str, names: Sequence[str]) -> Outcome:
+        """``operation`` is restart, redeploy, deallocate, start, delete or evict."""
+        return cast(Outcome, self.server.ask("POST", f"/v1/vms/{operation}", body={"names": list(names)}))
+
+    # Scopes
+    def scopes(self) -> Iterator[Scope]:
+        return cast(Iterator[Scope], self._pages("/v1/scopes", "scopes"))
+
+    def scope(self, kind: str, name: str) -> Scope:
+        return cast(Scope, self.server.ask("GET", _named("/v1/scopes/{}/{}", kind, name)))
+
+    def set_policy(self, kind: str, name: str, policy: Policy) -> None:
+        self.server.ask("PUT", _named("/v1/scopes/{}/{}/policy", kind, name), body=policy)
+
+    # Hosts
+    def hosts(self) -> Iterator[Host]:
+        return cast(Iterator[Host], self._pages("/v1/hosts", "hosts"))
+
+    def host(self, name: str) -> Host:
+        return cast(Host, self.server.ask("GET", _named("/v1/hosts/{}", name)))
+
+    def maintain(self, hosts: Sequence[str], kind: str) -> Outcome:
+        return cast(Outcome, self.server.ask("POST", "/v1/hosts/maintain", body={"hosts": list(hosts), "kind": kind}))
+
+    def fail_hosts(self, hosts: Sequence[str]) -> Outcome:
+        return cast(Outcome, self.server.ask("POST", "/v1/hosts/fail", body={"hosts": list(hosts)}))
+
+    # Campaigns
+    def start_campaign(self, body: Mapping[str, Any]) -> Campaign:
+        return cast(Campaign, self.server.ask("POST", "/v1/campaigns", body=body))
+
+    def campaigns(self) -> Iterator[Campaign]:
+        return cast(Iterator[Campaign], self._pages("/v1/campaigns", "campaigns"))
+
+    def campaign(self, campaign_id: str) -> Campaign:
+        return cast(Campaign, self.server.ask("GET", _named("/v1/campaigns/{}", campaign_id)))
+
+    def turn_campaign(self, campaign_id: str, operation: str) -> Any:
+        """``operation`` is pause, resume or cancel."""
+        return self.server.ask("POST", _named("/v1/campaigns/{}/{}", campaign_id, operation), body={})
+
+    # Events
+    def events(self, scope: str = "", vm: str = "") -> Iterator[Event]:
+        return cast(Iterator[Event], self._pages("/v1/events", "events", {"scope": scope, "vm": vm}))
+
+    def event(self, event_id: str) -> EventStory:
+        return cast(EventStory, self.server.ask("GET", _named("/v1/events/{}", event_id)))
+
+    def turn_events(self, operation: str, ids: Sequence[str]) -> Outcome:
+        """``operation`` is approve or cancel."""
+        return cast(Outcome, self.server.ask("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
+
+    # Clock
+    def clock(self) -> Clock:
+        return cast(Clock, self.server.ask("GET", "/v1/clock"))
+
+    def turn_clock(self, operation: str, body: Mapping[str, Any]) -> Any:
+        """``operation`` is advance, next, to or speed."""
+        return self.server.ask("POST", f"/v1/clock/{operation}", body=body)
+
+    # Faults
+    def add_fault(self, body: Mapping[str, Any]) -> Fault:
+        return cast(Fault, self.server.ask("POST", "/v1/faults", body=body))
+
+    def faults(self) -> list[Fault]:
+        return list(cast(Iterator[Fault], self._pages("/v1/faults", "faults")))
+
+    def clear_faults(self, fault_id: str = "") -> None:
+        self.server.ask("DELETE", _named("/v1/faults/{}", fault_id) if fault_id else "/v1/faults")
+
+    # Journal
+    def records(self, after: int = 0, limit: int = PAGE, about: str = "") -> list[Record]:
+        found = self.server.ask("GET", "/v1/journal", {"after": after, "limit": limit, "about": about})
+        return cast(list[Record], found["records"])
+
+    def verify(self) -> Verdict:
+        return cast(Verdict, self.server.ask("POST", "/v1/journal/verify", body={}))
+
+    def _pages(self, path: str, key: str, parameters: Parameters | None = None) -> Iterator[Any]:
+        """Everything a list holds, page by page."""
+        after: str | None = ""
+        while after is not None:
+            found = self.server.ask("GET", path, {**(parameters or {}), "after": after, "limit": PAGE})
+            page = found if isinstance(found, list) else found[key]
+            yield from page
+            after = found.get("next") if isinstance(found, dict) else None

@@ -1,0 +1,42 @@
+"""How a command ends: the exit statuses that scripts may rely on, and the one exception that carries a sentence."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit statuses, documented by ``forewarn --help``."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    UNREACHABLE = 3
+    NOT_FOUND = 4
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
+
+
+EXIT_HELP = {
+    Exit.OK: "done",
+    Exit.FAILED: "refused or failed; nothing was changed unless the message says so",
+    Exit.USAGE: "the command line, a setting or a file is not right",
+    Exit.UNREACHABLE: "no server answers, or the server extra is not installed",
+    Exit.NOT_FOUND: "the thing that was named does not exist",
+    Exit.INTERRUPTED: "ended by Ctrl-C",
+    Exit.PIPE_CLOSED: "the reader of the output went away",
+}
+
+
+class CommandFailed(Exception):  # noqa: N818 - it reads as the sentence it is
+    """The command cannot go on. The message is one sentence for a person; no traceback is shown."""
+
+    def __init__(self, message: str, status: Exit = Exit.FAILED) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+
+def usage(message: str) -> CommandFailed:
+    """What was asked cannot be understood."""
+    return CommandFailed(message, Exit.USAGE)

@@ -1,0 +1,167 @@
+"""What commands print: tables that fit the terminal, JSON for programs, one progress line for long work.
+
+Colour and truncation are for eyes only: a pipe gets every character and no escape codes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+_COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "dim": "2", "bold": "1"}
+
+# How the states of things are coloured, so that the eye finds what is happening.
+_STATE_COLOURS = {
+    "scheduled": "yellow",
+    "approved": "blue",
+    "started": "red",
+    "completed": "green",
+    "canceled": "dim",
+    "running": "green",
+    "healthy": "green",
+    "failing": "yellow",
+    "failed": "red",
+    "paused": "yellow",
+    "deallocated": "dim",
+    "frozen": "red",
+    "restarting": "red",
+    "redeploying": "red",
+    "evicting": "red",
+    "deleting": "red",
+}
+
+Paint = Callable[[str], str]
+_GAP = "  "
+_NARROWEST = 6
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. A ``flexible`` one gives way where the terminal is narrow."""
+
+    title: str
+    right: bool = False
+    flexible: bool = False
+
+
+class Output:
+    """Where a command's words go. Made once for each run, so that it sees the terminal as it is then."""
+
+    def __init__(self, as_json: bool = False, environment: Mapping[str, str] = os.environ) -> None:
+        self.as_json = as_json
+        self.terminal = sys.stdout.isatty()
+        self.colour = self.terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+        self.width = shutil.get_terminal_size().columns if self.terminal else None
+
+    def line(self, text: str = "") -> None:
+        print(text, flush=self.terminal)
+
+    def note(self, text: str) -> None:
+        """Something for the person, not for the pipe."""
+        print(text, file=sys.stderr, flush=True)
+
+    def json(self, value: object) -> None:
+        self.line(json.dumps(value, indent=2, ensure_ascii=False))
+
+    def json_line(self, value: object) -> None:
+        """One value on one line, sent on at once: for streams."""
+        print(json.dumps(value, separators=(",", ":"), ensure_ascii=False), flush=True)
+
+    def paint(self, text: str, colour: str) -> str:
+        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self.colour and text else text
+
+    def state(self, text: str) -> str:
+        """A phase, a power state, a health: coloured where colours are wanted."""
+        colour = _STATE_COLOURS.get(text.strip())
+        return self.paint(text, colour) if colour else text
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]], empty: str = "") -> None:
+        """Rows under titles. ``empty`` is what to say to a person when there are none."""
+        cells = [[_cell(value) for value in row] for row in rows]
+        if not cells:
+            if empty:
+                self.note(empty)
+            return
+        widths = _fit(columns, cells, self.width)
+        titles = [column.title for column in columns]
+        self.line(self.paint(_row(columns, titles, widths), "bold"))
+        for row in cells:
+            self.line(_row(columns, row, widths, self.state if self.colour else None))
+
+    def fields(self, pairs: Iterable[tuple[str, object]], indent: str = "") -> None:
+        """One thing, field by field; what is not set is left out."""
+        shown = [(name, _cell(value)) for name, value in pairs if value not in (None, "", [], {})]
+        width = max((len(name) for name, _ in shown), default=0)
+        for name, value in shown:
+            self.line(f"{indent}{self.paint(name.ljust(width), 'dim')}{_GAP}{self.state(value)}")
+
+    @contextmanager
+    def progress(self, what: str, total: int) -> Iterator[Progress]:
+        """A line on stderr that counts along, for a person who waits; nothing in a script's log."""
+        line = Progress(what, total, shown=sys.stderr.isatty())
+        try:
+            yield line
+        finally:
+            line.clear()
+
+
+class Progress:
+    """The line that counts along."""
+
+    def __init__(self, what: str, total: int, shown: bool) -> None:
+        self.what = what
+        self.total = total
+        self.done = 0
+        self._shown = shown
+
+    def advance(self, count: int) -> None:
+        self.done += count
+        if self._shown:
+            share = 100 * self.done // max(self.total, 1)
+            print(f"\r{self.what}: {self.done} of {self.total} ({share} %)", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._shown and self.done:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _cell(value: object) -> str:
+    """A value as a cell. Control characters would let a name move the reader's cursor, so they are shown as marks."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(_cell(each) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={_cell(each)}" for key, each in value.items())
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None) -> list[int]:
+    """Natural widths, taken back from the flexible columns (the widest first) until the row fits."""
+    widths = [max(len(column.title), *(len(row[i]) for row in rows)) for i, column in enumerate(columns)]
+    flexible = [i for i, column in enumerate(columns) if column.flexible]
+    while room is not None and flexible and sum(widths) + len(_GAP) * (len(widths) - 1) > room:
+        widest = max(flexible, key=lambda i: widths[i])
+        if widths[widest] <= _NARROWEST:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _row(
+    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], paint: Paint | None = None
+) -> str:
+    parts = []
+    for column, cell, width in zip(columns, cells, widths, strict=True):
+        text = cell if len(cell) <= width else cell[: width - 1] + "…"
+        padded = text.rjust(width) if column.right else text.ljust(width)
+        parts.append(paint(padded) if paint else padded)
+    return _GAP.join(parts).rstrip()

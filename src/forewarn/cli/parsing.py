@@ -1,0 +1,149 @@
+"""Building blocks of the command line: a parser whose complaints are one sentence, and help that shows an example."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from forewarn.cli.client import Client, Server
+from forewarn.cli.errors import Exit, usage
+from forewarn.cli.output import Output
+from forewarn.cli.times import parse_duration, parse_instant
+
+Handler = Callable[[argparse.Namespace, Output], int]
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction["Parser"]
+
+
+class Parser(argparse.ArgumentParser):
+    """Complains in the same single line as every other failure, and says where the help is."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        print(f"forewarn: {message} (see '{self.prog} --help')", file=sys.stderr)
+        raise SystemExit(int(Exit.USAGE))
+
+
+def add_group(subparsers: Subparsers, name: str, summary: str, description: str) -> Subparsers:
+    """A family of commands, such as ``forewarn vm …``."""
+    parser = subparsers.add_parser(name, help=summary, description=description)
+    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest=f"{name}_command")
+
+
+def add_command(
+    subparsers: Subparsers, name: str, handler: Handler, summary: str, description: str, *examples: str
+) -> Parser:
+    """One command. ``summary`` is its line in the list above it; ``description`` teaches; examples are to be copied."""
+    lines = "".join(f"\n  {example}" for example in examples)
+    epilog = f"example{'s' if len(examples) > 1 else ''}:{lines}" if examples else None
+    parser = subparsers.add_parser(name, help=summary, description=description, epilog=epilog)
+    parser.set_defaults(handler=handler)
+    return parser
+
+
+def add_json(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON for programs instead of text for people")
+
+
+def add_client_command(
+    subparsers: Subparsers, name: str, handler: Handler, summary: str, description: str, *examples: str
+) -> Parser:
+    """A command that talks to a running server."""
+    parser = add_command(subparsers, name, handler, summary, description, *examples)
+    common = parser.add_argument_group("common options")
+    common.add_argument("--url", help="the server's control address (default: FOREWARN_URL, or http://127.0.0.1:16926)")
+    common.add_argument("--json", action="store_true", help="print JSON for programs instead of text for people")
+    return parser
+
+
+def client_of(args: argparse.Namespace) -> Client:
+    """The client that a command's options ask for."""
+    return Client(Server.find(args.url))
+
+
+def _type(name: str, read: Callable[[str], T]) -> Callable[[str], T]:
+    """Let argparse repeat the sentence of a reader instead of its own."""
+
+    def convert(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError as problem:
+            raise argparse.ArgumentTypeError(str(problem)) from None
+
+    convert.__name__ = name
+    return convert
+
+
+def _read_count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def _read_cursor(text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise ValueError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)
+
+
+def _read_share(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found <= 1:
+        raise ValueError(f"{text!r} is not a share above 0 and up to 1")
+    return found
+
+
+def _read_speed(text: str) -> float:
+    try:
+        found = float(text.removeprefix("x"))
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1_000_000:
+        raise ValueError(f"{text!r} is not a speed; write x60 for an hour in a minute, 0 to stand still")
+    return found
+
+
+def _read_tag(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise ValueError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+count = _type("count", _read_count)
+cursor = _type("cursor", _read_cursor)
+share = _type("share", _read_share)
+speed = _type("speed", _read_speed)
+tag = _type("tag", _read_tag)
+duration: Callable[[str], timedelta] = _type("duration", parse_duration)
+instant: Callable[[str], datetime] = _type("instant", parse_instant)
+
+
+def names_of(given: list[str]) -> list[str]:
+    """Names as given, in order and once each; ``-`` stands for the lines of standard input."""
+    names: dict[str, None] = {}
+    for name in given:
+        lines = (line.strip() for line in sys.stdin) if name == "-" else iter((name,))
+        names.update((line, None) for line in lines if line)
+    if not names:
+        raise usage("standard input held no name.")
+    return list(names)
+
+
+def split_scope(text: str) -> tuple[str, str]:
+    """A scope as its key is written: the kind, a slash, the name."""
+    kind, slash, name = text.partition("/")
+    if not slash or not kind or not name:
+        raise usage(f"{text!r} is not a scope; write KIND/NAME, such as availability-set/front or vm/web-0.")
+    return kind, name

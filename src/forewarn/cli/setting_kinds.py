@@ -1,0 +1,165 @@
+"""The kinds of value a setting may have: each reads text and says in a sentence what is wrong with it."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from forewarn.cli.times import parse_duration, show_duration
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a face listens. Port 0 takes any free one."""
+
+    host: str
+    port: int
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class ClockChoice:
+    """``real``, ``xN`` (N times faster) or ``virtual`` (stands still until it is moved)."""
+
+    kind: str  # "real", "fast" or "virtual", as the plane names its clocks
+    speed: float
+
+    def __str__(self) -> str:
+        return f"x{self.speed:g}" if self.kind == "fast" else self.kind
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How to read a setting, how to show it, and how help names its value."""
+
+    metavar: str
+    read: Callable[[str], Any]
+    show: Callable[[Any], str] = str
+    choices: tuple[str, ...] = ()
+
+
+def _read_address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:16925 or [::1]:16925")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if ":" in host and bare == host:
+        raise ValueError(f"{text!r} is not HOST:PORT; an IPv6 address stands in brackets, such as [::1]:16925")
+    return Address(bare, int(port))
+
+
+def _read_clock(text: str) -> ClockChoice:
+    if text == "real":
+        return ClockChoice("real", 1.0)
+    if text == "virtual":
+        return ClockChoice("virtual", 0.0)
+    speed = _number(text[1:]) if text.startswith("x") else None
+    if speed is None or not 0 < speed <= 1_000_000:
+        raise ValueError(f"{text!r} is not a clock; write real, virtual, or xN (x60 makes a minute of a second)")
+    return ClockChoice("fast", speed)
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _read_path(text: str) -> Path:
+    if not text.strip() or "\0" in text:
+        raise ValueError("the name of a directory is missing")
+    return Path(text)
+
+
+def _read_token(text: str) -> str:
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("a token is made of printable ASCII characters without spaces")
+    return text
+
+
+def _show_token(token: str) -> str:
+    """A secret is never shown, only whether there is one."""
+    return "(set)" if token else ""
+
+
+def _read_interruption(text: str) -> int:
+    if text == "-1":
+        return -1
+    seconds = float(text) if text.isascii() and text.isdecimal() else parse_duration(text).total_seconds()
+    if seconds != int(seconds):
+        raise ValueError(f"{text!r} is not a whole number of seconds")
+    return int(seconds)
+
+
+def whole(low: int, high: int) -> Kind:
+    """A whole number within bounds."""
+
+    def read(text: str) -> int:
+        digits = text.strip()
+        if not digits.isascii() or not digits.isdecimal() or not low <= int(digits) <= high:
+            raise ValueError(f"{text!r} is not a whole number from {low} to {high}")
+        return int(digits)
+
+    return Kind("N", read)
+
+
+def number(low: float, high: float) -> Kind:
+    """A number within bounds."""
+
+    def read(text: str) -> float:
+        found = _number(text)
+        if found is None or not low <= found <= high:
+            raise ValueError(f"{text!r} is not a number from {low:g} to {high:g}")
+        return found
+
+    return Kind("N", read, lambda value: f"{value:g}")
+
+
+def duration(low: str = "0", high: str = "3660d") -> Kind:
+    """A duration within bounds."""
+    least, most = parse_duration(low), parse_duration(high)
+
+    def read(text: str) -> timedelta:
+        found = parse_duration(text)
+        if not least <= found <= most:
+            raise ValueError(f"{text!r} is not between {show_duration(least)} and {show_duration(most)}")
+        return found
+
+    return Kind("DURATION", read, show_duration)
+
+
+def one_of(*choices: str) -> Kind:
+    """One word of a few."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{text!r} is none of {', '.join(choices)}")
+        return text
+
+    return Kind("|".join(choices), read, choices=choices)
+
+
+ADDRESS = Kind("HOST:PORT", _read_address)
+CLOCK = Kind("real|xN|virtual", _read_clock)
+DIRECTORY = Kind("DIR", _read_path)
+TOKEN = Kind("TOKEN", _read_token, _show_token)
+INTERRUPTION = Kind("SECONDS", _read_interruption)

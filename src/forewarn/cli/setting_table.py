@@ -1,0 +1,120 @@
+"""Every setting of a server, as one table: what flags, environment, region file, help and documentation are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from forewarn.cli import setting_kinds as kinds
+from forewarn.cli.setting_kinds import Kind
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing that a region's owner may choose."""
+
+    name: str
+    default: str
+    kind: Kind
+    help: str
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def variable(self) -> str:
+        return f"FOREWARN_{self.name.upper()}"
+
+
+# (cause, notice, recovery, announced interruption). The twin of ``core.causes.CAUSES`` in plain text, because this
+# module must load where the server's packages are not installed; a test holds the two together. An empty notice is
+# not the region's to choose: a failure has none, a deletion takes the VM's own.
+CAUSE_DEFAULTS = (
+    ("freeze", "15m", "10m", "9"),
+    ("live_migration", "15m", "5m", "5"),
+    ("network", "15m", "10m", "0"),
+    ("reboot", "15m", "10m", "-1"),
+    ("redeploy", "10m", "10m", "-1"),
+    ("predicted_failure", "7d", "10m", "-1"),
+    ("failure", "", "10m", "-1"),
+    ("user_restart", "15m", "30s", "-1"),
+    ("user_redeploy", "10m", "30s", "-1"),
+    ("eviction", "30s", "0s", "-1"),
+    ("deletion", "", "0s", "-1"),
+)
+
+_GENERAL = (
+    Setting("data", "forewarn-data", kinds.DIRECTORY, "directory that keeps the region"),
+    Setting("clock", "real", kinds.CLOCK, "real time, N times faster, or a clock that only moves when told"),
+    Setting("metadata", "127.0.0.1:16925", kinds.ADDRESS, "where VMs read and approve their events"),
+    Setting("control", "127.0.0.1:16926", kinds.ADDRESS, "where operators and this command work; beyond loopback "
+            "only with a token"),
+    Setting("profile", "plain", kinds.one_of("plain", "azure"), "azure turns on the manners of the real service: "
+            "throttle, slow first read, visibility lag"),
+    Setting("token", "", kinds.TOKEN, "secret that every request to the control address must carry; better given as "
+            "FOREWARN_TOKEN than as a flag"),
+    Setting("log_level", "info", kinds.one_of("debug", "info", "warning", "error"), "how much is logged"),
+    Setting("update_domains", "5", kinds.whole(1, 20), "update domains that VMs are spread over"),
+    Setting("fault_domains", "3", kinds.whole(1, 20), "fault domains that VMs are spread over"),
+    Setting("vms_per_host", "20", kinds.whole(1, 10_000), "VMs that fit on one host"),
+    Setting("user_operation_limit", "10", kinds.whole(0, 1_000_000), "user restarts and redeploys that may be "
+            "scheduled at once; 0 is no limit"),
+    Setting("disable_after", "24h", kinds.duration("1s"), "time without a read after which a scope is disabled"),
+    Setting("first_read_delay", "0s", kinds.duration(high="120s"), "how long the first read of a scope is held back, "
+            "at most 120s"),
+    Setting("visibility_lag", "0s", kinds.duration(high="1h"), "how late a change shows in documents"),
+    Setting("throttle_per_second", "0", kinds.number(0, 1_000_000), "requests a second that one VM may make; 0 is "
+            "no limit"),
+    Setting("not_before_format", "rfc1123", kinds.one_of("rfc1123", "iso8601"), "how documents write NotBefore"),
+    Setting("unknown_event", "refuse", kinds.one_of("refuse", "ok"), "answer to the approval of an event that does "
+            "not exist: 400 or 200"),
+)
+
+_IMPACTS = (
+    Setting("reboot_impact", "30s", kinds.duration(), "how long a simulated restart takes"),
+    Setting("redeploy_impact", "60s", kinds.duration(), "how long a simulated redeploy takes"),
+    Setting("eviction_impact", "5s", kinds.duration(), "how long a simulated eviction takes"),
+    Setting("deletion_impact", "5s", kinds.duration(), "how long a simulated deletion takes"),
+)
+
+
+def _of_causes() -> Iterator[Setting]:
+    """Three settings for each cause: its notice, its recovery, and the interruption that documents announce."""
+    for cause, notice, _, _ in CAUSE_DEFAULTS:
+        if notice:
+            yield Setting(f"notice_{cause}", notice, kinds.duration(), f"notice before {_title(cause)}")
+    for cause, _, recovery, _ in CAUSE_DEFAULTS:
+        text = f"how long {_title(cause)} stays in the document after its impact"
+        yield Setting(f"recovery_{cause}", recovery, kinds.duration(), text)
+    for cause, _, _, seconds in CAUSE_DEFAULTS:
+        text = f"DurationInSeconds of {_title(cause)}; -1 is unknown"
+        yield Setting(f"duration_{cause}", seconds, kinds.INTERRUPTION, text)
+
+
+_TITLES = {
+    "freeze": "a host's freeze",
+    "live_migration": "a live migration",
+    "network": "a network update",
+    "reboot": "a host's reboot",
+    "redeploy": "a host's redeploy",
+    "predicted_failure": "a predicted failure",
+    "failure": "a failure",
+    "user_restart": "a user's restart",
+    "user_redeploy": "a user's redeploy",
+    "eviction": "an eviction",
+    "deletion": "a deletion",
+}
+
+
+def _title(cause: str) -> str:
+    return _TITLES[cause]
+
+
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (*_GENERAL, *_IMPACTS, *_of_causes())}
+
+# What a profile puts in the place of the defaults.
+PROFILES: dict[str, dict[str, str]] = {
+    "plain": {},
+    "azure": {"throttle_per_second": "5", "first_read_delay": "60s", "visibility_lag": "30s"},
+}

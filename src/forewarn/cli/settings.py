@@ -1,0 +1,168 @@
+"""A server's settings: flag before environment before region file before profile before default.
+
+Nothing here needs a third-party package, so ``forewarn settings`` explains a region file anywhere; what the server makes
+of the values is ``cli.assembly``'s business.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from forewarn.cli.errors import CommandFailed, usage
+from forewarn.cli.setting_kinds import Address, ClockChoice
+from forewarn.cli.setting_table import PROFILES, SETTINGS, Setting
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One setting as it is shown: its value as text, where it came from, and what it is for."""
+
+    name: str
+    value: str
+    source: str  # "flag", "environment", "file", "profile NAME" or "default"
+    where: str  # the flag, the variable or the file; empty for a profile and a default
+    help: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a server was told, checked and typed. The three tables are keyed by cause as the core names it."""
+
+    data: Path
+    clock: ClockChoice
+    metadata: Address
+    control: Address
+    profile: str
+    token: str = field(repr=False)
+    log_level: str
+    update_domains: int
+    fault_domains: int
+    vms_per_host: int
+    user_operation_limit: int
+    disable_after: timedelta
+    first_read_delay: timedelta
+    visibility_lag: timedelta
+    throttle_per_second: float
+    not_before_format: str
+    unknown_event: str
+    reboot_impact: timedelta
+    redeploy_impact: timedelta
+    eviction_impact: timedelta
+    deletion_impact: timedelta
+    notices: Mapping[str, timedelta]
+    recoveries: Mapping[str, timedelta]
+    durations: Mapping[str, int]
+    shown: tuple[Shown, ...] = field(compare=False, default=())
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One setting's text and where it was found."""
+
+    setting: Setting
+    text: str
+    source: str
+    where: str = ""
+
+    def value(self) -> Any:
+        try:
+            return self.setting.kind.read(self.text)
+        except ValueError as problem:
+            place = f" ({self.where})" if self.where else ""
+            raise usage(f"the setting {self.setting.name}{place} is not right: {problem}.") from None
+
+
+def resolve(
+    flags: Mapping[str, str | None],
+    environment: Mapping[str, str],
+    file: Mapping[str, str] | None = None,
+    path: Path | None = None,
+) -> Settings:
+    """Settle every setting and check them together. ``file`` is the region file's table, read by ``region_file``."""
+    given = _Given(flags, environment, file or {}, str(path or ""))
+    profile = given.find(SETTINGS["profile"], {}).value()
+    found = [given.find(setting, PROFILES[profile], profile) for setting in SETTINGS.values()]
+    values = {each.setting.name: each.value() for each in found}
+    settings = _typed(values, tuple(_show(each, values[each.setting.name]) for each in found))
+    check(settings)
+    return settings
+
+
+@dataclass(frozen=True)
+class _Given:
+    flags: Mapping[str, str | None]
+    environment: Mapping[str, str]
+    file: Mapping[str, str]
+    path: str
+
+    def find(self, setting: Setting, defaults: Mapping[str, str], profile: str = "") -> _Found:
+        flag = self.flags.get(setting.name)
+        if flag is not None:
+            return _Found(setting, flag, "flag", setting.flag)
+        if self.environment.get(setting.variable):  # an empty variable is how compose files say "not set"
+            return _Found(setting, self.environment[setting.variable], "environment", setting.variable)
+        if setting.name in self.file:
+            return _Found(setting, self.file[setting.name], "file", self.path)
+        if setting.name in defaults:
+            return _Found(setting, defaults[setting.name], f"profile {profile}")
+        return _Found(setting, setting.default, "default")
+
+
+def _show(found: _Found, value: Any) -> Shown:
+    setting = found.setting
+    return Shown(setting.name, setting.kind.show(value), found.source, found.where, setting.help)
+
+
+def _typed(values: dict[str, Any], shown: tuple[Shown, ...]) -> Settings:
+    tables: dict[str, dict[str, Any]] = {"notice": {}, "recovery": {}, "duration": {}}
+    plain = {}
+    for name, value in values.items():
+        first, _, cause = name.partition("_")
+        if first in tables:
+            tables[first][cause.replace("_", "-")] = value
+        else:
+            plain[name] = value
+    notices, recoveries, durations = tables.values()
+    return Settings(**plain, notices=notices, recoveries=recoveries, durations=durations, shown=shown)
+
+
+def check(settings: Settings) -> None:
+    """What no single setting can know: refuse combinations that would be unsafe or could not work."""
+    metadata, control = settings.metadata, settings.control
+    if metadata.port == control.port and metadata.port != 0:
+        raise usage(
+            f"metadata and control must not share port {control.port}: whoever reaches one would reach the other."
+        )
+    if not control.loopback and not settings.token:
+        raise usage(
+            f"control listens on {control}, beyond loopback, and needs a token: set FOREWARN_TOKEN, "
+            "or listen on 127.0.0.1."
+        )
+
+
+def near_miss(word: str, known: Iterable[str]) -> str:
+    """A hint for a misspelled word, or nothing."""
+    close = difflib.get_close_matches(word.replace("-", "_").lower(), list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def unknown_key(path: Path, key: str, known: Iterable[str]) -> CommandFailed:
+    """A key that nobody reads is a mistake, never silently dropped."""
+    return usage(f"{path}: unknown key {key!r}{near_miss(key.rpartition('.')[2], known) or '.'}")
+
+
+def as_markdown() -> str:
+    """The table of all settings for the documentation."""
+    lines = ["| setting | flag | environment | default | what it is |", "|---|---|---|---|---|"]
+    for setting in SETTINGS.values():
+        kind = setting.kind.metavar.replace("|", "\\|")
+        lines.append(
+            f"| `{setting.name}` | `{setting.flag} {kind}` | `{setting.variable}` "
+            f"| {f'`{setting.default}`' if setting.default else ''} | {setting.help} |"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,174 @@
+"""The answers of the operator API, as far as this command reads them."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class Clock(TypedDict):
+    now: str
+    kind: str
+    speed: float
+    next_deadline: str | None
+
+
+class Pong(TypedDict):
+    name: str
+    version: str
+    now: str
+    clock: Clock
+    vms: int
+    seq: int
+    metadata: str
+
+
+class Event(TypedDict):
+    id: str
+    type: str
+    source: str
+    cause: str
+    phase: str
+    scope: str
+    vms: list[str]
+    resources: list[str]
+    update_domain: int
+    host: str | None
+    description: str
+    duration_seconds: int
+    scheduled_at: str
+    not_before: str
+    approved_at: str | None
+    approved_by: str | None
+    started_at: str | None
+    impact_began_at: str | None
+    impact_ends_at: str | None
+    impact_ended_at: str | None
+    campaign: str | None
+    awaited: list[str]
+
+
+class Moment(TypedDict):
+    """One line of an event's story."""
+
+    at: str
+    fact: str
+    by: str
+    text: str
+
+
+class EventStory(Event):
+    timeline: list[Moment]
+
+
+class Binding(TypedDict):
+    address: str | None
+    local_address: str | None
+    netns: str | None
+
+
+class Vm(TypedDict):
+    name: str
+    resource_name: str
+    vm_id: str
+    scope: str
+    power: str
+    host: str | None
+    update_domain: int
+    fault_domain: int
+    spot: bool
+    eviction_policy: str
+    vnet: bool
+    boots: int
+    ephemeral_disks: int
+    terminate_notice_seconds: float | None
+    size: str
+    os_type: str
+    tags: dict[str, str]
+    created_at: str
+    binding: Binding
+
+
+class VmStory(Vm):
+    events: list[Event]
+
+
+class Outcome(TypedDict):
+    """What came of an operation: events that wait, and VMs that were done at once."""
+
+    events: list[Event]
+    at_once: list[str]
+    message: str
+
+
+class Policy(TypedDict):
+    auto_approve_reboot: bool
+    auto_approve_redeploy: bool
+    all_instances_down: bool
+
+
+class Scope(TypedDict):
+    key: str
+    kind: str
+    name: str
+    enabled_at: str | None
+    last_read_at: str | None
+    incarnation: int
+    vms: int
+    events: list[str]
+    policy: Policy
+
+
+class Host(TypedDict):
+    name: str
+    fault_domain: int
+    update_domain: int
+    health: str
+    vms: list[str]
+
+
+class Campaign(TypedDict):
+    id: str
+    kind: str
+    state: str
+    wave: int
+    waves_total: int
+    hosts_waiting: int
+    open_events: list[str]
+    events_total: int
+    started_at: str
+    ended_at: str | None
+
+
+class Fault(TypedDict):
+    id: str
+    kind: str
+    vms: list[str]
+    times: int | None
+    share: float | None
+    delay_seconds: float | None
+
+
+class SettingShown(TypedDict):
+    name: str
+    value: str
+    source: str
+    help: str
+
+
+class Record(TypedDict):
+    """One fact of the journal. ``body`` is the fact itself, as it is kept."""
+
+    seq: int
+    at: str
+    fact: str
+    subject: str
+    command: str
+    door: str
+    who: str
+    request_id: str
+    body: dict[str, Any]
+
+
+class Verdict(TypedDict):
+    faults: list[str]
+    records: int

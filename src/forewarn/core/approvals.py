@@ -1,0 +1,59 @@
+"""Commands about events that are there: approval, cancellation, and the reads behind them; and what drivers report."""
+
+from __future__ import annotations
+
+from forewarn.core import commands as c
+from forewarn.core import facts as f
+from forewarn.core.draft import Draft
+from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.lookup import find_event
+from forewarn.core.refusal import Hint, Refused
+from forewarn.core.settle import end_impact
+from forewarn.core.work import cancel
+
+
+def approve(draft: Draft, command: c.Approve) -> None:
+    region = draft.region
+    for event_id in dict.fromkeys(text.upper() for text in command.event_ids):
+        event = region.events.get(event_id)
+        if event is None or not event.announced or command.scope not in (None, event.scope):
+            if command.ignore_unknown:
+                continue
+            raise Refused(Hint.NOT_FOUND, f"There is no event {event_id} here, or it has ended.")
+        if event.phase is Phase.SCHEDULED:
+            draft.record(f.EventApproved(draft.now, event_id, command.by))
+
+
+def cancel_events(draft: Draft, command: c.CancelEvents) -> None:
+    for event in [find_event(draft, event_id) for event_id in command.event_ids]:
+        if event.id not in draft.region.events:
+            continue  # it went with another of its group
+        if event.phase not in PENDING:
+            raise Refused(Hint.CONFLICT, f"Event {event.id} has started and cannot be taken back.")
+        cancel(draft, event, command.why)
+
+
+def pulse(draft: Draft, command: c.Pulse) -> None:
+    for key, read_at in command.reads:
+        vm = draft.region.vms.get(key)
+        if vm is None:
+            continue
+        scope = draft.region.scope_of(vm)
+        lapses_at = read_at + draft.rules.disable_after
+        if scope.enabled_at is None:
+            draft.record(f.ScopeEnabled(draft.now, scope.key, scope.name, scope.kind, lapses_at))
+        elif scope.last_read_at is None or read_at > scope.last_read_at:
+            draft.record(f.ScopeRead(draft.now, scope.key, read_at, lapses_at))
+
+
+def begin_impact(draft: Draft, command: c.BeginImpact) -> None:
+    """A driver may say so twice, after a crash; the first time counts."""
+    event = draft.region.events.get(command.event_id)
+    if event is not None and event.phase is Phase.STARTED and event.impact_began_at is None:
+        draft.record(f.ImpactBegan(draft.now, event.id, command.ends_at))
+
+
+def finish_impact(draft: Draft, command: c.EndImpact) -> None:
+    event = draft.region.events.get(command.event_id)
+    if event is not None and event.impact_began_at is not None and event.impact_ended_at is None:
+        end_impact(draft, event)

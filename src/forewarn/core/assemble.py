@@ -1,0 +1,63 @@
+"""A region from the parts that a snapshot keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from immutables import Map
+
+from forewarn.core.evolve import count_pending, put_host
+from forewarn.core.lifecycle import PENDING
+from forewarn.core.region import Campaign, Event, Host, Region, Scope, ScopeKind, Vm, replace
+
+
+def assemble(
+    vms: Iterable[Vm],
+    scopes: Iterable[Scope],
+    hosts: Iterable[Host],
+    events: Iterable[Event],
+    campaigns: Iterable[Campaign],
+    lone_vms_made: int,
+    latest_at: datetime | None,
+) -> Region:
+    """A region from its parts. Hosts and scopes come without members: those, and all indexes, are made anew."""
+    housed: dict[int, Map[str, None]] = {}
+    joined: dict[str, Map[str, None]] = {}
+    addresses: Map[str, str] = Map()
+    by_key: dict[str, Vm] = {}
+    for vm in vms:
+        by_key[vm.key] = vm
+        if vm.host is not None:
+            housed[vm.host] = housed.get(vm.host, Map()).set(vm.key, None)
+        if vm.spec.kind is not ScopeKind.VM:
+            joined[vm.scope] = joined.get(vm.scope, Map()).set(vm.key, None)
+        for claim in vm.binding.claims():
+            addresses = addresses.set(claim, vm.key)
+    region = Region(
+        vms=Map(by_key),
+        scopes=Map({scope.key: replace(scope, members=joined.get(scope.key, Map())) for scope in scopes}),
+        events=Map({event.id: event for event in events}),
+        campaigns=Map({campaign.id: campaign for campaign in campaigns}),
+        addresses=addresses,
+        lone_vms_made=lone_vms_made,
+        latest_at=latest_at,
+    )
+    for host in hosts:
+        region = put_host(region, replace(host, vms=housed.get(host.number, Map())))
+    return _index(region)
+
+
+def _index(region: Region) -> Region:
+    """Make the agenda, the groups and the counts from what is there."""
+    agenda = region.agenda
+    for scope in region.scopes.values():
+        if scope.lapses_at is not None:
+            agenda = agenda.add(scope.lapses_at, f"scope/{scope.key}")
+    for event in region.events.values():
+        due = event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
+        if due is not None:
+            agenda = agenda.add(due, f"event/{event.id}")
+        if event.phase in PENDING:
+            region = count_pending(region, None, event)
+    return replace(region, agenda=agenda)

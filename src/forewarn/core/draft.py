@@ -1,0 +1,62 @@
+"""A region and the facts that led to it, while a command is being worked out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from forewarn.core import facts as f
+from forewarn.core.evolve import evolve
+from forewarn.core.region import Region
+from forewarn.core.rules import Rules
+
+
+class Draft:
+    """Nobody sees a draft until its facts are in the journal; a refused one is simply dropped."""
+
+    def __init__(self, region: Region, now: datetime, rules: Rules) -> None:
+        self.region = region
+        self.now = now
+        self.rules = rules
+        self.facts: list[f.Fact] = []
+        self.touched: list[str] = []  # what *settle* has to look at again
+
+    def record(self, fact: f.Fact) -> None:
+        """Something happened: fold it, keep it, and note what may follow from it."""
+        before = self.region
+        self.region = evolve(before, fact)
+        self.facts.append(fact)
+        self.touched.extend(_consequences(before, self.region, fact))
+
+
+def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
+    match fact:
+        case f.EventScheduled(event=event):
+            return [f"event/{event.id}"]
+        case (
+            f.EventApproved(event_id=event_id) | f.EventStarted(event_id=event_id) | f.EventCanceled(event_id=event_id)
+        ):
+            return [*_freed(before, after, event_id), *_campaign_of(before, event_id)]
+        case f.EventCompleted(event_id=event_id):
+            return _campaign_of(before, event_id)
+        case f.ImpactEnded(event_id=event_id):
+            return [f"event/{event_id}"]
+        case f.VmDeallocated(vm=vm) | f.VmDeleted(vm=vm):
+            return [f"event/{event_id}" for event_id in before.vms[vm].events]
+        case f.CampaignStarted() | f.CampaignResumed() | f.CampaignWaveBegan() | f.CampaignHostsTaken():
+            return [f"campaign/{fact.campaign_id}"]
+        case _:
+            return []
+
+
+def _freed(before: Region, after: Region, event_id: str) -> list[str]:
+    """The event itself, and the others of its group once nobody is awaited any more."""
+    keys = [f"event/{event_id}"]
+    group = after.groups.get(before.events[event_id].group)
+    if group is not None and group.awaited == 0:
+        keys += [f"event/{other}" for other in group.pending if other != event_id]
+    return keys
+
+
+def _campaign_of(region: Region, event_id: str) -> list[str]:
+    campaign = region.events[event_id].campaign
+    return [f"campaign/{campaign}"] if campaign else []

@@ -1,0 +1,349 @@
+"""How one fact changes a region. No rule lives here: what the journal holds has happened."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import assert_never
+
+from immutables import Map
+
+from forewarn.core import facts as f
+from forewarn.core import lifecycle
+from forewarn.core.causes import CAUSES, USER_OPERATIONS, Effect
+from forewarn.core.lifecycle import ENDED, PENDING, Phase
+from forewarn.core.region import (
+    Binding,
+    Campaign,
+    CampaignState,
+    Event,
+    Group,
+    Health,
+    Host,
+    Power,
+    Region,
+    Scope,
+    ScopeKind,
+    Vm,
+    replace,
+    scope_key,
+)
+
+_DURING = {
+    Effect.PAUSE: Power.FROZEN,
+    Effect.MIGRATE: Power.FROZEN,
+    Effect.RESTART: Power.RESTARTING,
+    Effect.REDEPLOY: Power.REDEPLOYING,
+    Effect.EVICT: Power.EVICTING,
+    Effect.DELETE: Power.DELETING,
+}
+
+
+def evolve(region: Region, fact: f.Fact) -> Region:
+    """The region after ``fact``."""
+    return replace(_fold(region, fact), latest_at=fact.at)
+
+
+def _fold(region: Region, fact: f.Fact) -> Region:
+    match fact:
+        case f.VmCreated():
+            return _vm_created(region, fact)
+        case f.EventScheduled(event=event):
+            return _event_added(region, replace(event, phase=lifecycle.after(None, "EventScheduled")), fact.at)
+        case f.EventBornStarted(event=event):
+            phase = lifecycle.after(None, "EventBornStarted")
+            return _event_added(region, replace(event, phase=phase, started_at=fact.at), fact.at)
+        case f.EventApproved(event_id=event_id, by=by):
+            return _event_moved(region, fact, event_id, approved_at=fact.at, approved_by=by)
+        case f.EventStarted(event_id=event_id):
+            return _event_moved(region, fact, event_id, started_at=fact.at)
+        case f.EventCanceled(event_id=event_id) | f.EventCompleted(event_id=event_id):
+            return _event_moved(region, fact, event_id)
+        case f.ImpactBegan(event_id=event_id, ends_at=ends_at):
+            return _impact_began(
+                _event_moved(region, fact, event_id, impact_began_at=fact.at, impact_ends_at=ends_at), event_id
+            )
+        case f.ImpactEnded(event_id=event_id):
+            return _impact_ended(_event_moved(region, fact, event_id, impact_ended_at=fact.at), event_id)
+        case f.ScopeEnabled():
+            return _scope_enabled(region, fact)
+        case f.ScopeRead(scope=key, read_at=read_at, lapses_at=lapses_at):
+            scope = replace(region.scopes[key], last_read_at=read_at, lapses_at=lapses_at)
+            return replace(region, scopes=region.scopes.set(key, scope))
+        case f.ScopeDisabled(scope=key):
+            scope = region.scopes[key]
+            disabled = replace(scope, enabled_at=None, last_read_at=None, lapses_at=None, incarnation=0)
+            return replace(region, scopes=region.scopes.set(key, disabled))
+        case f.ScopeCreated(kind=kind, name=name):
+            key = scope_key(kind, name)
+            return replace(region, scopes=region.scopes.set(key, Scope(key=key, kind=kind, name=name)))
+        case f.PolicySet():
+            return _policy_set(region, fact)
+        case f.HostAdded(host=number, fault_domain=fault, update_domain=update, capacity=capacity):
+            return put_host(region, Host(number, fault, update, capacity))
+        case f.HostMarked(host=number, health=health):
+            return put_host(region, replace(region.hosts[number], health=health))
+        case f.VmBound(vm=key, binding=binding):
+            return _bind(region, region.vms[key], binding)
+        case f.VmMoved(vm=key, host=host):
+            return _house(region, region.vms[key], host)
+        case f.VmStarted(vm=key, host=host):
+            vm = region.vms[key]
+            return _house(region, replace(vm, power=Power.RUNNING, boots=vm.boots + 1), host)
+        case f.VmDeallocated(vm=key):
+            return _house(region, replace(region.vms[key], power=Power.DEALLOCATED), None)
+        case f.VmDeleted(vm=key):
+            return _vm_deleted(region, region.vms[key])
+        case (
+            f.CampaignStarted()
+            | f.CampaignWaveBegan()
+            | f.CampaignHostsTaken()
+            | f.CampaignPaused()
+            | f.CampaignResumed()
+            | f.CampaignCanceled()
+            | f.CampaignCompleted()
+        ):
+            campaign = _campaign_after(region.campaigns.get(fact.campaign_id), fact)
+            return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
+        case f.ClockMoved():
+            return region
+        case _:
+            assert_never(fact)
+
+
+# VMs and hosts
+
+
+def _vm_created(region: Region, fact: f.VmCreated) -> Region:
+    spec = fact.spec
+    vm = Vm(
+        name=fact.name,
+        spec=spec,
+        seed=fact.seed,
+        created_at=fact.at,
+        number=fact.number,
+        update_domain=fact.update_domain,
+        fault_domain=fact.fault_domain,
+        host=None,
+    )
+    lone = region.lone_vms_made
+    scopes = region.scopes
+    if spec.kind is ScopeKind.VM:
+        lone = max(lone, fact.number + 1)
+    else:
+        scope = scopes[vm.scope]
+        counts = scope.counts.set(spec.role, max(scope.counts.get(spec.role, 0), fact.number + 1))
+        scopes = scopes.set(scope.key, replace(scope, members=scope.members.set(vm.key, None), counts=counts))
+    return _house(replace(region, scopes=scopes, lone_vms_made=lone), vm, fact.host)
+
+
+def _house(region: Region, vm: Vm, host: int | None) -> Region:
+    """Put a VM on a host (or on none), taking it off the one it was on."""
+    if vm.host is not None and vm.host != host:
+        left = region.hosts[vm.host]
+        region = put_host(region, replace(left, vms=left.vms.delete(vm.key)))
+    if host is not None:
+        taken = region.hosts[host]
+        region = put_host(region, replace(taken, vms=taken.vms.set(vm.key, None)))
+    return replace(region, vms=region.vms.set(vm.key, replace(vm, host=host)))
+
+
+def put_host(region: Region, host: Host) -> Region:
+    """Set a host, and whether it has room for more."""
+    domain = (host.fault_domain, host.update_domain)
+    open_hosts = region.vacancies.get(domain, Map())
+    has_room = host.health is Health.HEALTHY and len(host.vms) < host.capacity
+    vacancies = region.vacancies
+    if has_room and host.number not in open_hosts:
+        vacancies = vacancies.set(domain, open_hosts.set(host.number, None))
+    elif not has_room and host.number in open_hosts:
+        vacancies = vacancies.set(domain, open_hosts.delete(host.number))
+    return replace(region, hosts=region.hosts.set(host.number, host), vacancies=vacancies)
+
+
+def _bind(region: Region, vm: Vm, binding: Binding) -> Region:
+    addresses = region.addresses
+    for claim in vm.binding.claims():
+        addresses = addresses.delete(claim)
+    for claim in binding.claims():
+        addresses = addresses.set(claim, vm.key)
+    return replace(region, addresses=addresses, vms=region.vms.set(vm.key, replace(vm, binding=binding)))
+
+
+def _vm_deleted(region: Region, vm: Vm) -> Region:
+    region = _house(_bind(region, vm, Binding()), vm, None)
+    events, scopes = region.events, region.scopes
+    for event_id in vm.events:
+        event = events[event_id]
+        events = events.set(event_id, replace(event, vms=tuple(key for key in event.vms if key != vm.key)))
+    scope = scopes.get(vm.scope)
+    if scope is not None and scope.kind is ScopeKind.VM:
+        scopes = scopes.delete(vm.scope)
+    elif scope is not None:
+        scopes = scopes.set(scope.key, replace(scope, members=scope.members.delete(vm.key)))
+    return replace(region, vms=region.vms.delete(vm.key), events=events, scopes=scopes)
+
+
+# Scopes
+
+
+def _scope_enabled(region: Region, fact: f.ScopeEnabled) -> Region:
+    scope = region.scopes.get(fact.scope) or Scope(key=fact.scope, kind=fact.kind, name=fact.name)
+    enabled = replace(
+        scope,
+        enabled_at=fact.at,
+        last_read_at=fact.at,
+        lapses_at=fact.lapses_at,
+        incarnation=1,
+        changed_at=fact.at,
+    )
+    agenda = region.agenda.add(fact.lapses_at, f"scope/{scope.key}")
+    return replace(region, scopes=region.scopes.set(scope.key, enabled), agenda=agenda)
+
+
+def _policy_set(region: Region, fact: f.PolicySet) -> Region:
+    scope = region.scopes.get(fact.scope)
+    if scope is None:
+        kind, _, key = fact.scope.partition("/")
+        scope = Scope(key=fact.scope, kind=ScopeKind(kind), name=region.vms[key].name)
+    return replace(region, scopes=region.scopes.set(fact.scope, replace(scope, policy=fact.policy)))
+
+
+# Events
+
+
+def _event_added(region: Region, event: Event, at: datetime) -> Region:
+    vms = region.vms
+    for key in event.vms:
+        vm = vms[key]
+        vms = vms.set(key, replace(vm, events=(*vm.events, event.id)))
+    region = replace(region, vms=vms, events=region.events.set(event.id, event))
+    if event.phase in PENDING:
+        region = replace(region, agenda=region.agenda.add(event.not_before, f"event/{event.id}"))
+        region = count_pending(region, None, event)
+    if event.campaign:
+        campaign = region.campaigns[event.campaign]
+        opened = campaign.open_events.set(event.id, -1 if event.host is None else event.host)
+        campaign = replace(campaign, open_events=opened, events_total=campaign.events_total + 1)
+        region = replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
+    return _document_changed(region, event, at, add=True)
+
+
+def _event_moved(region: Region, fact: f.Fact, event_id: str, **changes: object) -> Region:
+    """Take an event along the table of its life."""
+    before = region.events[event_id]
+    event = replace(before, phase=lifecycle.after(before.phase, type(fact).__name__), **changes)
+    if event.phase in ENDED:
+        return _event_ended(region, before, event, fact.at)
+    region = replace(region, events=region.events.set(event_id, event))
+    if before.phase in PENDING:
+        region = count_pending(region, before, event)
+    if event.phase is not before.phase and event.phase is not Phase.APPROVED:
+        region = _document_changed(region, event, fact.at)
+    due = event.completes_at or event.impact_ends_at
+    if due is not None:
+        region = replace(region, agenda=region.agenda.add(due, f"event/{event_id}"))
+    return region
+
+
+def _event_ended(region: Region, before: Event, event: Event, at: datetime) -> Region:
+    vms = region.vms
+    for key in event.vms:
+        vm = vms[key]
+        vms = vms.set(key, replace(vm, events=tuple(other for other in vm.events if other != event.id)))
+    region = replace(region, vms=vms, events=region.events.delete(event.id))
+    if before.phase in PENDING:
+        region = count_pending(region, before, event)
+    if event.campaign:
+        campaign = region.campaigns[event.campaign]
+        campaign = replace(campaign, open_events=campaign.open_events.delete(event.id))
+        region = replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
+    return _document_changed(region, event, at)
+
+
+def count_pending(region: Region, before: Event | None, event: Event) -> Region:
+    """Keep the counts of what is pending: user operations, and the members of the event's group."""
+    was, now = before is not None, event.phase in PENDING
+    if was != now and event.announced and event.cause in USER_OPERATIONS:
+        region = replace(region, user_operations=region.user_operations + now - was)
+    if not event.group:
+        return region
+    group = region.groups.get(event.group, Group())
+    pending = group.pending.set(event.id, None) if now else group.pending.delete(event.id)
+    awaited = group.awaited + (event.phase is Phase.SCHEDULED)
+    awaited -= before is not None and before.phase is Phase.SCHEDULED
+    groups = region.groups.set(event.group, Group(pending, awaited)) if pending else region.groups.delete(event.group)
+    return replace(region, groups=groups)
+
+
+def _document_changed(region: Region, event: Event, at: datetime, *, add: bool = False) -> Region:
+    """Give the scope its next incarnation, if anybody is told of this event at all."""
+    scope = region.scopes.get(event.scope)
+    if scope is None or not event.announced:
+        return region
+    listed = scope.events
+    if add:
+        listed = (*listed, event.id)
+    elif event.phase in ENDED:
+        listed = tuple(other for other in listed if other != event.id)
+    incarnation = scope.incarnation + (scope.enabled_at is not None)
+    scope = replace(scope, events=listed, incarnation=incarnation, changed_at=at)
+    return replace(region, scopes=region.scopes.set(scope.key, scope))
+
+
+def _impact_began(region: Region, event_id: str) -> Region:
+    event = region.events[event_id]
+    power = _DURING[CAUSES[event.cause].effect]
+    vms = region.vms
+    for key in event.vms:
+        vm = vms[key]
+        if vm.power is not Power.DEALLOCATED:
+            vms = vms.set(key, replace(vm, power=power))
+    return replace(region, vms=vms)
+
+
+def _impact_ended(region: Region, event_id: str) -> Region:
+    event = region.events[event_id]
+    effect = CAUSES[event.cause].effect
+    vms = region.vms
+    for key in event.vms:
+        vm = vms[key]
+        if vm.power is Power.DEALLOCATED:
+            continue
+        boots = vm.boots + (effect in (Effect.RESTART, Effect.REDEPLOY))
+        disks = vm.ephemeral_disks + (effect is Effect.REDEPLOY)
+        vms = vms.set(key, replace(vm, power=Power.RUNNING, boots=boots, ephemeral_disks=disks))
+    return replace(region, vms=vms)
+
+
+# Campaigns
+
+_CampaignFact = (
+    f.CampaignStarted
+    | f.CampaignWaveBegan
+    | f.CampaignHostsTaken
+    | f.CampaignPaused
+    | f.CampaignResumed
+    | f.CampaignCanceled
+    | f.CampaignCompleted
+)
+
+
+def _campaign_after(campaign: Campaign | None, fact: _CampaignFact) -> Campaign:
+    if isinstance(fact, f.CampaignStarted):
+        return Campaign(fact.campaign_id, fact.cause, fact.at, fact.hosts, fact.hosts_at_once)
+    assert campaign is not None
+    match fact:
+        case f.CampaignWaveBegan(wave=wave, hosts=hosts):
+            return replace(campaign, wave=wave, waiting=hosts)
+        case f.CampaignHostsTaken(hosts=hosts):
+            return replace(campaign, waiting=campaign.waiting[len(hosts) :])
+        case f.CampaignPaused():
+            return replace(campaign, state=CampaignState.PAUSED)
+        case f.CampaignResumed():
+            return replace(campaign, state=CampaignState.RUNNING)
+        case f.CampaignCanceled():
+            return replace(campaign, state=CampaignState.CANCELED, waiting=(), ended_at=fact.at)
+        case f.CampaignCompleted():
+            return replace(campaign, state=CampaignState.COMPLETED, ended_at=fact.at)
+        case _:
+            assert_never(fact)

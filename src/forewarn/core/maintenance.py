@@ -1,0 +1,103 @@
+"""Commands that disturb VMs: what users ask for, what hosts need, and campaigns over many hosts."""
+
+from __future__ import annotations
+
+from forewarn.core import commands as c
+from forewarn.core import facts as f
+from forewarn.core.causes import Cause
+from forewarn.core.draft import Draft
+from forewarn.core.lifecycle import PENDING
+from forewarn.core.lookup import check_maintenance, check_scope, find_campaign, find_hosts, find_vms
+from forewarn.core.refusal import Hint, Refused
+from forewarn.core.region import CampaignState, Health, Power, Vm, fold
+from forewarn.core.work import cancel, maintain_host, mark_host, raise_event, under
+
+
+def user_operation(draft: Draft, cause: Cause, names: tuple[str, ...], seed: str) -> None:
+    limit = draft.rules.user_operation_limit
+    for vm in find_vms(draft, names):
+        _check_running(vm)
+        raise_event(draft, cause, vm, seed)
+        if limit and draft.region.user_operations > limit:
+            raise Refused(
+                Hint.CONFLICT,
+                f"At most {limit} user operations may be scheduled at once; approve some, wait, or raise the setting "
+                "user_operation_limit (0 means no limit).",
+            )
+
+
+def evict(draft: Draft, command: c.EvictVms) -> None:
+    for vm in find_vms(draft, command.vms):
+        if not vm.spec.spot:
+            raise Refused(Hint.CONFLICT, f"VM '{vm.name}' cannot be evicted: only Spot VMs can.")
+        _check_running(vm)
+        if not under(draft, vm, Cause.EVICTION):
+            raise_event(draft, Cause.EVICTION, vm, command.seed)
+
+
+def _check_running(vm: Vm) -> None:
+    if vm.power is Power.DEALLOCATED:
+        raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is deallocated; start it first.")
+    if vm.power in (Power.EVICTING, Power.DELETING):
+        raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is {vm.power.value} already.")
+
+
+def maintain(draft: Draft, command: c.MaintainHosts) -> None:
+    check_maintenance(command.cause)
+    for host in find_hosts(draft, command.hosts):
+        if command.cause is Cause.PREDICTED_FAILURE:
+            mark_host(draft, host, Health.FAILING)
+        maintain_host(draft, command.cause, host, command.seed)
+
+
+def fail(draft: Draft, command: c.FailHosts) -> None:
+    if not command.hosts:
+        raise Refused(Hint.INVALID, "Name at least one host.")
+    for host in find_hosts(draft, command.hosts):
+        for key in sorted(host.vms):
+            for event_id in draft.region.vms[key].events:
+                event = draft.region.events.get(event_id)
+                if event is not None and event.phase in PENDING and event.host == host.number:
+                    cancel(draft, event, f"{host.name} has failed")
+        mark_host(draft, host, Health.FAILED)
+        maintain_host(draft, Cause.FAILURE, draft.region.hosts[host.number], command.seed)
+
+
+def start_campaign(draft: Draft, command: c.StartCampaign) -> None:
+    check_maintenance(command.cause)
+    if command.hosts_at_once < 0:
+        raise Refused(Hint.INVALID, "hosts_at_once must be 0 (no limit) or more.")
+    chosen = {host.number for host in find_hosts(draft, command.hosts)} if command.hosts else set()
+    for key in command.scopes:
+        check_scope(draft, fold(key))
+        chosen |= _hosts_of_scope(draft, fold(key))
+    if not chosen and (command.hosts or command.scopes or not draft.region.vms):
+        raise Refused(Hint.CONFLICT, "There is no host with a VM to maintain.")
+    hosts = tuple(sorted(chosen))
+    draft.record(f.CampaignStarted(draft.now, command.id, command.cause, hosts, command.hosts_at_once))
+
+
+def _hosts_of_scope(draft: Draft, key: str) -> set[int]:
+    _, _, name = key.partition("/")
+    scope = draft.region.scopes.get(key)
+    vms = draft.region.members_of(scope) if scope is not None else (draft.region.vms[name],)
+    return {vm.host for vm in vms if vm.host is not None}
+
+
+def cancel_campaign(draft: Draft, command: c.CancelCampaign) -> None:
+    campaign = find_campaign(draft, command.id)
+    draft.record(f.CampaignCanceled(draft.now, campaign.id))
+    for event_id in sorted(campaign.open_events):
+        event = draft.region.events.get(event_id)
+        if event is not None and event.phase in PENDING:
+            cancel(draft, event, "its campaign was canceled")
+
+
+def pause_campaign(draft: Draft, command: c.PauseCampaign) -> None:
+    if find_campaign(draft, command.id).state is CampaignState.RUNNING:
+        draft.record(f.CampaignPaused(draft.now, command.id))
+
+
+def resume_campaign(draft: Draft, command: c.ResumeCampaign) -> None:
+    if find_campaign(draft, command.id).state is CampaignState.PAUSED:
+        draft.record(f.CampaignResumed(draft.now, command.id))

@@ -1,0 +1,141 @@
+"""The moves that follow from state and time alone, made until nothing follows any more.
+
+Approvals gathered, NotBefore passed, impact over, next domain's turn, 24 hours without a read: it never matters in
+which order their conditions came true.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from forewarn.core import campaigns
+from forewarn.core import facts as f
+from forewarn.core.causes import CAUSES, Effect
+from forewarn.core.draft import Draft
+from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.placement import find_host
+from forewarn.core.region import Event, EvictionPolicy, Power, Region, Scope, Vm, replace
+
+ALL_DOWN = "policy: all instances are down"
+_LOOKS_MOST = 1_000  # at one thing in one settling; more would mean that two rules chase each other
+
+
+def settle(draft: Draft) -> None:
+    """Do all that is due and all that follows from what was just recorded."""
+    looks: dict[str, int] = {}
+    while True:
+        _collect_due(draft)
+        if not draft.touched:
+            return
+        batch, draft.touched = draft.touched, []
+        for key in dict.fromkeys(batch):
+            looks[key] = looks.get(key, 0) + 1
+            assert looks[key] < _LOOKS_MOST, f"{key} does not settle"
+            _look(draft, key)
+
+
+def next_deadline(region: Region) -> datetime | None:
+    """When a tick next has something to do. Entries that no longer mean anything are passed over."""
+    agenda, soonest = region.agenda, None
+    while (due := agenda.first()) is not None and (soonest is None or due.at < soonest):
+        actual = _deadline(region, due.key)
+        if actual is not None and (soonest is None or actual < soonest):
+            soonest = actual
+        agenda = agenda.rest()
+    return soonest
+
+
+def _deadline(region: Region, key: str) -> datetime | None:
+    kind, _, name = key.partition("/")
+    if kind == "scope":
+        scope = region.scopes.get(name)
+        return None if scope is None else scope.lapses_at
+    event = region.events.get(name)
+    if event is None:
+        return None
+    return event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
+
+
+def _collect_due(draft: Draft) -> None:
+    agenda = draft.region.agenda
+    while (due := agenda.first()) is not None and due.at <= draft.now:
+        draft.touched.append(due.key)
+        agenda = agenda.rest()
+    if agenda is not draft.region.agenda:
+        draft.region = replace(draft.region, agenda=agenda)
+
+
+def _look(draft: Draft, key: str) -> None:
+    kind, _, name = key.partition("/")
+    if kind == "campaign":
+        campaigns.proceed(draft, name)
+    elif kind == "scope":
+        scope = draft.region.scopes.get(name)
+        if scope is not None and scope.lapses_at is not None:
+            _look_at_scope(draft, scope, scope.lapses_at)
+    else:
+        event = draft.region.events.get(name)
+        if event is not None:
+            _look_at_event(draft, event)
+
+
+def _look_at_scope(draft: Draft, scope: Scope, lapses_at: datetime) -> None:
+    if lapses_at <= draft.now:
+        draft.record(f.ScopeDisabled(draft.now, scope.key))
+    else:  # somebody has read since; look again when that read has grown old
+        draft.region = replace(draft.region, agenda=draft.region.agenda.add(lapses_at, f"scope/{scope.key}"))
+
+
+def _look_at_event(draft: Draft, event: Event) -> None:
+    if event.phase in PENDING:
+        _look_at_pending(draft, event)
+    elif not event.vms:
+        draft.record(f.EventCompleted(draft.now, event.id))
+    elif event.impact_ended_at is None:
+        if event.impact_ends_at is not None and event.impact_ends_at <= draft.now:
+            end_impact(draft, event)
+    elif event.completes_at is not None and event.completes_at <= draft.now:
+        draft.record(f.EventCompleted(draft.now, event.id))
+
+
+def _look_at_pending(draft: Draft, event: Event) -> None:
+    if not event.vms:
+        draft.record(f.EventCanceled(draft.now, event.id, "its machines are gone"))
+    elif event.phase is Phase.SCHEDULED and _all_down(draft.region, event):
+        draft.record(f.EventApproved(draft.now, event.id, ALL_DOWN))
+    elif may_start(draft.region, event, draft.now):
+        draft.record(f.EventStarted(draft.now, event.id))
+
+
+def may_start(region: Region, event: Event, now: datetime) -> bool:
+    """At NotBefore, or earlier once approved and once nobody else of its group is awaited."""
+    if event.not_before <= now:
+        return True
+    group = region.groups.get(event.group)
+    return event.phase is Phase.APPROVED and (group is None or group.awaited == 0)
+
+
+def _all_down(region: Region, event: Event) -> bool:
+    scope = region.scopes.get(event.scope)
+    wanted = scope is not None and scope.policy.all_instances_down
+    return wanted and all(region.vms[key].power is Power.DEALLOCATED for key in event.vms)
+
+
+def end_impact(draft: Draft, event: Event) -> None:
+    """The machines are back, moved, stopped or gone, as the effect wants."""
+    draft.record(f.ImpactEnded(draft.now, event.id))
+    effect = CAUSES[event.cause].effect
+    for key in event.vms:
+        vm = draft.region.vms[key]
+        if effect is Effect.DELETE or (effect is Effect.EVICT and vm.spec.eviction_policy is EvictionPolicy.DELETE):
+            draft.record(f.VmDeleted(draft.now, key))
+        elif effect is Effect.EVICT and vm.power is not Power.DEALLOCATED:
+            draft.record(f.VmDeallocated(draft.now, key))
+        elif effect in (Effect.MIGRATE, Effect.REDEPLOY):
+            _move(draft, vm)
+
+
+def _move(draft: Draft, vm: Vm) -> None:
+    if vm.host is not None:
+        host = find_host(draft, vm.fault_domain, vm.update_domain, other_than=vm.host)
+        draft.record(f.VmMoved(draft.now, vm.key, host))

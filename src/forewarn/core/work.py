@@ -1,0 +1,99 @@
+"""How events come to be, whoever asks for them: users, hosts, campaigns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from forewarn.core import facts as f
+from forewarn.core.causes import Cause
+from forewarn.core.draft import Draft
+from forewarn.core.region import Event, Health, Host, Scope, Vm, replace
+from forewarn.terms import derive_guid
+
+NOBODY_READS = "nobody: the scope does not read its documents"
+
+
+def raise_event(draft: Draft, cause: Cause, vm: Vm, seed: str, notice: timedelta | None = None) -> Event:
+    """One VM's own event, born started where nobody is asked."""
+    scope = draft.region.scope_of(vm)
+    event = _event(draft, cause, scope, [vm], seed, notice)
+    if not event.announced or _automatic(scope, cause):
+        draft.record(f.EventBornStarted(draft.now, event))
+    else:
+        draft.record(f.EventScheduled(draft.now, event))
+    return event
+
+
+def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: str = "") -> None:
+    """One event for each scope on the host. They start together: the host is worked on once."""
+    work = derive_guid(seed, host.name)
+    events = [_event(draft, cause, scope, vms, work) for scope, vms in _tenants(draft, host)]
+    group = f"host/{work}" if len(events) > 1 else ""
+    wait = any(event.announced for event in events) and cause is not Cause.FAILURE
+    for event in events:
+        event = replace(event, group=group, host=host.number, campaign=campaign)
+        if not wait:
+            draft.record(f.EventBornStarted(draft.now, replace(event, group="")))
+            continue
+        draft.record(f.EventScheduled(draft.now, event))
+        if not event.announced:
+            draft.record(f.EventApproved(draft.now, event.id, NOBODY_READS))
+
+
+def mark_host(draft: Draft, host: Host, health: Health) -> None:
+    """Take a host out of placement."""
+    if host.health is not health:
+        draft.record(f.HostMarked(draft.now, host.number, health))
+
+
+def cancel(draft: Draft, event: Event, why: str) -> None:
+    """Withdraw a pending event, and with it the others of its group: their work is one."""
+    group = draft.region.groups.get(event.group)
+    for event_id in sorted(group.pending) if group is not None else (event.id,):
+        draft.record(f.EventCanceled(draft.now, event_id, why))
+
+
+def whole_seconds_up(instant: datetime) -> datetime:
+    """Rounded up, so that nobody gets less than the promised notice."""
+    return instant if instant.microsecond == 0 else instant.replace(microsecond=0) + timedelta(seconds=1)
+
+
+def _tenants(draft: Draft, host: Host) -> list[tuple[Scope, list[Vm]]]:
+    by_scope: dict[str, list[Vm]] = {}
+    for key in sorted(host.vms):
+        vm = draft.region.vms[key]
+        by_scope.setdefault(vm.scope, []).append(vm)
+    return [(draft.region.scope_of(vms[0]), vms) for _, vms in sorted(by_scope.items())]
+
+
+def _event(
+    draft: Draft, cause: Cause, scope: Scope, vms: Sequence[Vm], seed: str, notice: timedelta | None = None
+) -> Event:
+    vms = sorted(vms, key=lambda vm: (vm.number, vm.key))
+    rules = draft.rules
+    return Event(
+        id=derive_guid(seed, scope.key, *(vm.key for vm in vms)),
+        cause=cause,
+        scope=scope.key,
+        vms=tuple(vm.key for vm in vms),
+        resources=tuple(vm.resource_name for vm in vms),
+        update_domain=vms[0].update_domain,
+        scheduled_at=draft.now,
+        not_before=whole_seconds_up(draft.now + (rules.notice(cause) if notice is None else notice)),
+        recovery=rules.recovery(cause),
+        duration_seconds=rules.duration_seconds(cause),
+        announced=scope.enabled_at is not None,
+    )
+
+
+def _automatic(scope: Scope, cause: Cause) -> bool:
+    policy = scope.policy
+    return (cause is Cause.USER_RESTART and policy.auto_approve_reboot) or (
+        cause is Cause.USER_REDEPLOY and policy.auto_approve_redeploy
+    )
+
+
+def under(draft: Draft, vm: Vm, cause: Cause) -> bool:
+    """Whether the VM has an event of that cause already."""
+    return any(draft.region.events[event_id].cause is cause for event_id in vm.events)

@@ -1,0 +1,36 @@
+"""Machines that are only pretended: an impact is time that passes, and the region tells what became of the VM."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from forewarn.core.causes import CAUSES, Effect
+from forewarn.core.region import Event
+
+
+class Durations(Struct, frozen=True):
+    """How long an impact takes where the event itself does not announce it."""
+
+    restart: timedelta = timedelta(seconds=30)
+    redeploy: timedelta = timedelta(seconds=60)
+    evict: timedelta = timedelta(seconds=5)
+    delete: timedelta = timedelta(seconds=5)
+
+
+class SimulatedDriver:
+    """Knows in advance when it will be done, so a turned clock can jump straight there."""
+
+    def __init__(self, durations: Durations | None = None) -> None:
+        durations = durations or Durations()
+        self._by_effect = {
+            Effect.RESTART: durations.restart,
+            Effect.REDEPLOY: durations.redeploy,
+            Effect.EVICT: durations.evict,
+            Effect.DELETE: durations.delete,
+        }
+
+    def begin(self, event: Event, now: datetime) -> datetime | None:
+        announced = timedelta(seconds=max(event.duration_seconds, 0))
+        return now + self._by_effect.get(CAUSES[event.cause].effect, announced)

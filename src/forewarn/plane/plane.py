@@ -1,0 +1,264 @@
+"""The control plane on an event loop: a queue before the writer, what readers see after it, and time passing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+
+from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
+from forewarn.core.facts import EventBornStarted, EventStarted, Fact
+from forewarn.core.lifecycle import Phase
+from forewarn.core.region import Region, Vm
+from forewarn.core.rules import Rules
+from forewarn.core.settle import next_deadline
+from forewarn.plane.clock import Clock, check_forward
+from forewarn.plane.ports import Driver, Journal, JournalFault, Origin, Record
+from forewarn.plane.reads import ReadBook
+from forewarn.plane.writer import Asked, Writer, Written
+
+Listener = Callable[[Region, Sequence[Record]], None]
+
+_log = logging.getLogger(__name__)
+_CLOCK = Origin("clock")
+_DRIVER = Origin("driver")
+_VM = Origin("vm")
+_SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is more
+_PULSE_EVERY = timedelta(hours=1)
+_BATCH_MOST = 1_000
+
+
+class Plane:
+    """Reads are free and never wait: ``region`` is the last published state. Writes go through ``submit``."""
+
+    def __init__(self, journal: Journal, clock: Clock, driver: Driver, rules: Rules) -> None:
+        self.journal = journal
+        self.clock = clock
+        self.rules = rules
+        self._driver = driver
+        self._writer = Writer(journal, rules, clock.now)
+        self.region, self.seq = self._writer.region, self._writer.seq
+        self._snapshot_seq = self.seq
+        self._reads = ReadBook()
+        self._listeners: list[Listener] = []
+        self._queue: asyncio.Queue[tuple[Asked, asyncio.Future[tuple[Fact, ...]]]] = asyncio.Queue()
+        self._published = asyncio.Event()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._moving = asyncio.Lock()
+        self._closing = False
+        self._thread = ThreadPoolExecutor(1, "forewarn-writer")
+        self._tasks: list[asyncio.Task[None]] = []
+        self._snapshotting: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""
+        self._tasks = [asyncio.create_task(work()) for work in (self._write_on, self._tick_on, self._pulse_on)]
+        unfinished = [
+            self._begin(event.id)
+            for event in sorted(self.region.events.values(), key=lambda event: event.id)
+            if event.phase is Phase.STARTED and event.impact_ended_at is None and event.impact_ends_at is None
+        ]
+        for asked in unfinished:
+            await self.submit(asked.command, asked.origin)
+        await self.submit(Tick(), _CLOCK)
+
+    async def close(self) -> None:
+        """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
+        if self._tasks:
+            reads = self._reads.newer_than(self.region, timedelta(0))
+            last = asyncio.create_task(self.submit(Pulse(tuple(reads)), _VM))
+            await asyncio.sleep(0)
+            self._closing = True
+            await asyncio.gather(last, return_exceptions=True)
+            await self._quiet.wait()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._snapshotting is not None:
+            await self._snapshotting
+        if self.seq > self._snapshot_seq:
+            await self._snapshot()
+        self._thread.shutdown()
+        self.journal.close()
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    async def submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
+        """Carry out a command. What this returns is on disk; ``Refused`` and ``JournalFault`` mean nothing changed."""
+        if self._closing:
+            raise JournalFault("The region is shutting down; nothing was written.")
+        done: asyncio.Future[tuple[Fact, ...]] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((Asked(command, origin), done))
+        return await done
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Be called on the loop after each publication, with what was just appended. Returns how to stop that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    # Reads as a sign of life
+
+    def read_by(self, vm: Vm) -> None:
+        """Note that a VM has read. Costs a dictionary entry; the journal hears of it at most once an hour."""
+        self._reads.note(vm.name, self.clock.now())
+
+    async def enable(self, vm: Vm) -> None:
+        """The first read of a scope: from here on its events wait."""
+        await self._pulse(((vm.key, self.clock.now()),))
+
+    async def _pulse(self, reads: Sequence[tuple[str, datetime]]) -> None:
+        if reads:
+            await self.submit(Pulse(tuple(reads)), _VM)
+
+    async def _pulse_on(self) -> None:
+        while True:
+            await self.clock.sleep_until(self.clock.now() + _PULSE_EVERY)
+            await self._pulse(self._reads.newer_than(self.region, _PULSE_EVERY))
+
+    # Time
+
+    def next_deadline(self) -> datetime | None:
+        """When something next happens by itself."""
+        return next_deadline(self.region)
+
+    def set_speed(self, speed: float) -> None:
+        """How fast a turnable clock runs; 0 makes it stand still."""
+        self.clock.set_speed(speed)
+        self._published.set()
+
+    async def advance(self, to: datetime) -> None:
+        """Move a turnable clock, stopping at every instant at which something happens on the way."""
+        async with self._moving:
+            check_forward(self.clock.now(), to)
+            while (due := self.next_deadline()) is not None and due <= to:
+                await self._tick_at(due)
+                assert self.next_deadline() != due, "a tick did not do what was due"
+            await self._tick_at(to, moved=True)
+
+    async def advance_to_next(self) -> datetime | None:
+        """Move a turnable clock to the next change. None where nothing is due."""
+        async with self._moving:
+            before = self.seq
+            while (due := self.next_deadline()) is not None:
+                await self._tick_at(due)
+                assert self.next_deadline() != due, "a tick did not do what was due"
+                if self.seq != before:
+                    await self._tick_at(due, moved=True)
+                    return due
+            return None
+
+    async def _tick_at(self, at: datetime, *, moved: bool = False) -> None:
+        self.clock.move_to(max(at, self.clock.now()))
+        await self._pulse(self._reads.keeping_alive(self.region, self.clock.now()))
+        await self.submit(Tick(moved), _CLOCK)
+        await self._quiet.wait()
+
+    async def _tick_on(self) -> None:
+        """While the clock runs, tick when the agenda says so. An entry that has become stale costs an idle tick."""
+        while True:
+            self._published.clear()
+            due = self.region.agenda.first()
+            if due is not None and due.at <= self.clock.now():
+                await self._pulse(self._reads.keeping_alive(self.region, self.clock.now()))
+                await self._tick()
+                continue
+            timeout = None
+            if due is not None and self.clock.speed:
+                timeout = min((due.at - self.clock.now()).total_seconds() / self.clock.speed, 3600)
+            await _wait(self._published, timeout)
+
+    async def _tick(self) -> None:
+        try:
+            await self.submit(Tick(), _CLOCK)
+        except Exception:
+            _log.exception("A tick failed; trying again in a second.")
+            await asyncio.sleep(1)
+
+    # Writing
+
+    async def _write_on(self) -> None:
+        while True:
+            batch = [await self._queue.get()]
+            while len(batch) < _BATCH_MOST and not self._queue.empty():
+                batch.append(self._queue.get_nowait())
+            await self._write(batch)
+
+    async def _write(self, batch: list[tuple[Asked, asyncio.Future[tuple[Fact, ...]]]]) -> None:
+        try:
+            written = await self._commit([asked for asked, _ in batch])
+        except Exception as fault:  # the journal's, or ours: in both cases nothing was written
+            for _, done in batch:
+                if not done.done():
+                    done.set_exception(fault)
+            return
+        follow_up = self._begin_impacts(written.records)
+        if follow_up:
+            self._quiet.clear()
+        for (_, done), answer in zip(batch, written.answers, strict=True):
+            if done.done():
+                continue
+            if isinstance(answer, Exception):
+                done.set_exception(answer)
+            else:
+                done.set_result(answer)
+        if follow_up:
+            await self._follow_up(follow_up)
+
+    async def _commit(self, batch: Sequence[Asked]) -> Written:
+        written = await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.write, batch)
+        self.region, self.seq = written.region, written.seq
+        for listener in tuple(self._listeners):
+            listener(written.region, written.records)
+        self._published.set()
+        if self.seq - self._snapshot_seq > max(_SNAPSHOT_EVERY, len(self.region.vms)) and self._snapshotting is None:
+            self._snapshotting = asyncio.create_task(self._snapshot())
+        return written
+
+    async def _snapshot(self) -> None:
+        region, seq = self.region, self.seq
+        try:
+            await asyncio.to_thread(self.journal.snapshot, region, seq)
+            self._snapshot_seq = seq
+        except Exception:
+            _log.exception("A snapshot could not be kept; the facts are safe, the next start will take longer.")
+        finally:
+            self._snapshotting = None
+
+    # Impacts
+
+    def _begin_impacts(self, records: Sequence[Record]) -> list[Asked]:
+        started: list[str] = []
+        for record in records:
+            if isinstance(record.fact, EventStarted):
+                started.append(record.fact.event_id)
+            elif isinstance(record.fact, EventBornStarted):
+                started.append(record.fact.event.id)
+        return [self._begin(event_id) for event_id in started if event_id in self.region.events]
+
+    def _begin(self, event_id: str) -> Asked:
+        """Hand a started event to the driver. Only what is on disk gets here: no machine is touched before that."""
+        ends_at = self._driver.begin(self.region.events[event_id], self.clock.now())
+        return Asked(BeginImpact(event_id, ends_at), _DRIVER)
+
+    async def _follow_up(self, batch: list[Asked]) -> None:
+        try:
+            written = await self._commit(batch)
+            more = self._begin_impacts(written.records)
+            if more:
+                await self._follow_up(more)
+        except Exception:
+            _log.exception("What a driver began could not be recorded; it will be taken up again at the next start.")
+        finally:
+            self._quiet.set()
+
+
+async def _wait(event: asyncio.Event, timeout_seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            await event.wait()
+    except TimeoutError:
+        pass

@@ -1,0 +1,65 @@
+"""Who has read when. Kept in memory, because a journal entry for each poll would be a write for each poll."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from forewarn.core.region import Region, Scope, fold
+
+
+class ReadBook:
+    """The last read of each VM since the journal last heard of it."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, datetime] = {}  # by name as given: folding it at each poll would cost more than the entry
+
+    def note(self, name: str, at: datetime) -> None:
+        self._last[name] = at
+
+    def newer_than(self, region: Region, age: timedelta) -> list[tuple[str, datetime]]:
+        """The last read of each scope that the journal does not know, where it is newer by ``age`` or more.
+
+        Everything else is forgotten: what stays in the book is at most one entry for each VM that still polls.
+        """
+        newest = self._newest(region)
+        self._last = {name: at for name, at, scope in newest.values() if not _is_newer(scope, at, age)}
+        return [(fold(name), at) for name, at, scope in newest.values() if _is_newer(scope, at, age)]
+
+    def keeping_alive(self, region: Region, now: datetime) -> list[tuple[str, datetime]]:
+        """The reads that keep scopes enabled whose 24 hours would otherwise be over by ``now``."""
+        due = _lapsing(region, now)
+        if not due:
+            return []
+        found = self._newest(region)
+        return [
+            (fold(name), at)
+            for key, (name, at, scope) in found.items()
+            if key in due and _is_newer(scope, at, timedelta(microseconds=1))
+        ]
+
+    def _newest(self, region: Region) -> dict[str, tuple[str, datetime, Scope]]:
+        newest: dict[str, tuple[str, datetime, Scope]] = {}
+        for name, at in self._last.items():
+            vm = region.vms.get(fold(name))
+            if vm is None:
+                continue
+            known = newest.get(vm.scope)
+            if known is None or at > known[1]:
+                newest[vm.scope] = (name, at, region.scope_of(vm))
+        return newest
+
+
+def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:
+    """A scope that is not enabled waits for its first read to go through ``enable``, not through the book."""
+    return scope.last_read_at is not None and at > scope.last_read_at and at - scope.last_read_at >= age
+
+
+def _lapsing(region: Region, now: datetime) -> set[str]:
+    due: set[str] = set()
+    agenda = region.agenda
+    while (first := agenda.first()) is not None and first.at <= now:
+        kind, _, key = first.key.partition("/")
+        if kind == "scope":
+            due.add(key)
+        agenda = agenda.rest()
+    return due

@@ -1,0 +1,221 @@
+"""What callers send. Unknown fields are refused: a misspelled one would otherwise be a wish that nobody heard."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+
+MOST_NAMES = 10_000
+MOST_SECONDS = 100 * 365 * 86_400.0
+
+Flag = Annotated[bool, Field(strict=True)]
+Name = Annotated[str, Field(min_length=1, max_length=256, examples=["web-0"])]
+Names = Annotated[list[Name], Field(min_length=1, max_length=MOST_NAMES, examples=[["web-0", "web-1"]])]
+Id = Annotated[str, Field(min_length=1, max_length=64, examples=["4CAEA225-A741-474D-A72E-428C86FCD853"])]
+Maintenance = Literal["freeze", "live-migration", "network", "reboot", "redeploy", "predicted-failure"]
+FaultKind = Literal["gone", "throttled", "error", "empty", "delay", "drop", "skip"]
+
+
+class Body(BaseModel):
+    """What every body shares."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CreateVmsBody(Body):
+    """VMs that share a specification. One is called `name`; more are called `name-first`, `name-(first+1)`, …"""
+
+    name: Name = Field(description="The name of one VM, or what the names of several begin with.", examples=["web"])
+    count: int = Field(1, strict=True, ge=1, le=MOST_NAMES, description="How many.", examples=[3])
+    numbered: Flag = Field(False, description="Number the names even if there is only one.", examples=[False])
+    first: int = Field(
+        0, strict=True, ge=0, le=10**9, description="The first number, so that many can be made in chunks.", examples=[0]
+    )
+    availability_set: Name | None = Field(None, description="Put them into this set.", examples=["front"])
+    cloud_service: Name | None = Field(
+        None, description="Make them instances of a role of this service.", examples=["shop"]
+    )
+    role: Name | None = Field(None, description="The role within the cloud service.", examples=["FrontEnd"])
+    spot: Flag = Field(False, description="They may be evicted.", examples=[False])
+    eviction_policy: Literal["Deallocate", "Delete"] = Field(
+        "Deallocate", description="What becomes of an evicted VM.", examples=["Deallocate"]
+    )
+    vnet: Flag = Field(True, description="They live in a virtual network.", examples=[True])
+    terminate_notice_seconds: float | None = Field(
+        None, strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False,
+        description="The warning before deletion, for VMs that want one.", examples=[300],
+    )
+    size: Name | None = Field(None, description="Told by `/metadata/instance`.", examples=["Standard_D2s_v5"])
+    os_type: Literal["Linux", "Windows"] | None = Field(
+        None, description="Told by `/metadata/instance`.", examples=["Linux"]
+    )
+    tags: dict[Annotated[str, Field(max_length=512)], Annotated[str, Field(max_length=256)]] = Field(
+        default_factory=dict, max_length=50, description="Told by `/metadata/instance`.", examples=[{"team": "web"}]
+    )
+    address: Name | None = Field(
+        None, description="The source address by which the metadata face knows it.", examples=["10.0.0.4"]
+    )
+    local_address: Name | None = Field(
+        None, description="The loopback address that it calls the metadata face by.", examples=["127.1.0.4"]
+    )
+    netns: Name | None = Field(None, description="The network namespace it lives in.", examples=["web-0"])
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> Self:
+        if self.availability_set and self.cloud_service:
+            raise ValueError("choose one of availability_set and cloud_service: a VM is in one set at most")
+        if self.role and not self.cloud_service:
+            raise ValueError("role goes with cloud_service: name the service too")
+        if self.cloud_service and not self.role:
+            raise ValueError("cloud_service goes with role: name the role too")
+        if self.count > 1 and (self.address or self.local_address or self.netns):
+            raise ValueError("address, local_address and netns belong to a single VM: leave them out or ask for one")
+        return self
+
+    def names(self) -> tuple[str, ...]:
+        """What the new VMs are called."""
+        if self.count == 1 and not self.numbered:
+            return (self.name,)
+        return tuple(f"{self.name}-{number}" for number in range(self.first, self.first + self.count))
+
+
+class NamesBody(Body):
+    """The VMs to act on: all of them or, where one is refused, none."""
+
+    names: Names = Field(description="Names of VMs.")
+
+
+class PolicyBody(Body):
+    """The whole policy: what is left out goes back to its default."""
+
+    auto_approve_reboot: Flag = Field(False, description="A user's restart starts at once.", examples=[True])
+    auto_approve_redeploy: Flag = Field(False, description="A user's redeploy starts at once.", examples=[False])
+    all_instances_down: Flag = Field(
+        True, description="An event whose VMs are all stopped is approved at once.", examples=[True]
+    )
+
+
+class MaintainBody(Body):
+    hosts: list[Name] = Field(
+        default_factory=list, max_length=MOST_NAMES, description="Which hosts; none means every one.",
+        examples=[["host-0"]],
+    )
+    kind: Maintenance = Field(description="What is done to them.", examples=["freeze"])
+
+
+class FailBody(Body):
+    hosts: list[Name] = Field(
+        min_length=1, max_length=MOST_NAMES, description="The hosts that break now.", examples=[["host-0"]]
+    )
+
+
+class CampaignBody(Body):
+    kind: Maintenance = Field(description="What is done to the hosts.", examples=["freeze"])
+    hosts: list[Name] = Field(
+        default_factory=list, max_length=MOST_NAMES, description="Only these hosts.", examples=[["host-0", "host-1"]]
+    )
+    scopes: list[Name] = Field(
+        default_factory=list, max_length=MOST_NAMES, description="Only the hosts of these scopes.",
+        examples=[["availability-set/front"]],
+    )
+    hosts_at_once: int | None = Field(
+        None, strict=True, ge=1, le=10**6, description="How many hosts of a wave go at once; all if left out.",
+        examples=[2],
+    )
+
+
+class EventIdsBody(Body):
+    """The events to act on: all of them or, where one is refused, none."""
+
+    ids: list[Id] = Field(
+        min_length=1, max_length=MOST_NAMES, description="Ids of events.",
+        examples=[["4CAEA225-A741-474D-A72E-428C86FCD853"]],
+    )
+
+
+class AdvanceBody(Body):
+    seconds: float = Field(
+        strict=True, ge=0, le=MOST_SECONDS, allow_inf_nan=False, description="How far to go.", examples=[900]
+    )
+
+
+class InstantBody(Body):
+    instant: AwareDatetime = Field(
+        description="Where to go: ISO 8601 with Z or an offset.", examples=["2026-01-01T12:15:00Z"]
+    )
+
+
+class SpeedBody(Body):
+    speed: float = Field(
+        strict=True, ge=0, le=1_000_000, allow_inf_nan=False, description="Region seconds in one real second.",
+        examples=[60],
+    )
+
+
+class NothingBody(Body):
+    """An empty object: there is nothing to say."""
+
+
+class FaultBody(Body):
+    """What shall go wrong between the metadata face and its callers."""
+
+    kind: FaultKind = Field(
+        description="`gone` 410, `throttled` 429, `error` 500, `empty` an empty 200, `delay` a late answer, "
+        "`drop` a closed connection, `skip` an incarnation left out.",
+        examples=["throttled"],
+    )
+    vms: list[Name] = Field(
+        default_factory=list, max_length=MOST_NAMES, description="Whose answers; none means everybody's.",
+        examples=[["web-0"]],
+    )
+    times: int | None = Field(
+        None, strict=True, ge=1, le=10**9, description="How many answers in all; no limit if left out.", examples=[3]
+    )
+    share: float | None = Field(
+        None, strict=True, gt=0, le=1, allow_inf_nan=False, description="Which share of the answers.", examples=[0.25]
+    )
+    delay_seconds: float | None = Field(
+        None, strict=True, gt=0, le=3600, allow_inf_nan=False, description="How long a `delay` holds an answer back.",
+        examples=[2.5],
+    )
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> Self:
+        if self.kind == "delay" and self.delay_seconds is None:
+            raise ValueError("a delay needs delay_seconds")
+        if self.kind != "delay" and self.delay_seconds is not None:
+            raise ValueError("delay_seconds goes with the kind delay only")
+        return self
+
+
+class Page(Body):
+    """Which part of a list."""
+
+    after: str = Field("", max_length=512, description="The `next` of the page before.", examples=["web-0"])
+    limit: int = Field(1000, ge=1, le=10_000, description="At most so many.", examples=[1000])
+
+
+class VmPage(Page):
+    scope: str = Field("", max_length=512, description="Only of this scope.", examples=["availability-set/front"])
+
+
+class EventPage(VmPage):
+    vm: str = Field("", max_length=256, description="Only those that name this VM.", examples=["web-0"])
+
+
+class JournalPage(Body):
+    after: int = Field(0, ge=0, le=2**62, description="The number of the last record you have.", examples=[56])
+    limit: int = Field(500, ge=1, le=10_000, description="At most so many.", examples=[500])
+    about: str = Field(
+        "", max_length=512, description="Only about this: an event's or campaign's id, `vm/NAME`, `host/N`, a scope.",
+        examples=["vm/web-0"],
+    )
+
+
+class StreamFrom(Body):
+    after: int | None = Field(
+        None, ge=0, le=2**62,
+        description="The number of the last record you have; from now on if left out. `Last-Event-ID` counts too.",
+        examples=[56],
+    )

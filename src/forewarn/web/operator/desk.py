@@ -1,0 +1,94 @@
+"""What the routes work with: the plane, one consistent look at it, and who is asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+from uuid import uuid4
+
+from fastapi import Depends, Request
+
+from forewarn.core.commands import Command
+from forewarn.core.facts import Fact
+from forewarn.core.region import Region
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Origin
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.operator.models import SettingView
+from forewarn.web.operator.stream import Streams
+
+_LONGEST_WHO = 100
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The parts that one app serves."""
+
+    plane: Plane
+    faults: FaultRules
+    settings: tuple[SettingView, ...]
+    metadata_url: str
+    streams: Streams
+
+
+@dataclass(frozen=True)
+class Look:
+    """The region as it was at one moment: every route reads it once, so that an answer never contradicts itself.
+
+    It is taken on the loop. Long answers are then made from it in a thread, where nothing can change it.
+    """
+
+    region: Region
+    seq: int
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Somebody with a request, and the way to the plane."""
+
+    plane: Plane
+    origin: Origin
+
+    async def submit(self, command: Command) -> tuple[Fact, ...]:
+        return await self.plane.submit(command, self.origin)
+
+    def look(self) -> Look:
+        """The region after what was submitted."""
+        return look_at(self.plane)
+
+    @property
+    def name(self) -> str:
+        """As approvals and cancellations tell it."""
+        return f"operator ({self.origin.who})" if self.origin.who else "operator"
+
+
+def new_guid() -> str:
+    """A fresh id or seed, in the spelling of event ids."""
+    return str(uuid4()).upper()
+
+
+def look_at(plane: Plane) -> Look:
+    return Look(plane.region, plane.seq, plane.now())
+
+
+async def _desk(request: Request) -> Desk:
+    found: Desk = request.app.state.desk
+    return found
+
+
+async def _look(desk: Annotated[Desk, Depends(_desk)]) -> Look:
+    return look_at(desk.plane)
+
+
+async def _asker(request: Request, desk: Annotated[Desk, Depends(_desk)]) -> Asker:
+    headers = request.headers
+    said = headers.get("x-forewarn-client") or headers.get("user-agent") or ""
+    who = "".join(letter for letter in said if letter.isprintable()).strip()[:_LONGEST_WHO]
+    return Asker(desk.plane, Origin(door="operator", who=who, request_id=request.state.request_id))
+
+
+TheDesk = Annotated[Desk, Depends(_desk)]
+TheLook = Annotated[Look, Depends(_look)]
+TheAsker = Annotated[Asker, Depends(_asker)]

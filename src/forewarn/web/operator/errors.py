@@ -1,0 +1,97 @@
+"""How the operator face says no: one envelope for everything, with a sentence that a person can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from forewarn.core.refusal import Hint, Refused
+from forewarn.plane.ports import JournalFault
+from forewarn.web.operator.models import ErrorKind
+
+_KINDS: dict[Hint, tuple[int, ErrorKind]] = {
+    Hint.INVALID: (400, "invalid"),
+    Hint.NOT_FOUND: (404, "not_found"),
+    Hint.CONFLICT: (409, "conflict"),
+}
+_MOST_COMPLAINTS = 3
+_LONGEST_NAME = 80
+
+
+def error_answer(
+    status: int, kind: ErrorKind, message: str, request_id: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """The envelope. Text that no encoding can carry is replaced, so that saying no never fails."""
+    carried = message.encode("utf-8", "replace").decode()
+    content = {"error": {"kind": kind, "message": carried, "request_id": request_id}}
+    return JSONResponse(content, status, headers=dict(headers or {}))
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Teach the app the envelope."""
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(JournalFault, _journal_fault)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(HTTPException, _not_routed)
+
+
+def _request_id(request: Request) -> str:
+    found: str = request.state.request_id
+    return found
+
+
+async def _refused(request: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, Refused)
+    status, kind = _KINDS[problem.hint]
+    return error_answer(status, kind, problem.message, _request_id(request))
+
+
+async def _journal_fault(request: Request, problem: Exception) -> JSONResponse:
+    return error_answer(503, "unavailable", str(problem), _request_id(request))
+
+
+async def _not_routed(request: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, HTTPException)
+    path = request.url.path[:_LONGEST_NAME]
+    if problem.status_code == 404:
+        message = f"There is nothing at {path}; /openapi.json lists what there is."
+        return error_answer(404, "not_found", message, _request_id(request))
+    message = f"{problem.detail}."
+    if problem.status_code == 405:
+        message = f"{request.method} is not possible at {path}; /openapi.json lists what is."
+    return error_answer(problem.status_code, "invalid", message, _request_id(request), problem.headers)
+
+
+async def _not_understood(request: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, RequestValidationError)
+    return error_answer(400, "invalid", complaint(problem.errors()), _request_id(request))
+
+
+def complaint(errors: Sequence[Mapping[str, Any]]) -> str:
+    """What is wrong with a body or a query, in sentences that name the fields; the first few are enough."""
+    sentences = [_sentence(error) for error in errors[:_MOST_COMPLAINTS]]
+    more = len(errors) - len(sentences)
+    return " ".join(sentences) + (f" And {more} more like that." if more else "")
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    place, *path = error["loc"]
+    what = "field" if place == "body" else f"{place} parameter"
+    name = ".".join(str(part) for part in path)[:_LONGEST_NAME]
+    match error["type"]:
+        case "extra_forbidden":
+            return f"There is no {what} '{name}' here."
+        case "json_invalid":
+            return f"The body is not JSON: {error['ctx']['error']} at character {name}."
+        case "missing":
+            return f"The {what} '{name}' is missing." if name else "This request needs a JSON body."
+        case "model_attributes_type" if not name:
+            return "Send the body as a JSON object, with the header Content-Type: application/json."
+    told = str(error["msg"]).removeprefix("Value error, ")
+    told = told[:1].lower() + told[1:]
+    return f"The {what} '{name}' is not right: {told}." if name else f"The body is not right: {told}."

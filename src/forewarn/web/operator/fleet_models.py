@@ -1,0 +1,214 @@
+"""What the operator face answers about the region: VMs, scopes, hosts, events, campaigns, and what came of a request."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from forewarn.web.operator.models import Answer
+
+_GUID = "4CAEA225-A741-474D-A72E-428C86FCD853"
+_NOON = "2026-01-01T12:00:00Z"
+
+
+def _next() -> str | None:
+    """The cursor that every list carries."""
+    found: str | None = Field(
+        description="Pass this as `after` to go on; null on the last page.", examples=["web-0"]
+    )
+    return found
+
+
+class BindingAnswer(Answer):
+    """How the metadata face knows the VM by its connection."""
+
+    address: str = Field(description="The source address it calls from; empty if none.", examples=["10.0.0.4"])
+    local_address: str = Field(description="The loopback address it calls; empty if none.", examples=["127.1.0.4"])
+    netns: str = Field(description="The network namespace it lives in; empty if none.", examples=["web-0"])
+
+
+class VmAnswer(Answer):
+    """One virtual machine."""
+
+    name: str = Field(description="Its name, unique in the region without regard to case.", examples=["web-0"])
+    resource_name: str = Field(description="Its name in documents.", examples=["web-0"])
+    vm_id: str = Field(description="Its GUID.", examples=[_GUID.lower()])
+    scope: str = Field(description="Whose events it sees and may approve.", examples=["availability-set/front"])
+    power: str = Field(description="What it is doing.", examples=["running"])
+    host: str | None = Field(description="Where it lives; null while deallocated.", examples=["host-0"])
+    update_domain: int = Field(description="Planned maintenance takes one of these at a time.", examples=[0])
+    fault_domain: int = Field(description="What breaks together.", examples=[0])
+    spot: bool = Field(description="Whether it may be evicted.", examples=[False])
+    eviction_policy: str = Field(description="What becomes of it when evicted.", examples=["Deallocate"])
+    vnet: bool = Field(description="Whether it lives in a virtual network.", examples=[True])
+    boots: int = Field(description="How many times it has been started.", examples=[1])
+    ephemeral_disks: int = Field(description="How many ephemeral disks it has had.", examples=[1])
+    terminate_notice_seconds: float | None = Field(
+        description="The warning it gets before deletion; null for none.", examples=[300]
+    )
+    size: str = Field(description="Its size, as `/metadata/instance` tells.", examples=["Standard_D2s_v5"])
+    os_type: str = Field(description="Its system, as `/metadata/instance` tells.", examples=["Linux"])
+    tags: dict[str, str] = Field(description="Its tags.", examples=[{"team": "web"}])
+    created_at: datetime = Field(description="When it was made.", examples=[_NOON])
+    binding: BindingAnswer = Field(description="How the metadata face knows it by its connection.")
+
+
+class EventAnswer(Answer):
+    """One scheduled event with all that is known about it, more than any document tells."""
+
+    id: str = Field(description="Its GUID, the same for its whole life.", examples=[_GUID])
+    type: str = Field(description="What it does to its VMs.", examples=["Reboot"])
+    source: str = Field(description="`Platform` or `User`.", examples=["User"])
+    cause: str = Field(description="Why it happens.", examples=["user-restart"])
+    phase: str = Field(
+        description="`scheduled`, `approved`, `started`, and at the end `completed` or `canceled`.",
+        examples=["scheduled"],
+    )
+    announced: bool = Field(
+        description="False for work done where nobody reads scheduled events, so that no document ever told of it.",
+        examples=[True],
+    )
+    scope: str = Field(description="Who sees it and may approve it.", examples=["availability-set/front"])
+    vms: list[str] = Field(description="Whom it hits.", examples=[["web-0"]])
+    resources: list[str] = Field(description="The same, as documents name them.", examples=[["web-0"]])
+    update_domain: int = Field(description="The one update domain of its VMs.", examples=[0])
+    host: str | None = Field(description="The host whose work it is; null if it is not a host's.", examples=["host-0"])
+    description: str = Field(
+        description="As documents tell it.",
+        examples=["Virtual machine is going to be restarted as requested by authorized user."],
+    )
+    duration_seconds: int = Field(description="The interruption announced; -1 is unknown.", examples=[-1])
+    scheduled_at: datetime = Field(description="When it was scheduled.", examples=[_NOON])
+    not_before: datetime = Field(
+        description="When it starts at the latest, approved or not.", examples=["2026-01-01T12:15:00Z"]
+    )
+    approved_at: datetime | None = Field(description="When it was approved; null if it was not.", examples=[_NOON])
+    approved_by: str | None = Field(description="Who approved it; null if nobody did.", examples=["web-0"])
+    started_at: datetime | None = Field(description="When it started; null before.", examples=[_NOON])
+    impact_began_at: datetime | None = Field(description="When its VMs began to feel it.", examples=[_NOON])
+    impact_ends_at: datetime | None = Field(description="When they will be back, where known.", examples=[_NOON])
+    impact_ended_at: datetime | None = Field(description="When they were back.", examples=[_NOON])
+    campaign: str | None = Field(description="The campaign that scheduled it; null for none.", examples=[_GUID])
+    awaited: list[str] = Field(
+        description="The other events that go together with it and are neither approved nor due: they hold it back.",
+        examples=[[]],
+    )
+
+
+class TimelineEntry(Answer):
+    """One step in the life of an event."""
+
+    at: datetime = Field(description="When, in the time of the region.", examples=[_NOON])
+    fact: str = Field(description="What happened, as the journal calls it.", examples=["EventApproved"])
+    by: str = Field(description="Who brought it about.", examples=["vm web-0"])
+    text: str = Field(description="The same as a sentence.", examples=["Approved by web-0."])
+
+
+class EventStory(EventAnswer):
+    """An event and how it came to be where it is."""
+
+    timeline: list[TimelineEntry] = Field(description="Every step so far, oldest first.")
+
+
+class EventsAnswer(Answer):
+    events: list[EventAnswer] = Field(description="Announced and not ended, oldest first.")
+    next: str | None = _next()
+
+
+class VmStory(VmAnswer):
+    """A VM and what is coming to it."""
+
+    events: list[EventAnswer] = Field(description="The events that name it and have not ended.")
+
+
+class VmsAnswer(Answer):
+    vms: list[VmAnswer] = Field(description="By name.")
+    next: str | None = _next()
+
+
+class CreatedAnswer(Answer):
+    created: list[str] = Field(description="The names of the new VMs.", examples=[["web-0", "web-1", "web-2"]])
+
+
+class PolicyAnswer(Answer):
+    """Which events nobody has to approve."""
+
+    auto_approve_reboot: bool = Field(description="A user's restart starts at once.", examples=[False])
+    auto_approve_redeploy: bool = Field(description="A user's redeploy starts at once.", examples=[False])
+    all_instances_down: bool = Field(
+        description="An event whose VMs are all stopped is approved at once.", examples=[True]
+    )
+
+
+class ScopeAnswer(Answer):
+    """Who sees a document and may approve what is in it."""
+
+    key: str = Field(description="Its identity: kind and name.", examples=["availability-set/front"])
+    kind: str = Field(
+        description="`vm`, `availability-set`, `cloud-service` or `placement-group`.", examples=["availability-set"]
+    )
+    name: str = Field(description="The name of the set or of the lone VM.", examples=["front"])
+    enabled_at: datetime | None = Field(
+        description="Since when its events wait; null while nobody reads for it.", examples=[_NOON]
+    )
+    last_read_at: datetime | None = Field(
+        description="When somebody last read, as far as the journal knows (to within an hour).", examples=[_NOON]
+    )
+    incarnation: int = Field(description="Grows whenever the events of its document change.", examples=[3])
+    vms: int = Field(description="How many VMs belong to it.", examples=[3])
+    events: list[str] = Field(description="The ids in its document, oldest first.", examples=[[_GUID]])
+    policy: PolicyAnswer = Field(description="Which events nobody has to approve.")
+
+
+class ScopesAnswer(Answer):
+    scopes: list[ScopeAnswer] = Field(description="By key. A lone VM that nobody has read for is not listed.")
+    next: str | None = _next()
+
+
+class HostAnswer(Answer):
+    """One machine of the platform."""
+
+    name: str = Field(description="Its name.", examples=["host-0"])
+    fault_domain: int = Field(description="What breaks together.", examples=[0])
+    update_domain: int = Field(description="Planned maintenance takes one of these at a time.", examples=[0])
+    health: str = Field(description="`healthy`, `failing` or `failed`.", examples=["healthy"])
+    vms: list[str] = Field(description="The VMs that live on it.", examples=[["web-0", "web-5"]])
+
+
+class HostsAnswer(Answer):
+    hosts: list[HostAnswer] = Field(description="By number.")
+    next: str | None = _next()
+
+
+class CampaignAnswer(Answer):
+    """Maintenance over a fleet, one update domain at a time."""
+
+    id: str = Field(description="Its GUID.", examples=[_GUID])
+    kind: str = Field(description="What is done to the hosts.", examples=["freeze"])
+    state: str = Field(description="`running`, `paused`, `completed` or `canceled`.", examples=["running"])
+    wave: int = Field(description="The update domain whose turn it is; -1 before the first.", examples=[0])
+    waves_total: int = Field(description="How many update domains its hosts have.", examples=[5])
+    hosts_waiting: int = Field(description="Hosts of this wave whose turn has not come.", examples=[2])
+    open_events: list[str] = Field(description="Its events that have not ended.", examples=[[_GUID]])
+    events_total: int = Field(description="How many events it has scheduled so far.", examples=[4])
+    started_at: datetime = Field(description="When it was started.", examples=[_NOON])
+    ended_at: datetime | None = Field(description="When it ended; null before.", examples=[_NOON])
+
+
+class CampaignsAnswer(Answer):
+    campaigns: list[CampaignAnswer] = Field(description="Oldest first.")
+    next: str | None = _next()
+
+
+class OutcomeAnswer(Answer):
+    """What came of a request."""
+
+    events: list[EventAnswer] = Field(description="The events it scheduled or changed, as they are now.")
+    at_once: list[str] = Field(
+        description="VMs to which it was done at once, without an event.", examples=[["batch-0"]]
+    )
+    message: str = Field(
+        description="The same as a sentence.",
+        examples=["1 event scheduled, not before 2026-01-01T12:15:00Z."],
+    )

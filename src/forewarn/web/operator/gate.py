@@ -1,0 +1,135 @@
+"""What every request passes before a route sees it, and what no answer leaves without.
+
+An operator's API on loopback is within reach of every web page the operator opens. So: the Host header must be ours
+(a rebound name is not), a page of another origin may not ask, and a token, where one is set, must be shown.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from secrets import compare_digest
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from forewarn.web.operator.errors import error_answer
+from forewarn.web.operator.models import ErrorKind
+
+MOST_BODY_BYTES = 4 * 1024 * 1024
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+ANY_HOST = "*"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _No(Exception):  # noqa: N818 - an answer, not an error
+    status: int
+    kind: ErrorKind
+    message: str
+
+
+class Gate:
+    """Checks, limits, request ids, and the last net under internal faults."""
+
+    def __init__(self, app: ASGIApp, *, hosts: frozenset[str], token: str | None) -> None:
+        self._app = app
+        self._hosts = LOOPBACK_HOSTS | {host.lower().strip("[]") for host in hosts}
+        self._token = token.encode() if token else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = str(uuid4())
+        scope.setdefault("state", {})["request_id"] = request_id
+        signed = _Signed(send, request_id)
+        try:
+            self._check(Headers(scope=scope), scope["method"])
+            await self._app(scope, await _limited(Headers(scope=scope), receive), signed)
+        except _No as no:
+            headers = {"WWW-Authenticate": "Bearer"} if no.status == 401 else {}
+            answer = error_answer(no.status, no.kind, no.message, request_id, headers)
+            await answer(scope, receive, signed)
+        except Exception:
+            _log.exception("request %s failed: %s %s", request_id, scope["method"], scope["path"])
+            if signed.started:
+                raise
+            message = "Something is wrong inside forewarn. Its log tells more under this request id."
+            await error_answer(500, "internal", message, request_id)(scope, receive, signed)
+
+    def _check(self, headers: Headers, method: str) -> None:
+        host = headers.get("host", "")
+        if ANY_HOST not in self._hosts and _host_name(host) not in self._hosts:
+            allowed = ", ".join(sorted(self._hosts))
+            raise _No(400, "invalid", f"The Host header names none of this server's names ({allowed}).")
+        origin = headers.get("origin")
+        if origin is not None and method not in ("GET", "HEAD") and urlsplit(origin).netloc.lower() != host.lower():
+            raise _No(400, "invalid", "A page of another origin may not change anything here.")
+        if self._token is not None and not compare_digest(_bearer(headers), self._token):
+            raise _No(401, "unauthorized", "Send the token of this server as 'Authorization: Bearer TOKEN'.")
+
+
+def _host_name(host: str) -> str:
+    """Without port and brackets. What cannot be read is nobody's name."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _bearer(headers: Headers) -> bytes:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip().encode() if scheme.lower() == "bearer" else b""
+
+
+async def _limited(headers: Headers, receive: Receive) -> Receive:
+    """Read the body here, up to the limit, and hand it on as one message."""
+    length = headers.get("content-length", "0")
+    if length.isascii() and length.isdigit() and int(length[:20]) > MOST_BODY_BYTES:
+        raise _too_large()
+    if length == "0" and "transfer-encoding" not in headers:
+        return receive
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return _replay(message, receive)
+        body += message.get("body", b"")
+        if len(body) > MOST_BODY_BYTES:
+            raise _too_large()
+        if not message.get("more_body", False):
+            return _replay({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
+
+
+def _replay(first: Message, receive: Receive) -> Receive:
+    waiting = [first]
+
+    async def replayed() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replayed
+
+
+def _too_large() -> _No:
+    return _No(413, "invalid", f"The body is larger than {MOST_BODY_BYTES // 1024 // 1024} MiB; send less at a time.")
+
+
+class _Signed:
+    """A ``send`` that puts the request id on the answer and remembers whether one has begun."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self._request_id
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)

@@ -1,0 +1,181 @@
+"""Values of the region as answers."""
+
+from __future__ import annotations
+
+from forewarn.core.causes import CAUSES
+from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.refusal import Hint, Refused
+from forewarn.core.region import Campaign, Event, Host, Policy, Region, Scope, ScopeKind, Vm, fold
+from forewarn.web.operator.desk import Look
+from forewarn.web.operator.fleet_models import (
+    BindingAnswer,
+    CampaignAnswer,
+    EventAnswer,
+    HostAnswer,
+    PolicyAnswer,
+    ScopeAnswer,
+    VmAnswer,
+)
+
+
+def find_vm(region: Region, name: str) -> Vm:
+    found = region.vms.get(fold(name))
+    if found is None:
+        raise Refused(Hint.NOT_FOUND, f"There is no VM named '{name}'.")
+    return found
+
+
+def find_scope(region: Region, key: str) -> Scope:
+    """Also that of a lone VM nobody has read for, which is not recorded yet."""
+    key = fold(key)
+    kind, _, name = key.partition("/")
+    found = region.scopes.get(key)
+    if found is not None:
+        return found
+    lone = region.vms.get(name) if kind == ScopeKind.VM.value else None
+    if lone is None or lone.spec.kind is not ScopeKind.VM:
+        raise Refused(Hint.NOT_FOUND, f"There is no scope '{key}'. Scopes are written like availability-set/front.")
+    return region.scope_of(lone)
+
+
+def find_host(region: Region, name: str) -> Host:
+    prefix, _, number = fold(name).rpartition("-")
+    known = prefix == "host" and number.isascii() and number.isdigit() and len(number) < 10
+    found = region.hosts.get(int(number)) if known else None
+    if found is None:
+        raise Refused(Hint.NOT_FOUND, f"There is no host named '{name}'.")
+    return found
+
+
+def find_campaign(region: Region, campaign_id: str) -> Campaign:
+    found = region.campaigns.get(campaign_id.upper())
+    if found is None:
+        raise Refused(Hint.NOT_FOUND, f"There is no campaign {campaign_id}.")
+    return found
+
+
+def vm_fields(vm: Vm) -> VmAnswer:
+    spec = vm.spec
+    notice = spec.terminate_notice
+    return VmAnswer(
+        name=vm.name,
+        resource_name=vm.resource_name,
+        vm_id=vm.vm_id,
+        scope=vm.scope,
+        power=vm.power.value,
+        host=host_name(vm.host),
+        update_domain=vm.update_domain,
+        fault_domain=vm.fault_domain,
+        spot=spec.spot,
+        eviction_policy=spec.eviction_policy.value,
+        vnet=spec.vnet,
+        boots=vm.boots,
+        ephemeral_disks=vm.ephemeral_disks,
+        terminate_notice_seconds=None if notice is None else notice.total_seconds(),
+        size=spec.size,
+        os_type=spec.os_type,
+        tags=dict(spec.tags),
+        created_at=vm.created_at,
+        binding=BindingAnswer(
+            address=vm.binding.address, local_address=vm.binding.local_address, netns=vm.binding.netns
+        ),
+    )
+
+
+def scope_fields(region: Region, scope: Scope) -> ScopeAnswer:
+    return ScopeAnswer(
+        key=scope.key,
+        kind=scope.kind.value,
+        name=scope.name,
+        enabled_at=scope.enabled_at,
+        last_read_at=scope.last_read_at,
+        incarnation=scope.incarnation,
+        vms=1 if scope.kind is ScopeKind.VM else len(scope.members),
+        events=list(scope.events),
+        policy=policy_fields(scope.policy),
+    )
+
+
+def policy_fields(policy: Policy) -> PolicyAnswer:
+    return PolicyAnswer(
+        auto_approve_reboot=policy.auto_approve_reboot,
+        auto_approve_redeploy=policy.auto_approve_redeploy,
+        all_instances_down=policy.all_instances_down,
+    )
+
+
+def host_fields(region: Region, host: Host) -> HostAnswer:
+    return HostAnswer(
+        name=host.name,
+        fault_domain=host.fault_domain,
+        update_domain=host.update_domain,
+        health=host.health.value,
+        vms=vm_names(region, sorted(host.vms)),
+    )
+
+
+def campaign_fields(region: Region, campaign: Campaign) -> CampaignAnswer:
+    return CampaignAnswer(
+        id=campaign.id,
+        kind=campaign.cause.value,
+        state=campaign.state.value,
+        wave=campaign.wave,
+        waves_total=_waves(region, campaign),
+        hosts_waiting=len(campaign.waiting),
+        open_events=sorted(campaign.open_events),
+        events_total=campaign.events_total,
+        started_at=campaign.started_at,
+        ended_at=campaign.ended_at,
+    )
+
+
+def _waves(region: Region, campaign: Campaign) -> int:
+    chosen = [region.hosts[number] for number in campaign.hosts] if campaign.hosts else region.hosts.values()
+    return len({host.update_domain for host in chosen})
+
+
+def event_fields(look: Look, event: Event) -> EventAnswer:
+    row = CAUSES[event.cause]
+    return EventAnswer(
+        id=event.id,
+        type=row.type.value,
+        source=row.source.value,
+        cause=event.cause.value,
+        phase=event.phase.value,
+        announced=event.announced,
+        scope=event.scope,
+        vms=vm_names(look.region, event.vms),
+        resources=list(event.resources),
+        update_domain=event.update_domain,
+        host=host_name(event.host),
+        description=row.description,
+        duration_seconds=event.duration_seconds,
+        scheduled_at=event.scheduled_at,
+        not_before=event.not_before,
+        approved_at=event.approved_at,
+        approved_by=event.approved_by or None,
+        started_at=event.started_at,
+        impact_began_at=event.impact_began_at,
+        impact_ends_at=event.impact_ends_at,
+        impact_ended_at=event.impact_ended_at,
+        campaign=event.campaign or None,
+        awaited=awaited(look, event),
+    )
+
+
+def awaited(look: Look, event: Event) -> list[str]:
+    """Who holds a pending event back: those of its group that are neither approved nor due."""
+    group = look.region.groups.get(event.group)
+    if group is None or event.phase not in PENDING:
+        return []
+    others = (look.region.events[other] for other in sorted(group.pending) if other != event.id)
+    return [other.id for other in others if other.phase is Phase.SCHEDULED and other.not_before > look.now]
+
+
+def vm_names(region: Region, keys: tuple[str, ...] | list[str]) -> list[str]:
+    """As they were given; a VM that is gone has only its key left."""
+    return [region.vms[key].name if key in region.vms else key for key in keys]
+
+
+def host_name(number: int | None) -> str | None:
+    return None if number is None else f"host-{number}"

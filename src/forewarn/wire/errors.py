@@ -1,0 +1,97 @@
+"""What the metadata service says when it says no: status, content type and bytes, as they were recorded.
+
+Sources: the bodies collected in the protocol notes (docs/protocol). Where nothing was ever recorded, the generic
+schema ``{"error": sentence}`` is used with a sentence of our own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from forewarn.wire.json_bytes import write_json
+from forewarn.wire.versions import NEWEST_THREE
+
+JSON = "application/json; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
+XML = "text/xml; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All of a response that depends on the question; Date, Server and the rest are the face's own."""
+
+    status: int
+    content_type: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def error(status: int, sentence: str) -> Answer:
+    """The generic schema."""
+    return Answer(status, JSON, write_json({"error": sentence}))
+
+
+def bad_request(sentence: str) -> Answer:
+    """400 with a sentence the caller can act on, such as the message of a ``WireError``."""
+    return error(400, f"Bad request. {sentence}")
+
+
+def duplicate_parameter(name: str) -> Answer:
+    """400: a query parameter may be given once."""
+    return bad_request(f"The query parameter {name[:40]} was specified more than once")
+
+
+def method_not_allowed(*allowed: str) -> Answer:
+    """405, naming the verbs that the endpoint does know."""
+    verbs = ", ".join(allowed)
+    body = write_json({"error": f"Method not allowed. This endpoint supports {verbs}"})
+    return Answer(405, JSON, body, headers=(("Allow", verbs),))
+
+
+def server_error(request_id: str) -> Answer:
+    """500 with the id under which the log tells more."""
+    return error(500, f"Internal server error. Retry the request; if it persists, look for {request_id} in the log")
+
+
+def unknown_verb(verb: str) -> Answer:
+    """400 in XML: how the front end before the service refuses a PUT outside /metadata (jtblin/kube2iam#353)."""
+    details = f"'{escape(verb[:40], quote=False)}' is not a supported verb."
+    return Answer(400, XML, _xml("InvalidHttpVerb", "The HTTP verb specified was not recognized by the server.", details))
+
+
+def _xml(code: str, message: str, details: str) -> bytes:
+    lines = (
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<Error xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema">',
+        f"    <Code>{code}</Code>",
+        f"    <Message>{message}</Message>",
+        f"    <Details>{details}</Details>",
+        "</Error>",
+    )
+    return "\n".join(lines).encode()
+
+
+MISSING_HEADER = bad_request("Required metadata header not specified")
+FORWARDED = bad_request("Requests with an X-Forwarded-For header are not accepted")
+BAD_VERSION = Answer(
+    400,
+    JSON,
+    write_json(
+        {
+            "error": "Bad request. api-version is invalid or was not specified in the request. "
+            "For more information refer to aka.ms/azureimds",
+            "newest-versions": NEWEST_THREE,
+        }
+    ),
+)
+LEAF_NEEDS_TEXT = bad_request("A single value has no JSON form; add format=text")
+BAD_FORMAT = bad_request("The format must be json or text")
+NOT_FOUND = error(404, "Not found")
+GONE = Answer(
+    410,
+    XML,
+    _xml("ResourceNotAvailable", "The resource requested is no longer available. Please refresh your cache.", ""),
+)
+TOO_LARGE = error(413, "Request body too large. At most 64 KiB are accepted")
+THROTTLED = Answer(429, TEXT, b"Throttle Result: Too Many Requests")
