@@ -13,6 +13,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
+from forewarn import __version__
 from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.shapes import (
     Campaign,
@@ -36,7 +37,7 @@ DEFAULT_URL = "http://127.0.0.1:16926"
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 600.0  # moving a clock over a large region takes a while
 NAMES_AT_ONCE = 5_000
-PAGE = 5_000
+PAGE = 10_000  # the most that the API gives at once
 
 Parameters = Mapping[str, str | int | None]
 
@@ -69,15 +70,20 @@ class Server:
         return cls(chosen, os.environ.get("FOREWARN_TOKEN", ""))
 
     def open(
-        self, method: str, path: str, parameters: Parameters | None = None, body: object = None
+        self,
+        method: str,
+        path: str,
+        parameters: Parameters | None = None,
+        body: object = None,
+        patience_seconds: float = ANSWER_SECONDS,
     ) -> tuple[HTTPConnection, HTTPResponse]:
-        """Send one request; the caller reads the answer and closes the connection."""
+        """Send one request; the caller reads the answer and closes both."""
         parts = urlsplit(self.url)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
         try:
             connection.connect()
-            connection.sock.settimeout(ANSWER_SECONDS)
+            connection.sock.settimeout(patience_seconds)
             target = parts.path + path + _query(parameters or {})
             content = None if body is None else json.dumps(body).encode()
             connection.request(method, target, content, self._headers(content))
@@ -94,6 +100,7 @@ class Server:
         except (OSError, HTTPException) as problem:
             raise self._unreachable(problem) from None
         finally:
+            response.close()
             connection.close()
         return self.answer(response, content)
 
@@ -111,7 +118,7 @@ class Server:
         raise _refusal(response.status, error)
 
     def _headers(self, content: bytes | None) -> dict[str, str]:
-        headers = {"Connection": "close", "Accept": "application/json", "User-Agent": "forewarn-cli"}
+        headers = {"Connection": "close", "Accept": "application/json", "User-Agent": f"forewarn/{__version__}"}
         if content is not None:
             headers["Content-Type"] = "application/json"
         if self.token:
@@ -125,7 +132,9 @@ class Server:
         )
 
     def _stranger(self, status: int) -> Unreachable:
-        return Unreachable(f"what answers at {self.url} (status {status}) is not a forewarn server; check FOREWARN_URL.")
+        return Unreachable(
+            f"what answers at {self.url} (status {status}) is not a forewarn server; check FOREWARN_URL."
+        )
 
 
 def _query(parameters: Parameters) -> str:
@@ -237,7 +246,7 @@ class Client:
         return cast(Fault, self.server.ask("POST", "/v1/faults", body=body))
 
     def faults(self) -> list[Fault]:
-        return list(cast(Iterator[Fault], self._pages("/v1/faults", "faults")))
+        return cast(list[Fault], self.server.ask("GET", "/v1/faults")["faults"])
 
     def clear_faults(self, fault_id: str = "") -> None:
         self.server.ask("DELETE", _named("/v1/faults/{}", fault_id) if fault_id else "/v1/faults")

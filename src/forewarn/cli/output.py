@@ -156,9 +156,7 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | N
     return widths
 
 
-def _row(
-    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], paint: Paint | None = None
-) -> str:
+def _row(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], paint: Paint | None = None) -> str:
     parts = []
     for column, cell, width in zip(columns, cells, widths, strict=True):
         text = cell if len(cell) <= width else cell[: width - 1] + "…"

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from forewarn.cli.client import Client, Server
 from forewarn.cli.errors import Exit, usage
@@ -15,9 +15,6 @@ from forewarn.cli.times import parse_duration, parse_instant
 
 Handler = Callable[[argparse.Namespace, Output], int]
 T = TypeVar("T")
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction["Parser"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -30,6 +27,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         print(f"forewarn: {message} (see '{self.prog} --help')", file=sys.stderr)
         raise SystemExit(int(Exit.USAGE))
+
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 def add_group(subparsers: Subparsers, name: str, summary: str, description: str) -> Subparsers:

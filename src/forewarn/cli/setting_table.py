@@ -48,27 +48,52 @@ _GENERAL = (
     Setting("data", "forewarn-data", kinds.DIRECTORY, "directory that keeps the region"),
     Setting("clock", "real", kinds.CLOCK, "real time, N times faster, or a clock that only moves when told"),
     Setting("metadata", "127.0.0.1:16925", kinds.ADDRESS, "where VMs read and approve their events"),
-    Setting("control", "127.0.0.1:16926", kinds.ADDRESS, "where operators and this command work; beyond loopback "
-            "only with a token"),
-    Setting("profile", "plain", kinds.one_of("plain", "azure"), "azure turns on the manners of the real service: "
-            "throttle, slow first read, visibility lag"),
-    Setting("token", "", kinds.TOKEN, "secret that every request to the control address must carry; better given as "
-            "FOREWARN_TOKEN than as a flag"),
+    Setting(
+        "control",
+        "127.0.0.1:16926",
+        kinds.ADDRESS,
+        "where operators and this command work; beyond loopback only with a token",
+    ),
+    Setting(
+        "profile",
+        "plain",
+        kinds.one_of("plain", "azure"),
+        "azure turns on the manners of the real service: throttle, slow first read, visibility lag",
+    ),
+    Setting(
+        "token",
+        "",
+        kinds.TOKEN,
+        "secret that every request to the control address must carry; better given as FOREWARN_TOKEN than as a flag",
+    ),
     Setting("log_level", "info", kinds.one_of("debug", "info", "warning", "error"), "how much is logged"),
     Setting("update_domains", "5", kinds.whole(1, 20), "update domains that VMs are spread over"),
     Setting("fault_domains", "3", kinds.whole(1, 20), "fault domains that VMs are spread over"),
     Setting("vms_per_host", "20", kinds.whole(1, 10_000), "VMs that fit on one host"),
-    Setting("user_operation_limit", "10", kinds.whole(0, 1_000_000), "user restarts and redeploys that may be "
-            "scheduled at once; 0 is no limit"),
+    Setting(
+        "user_operation_limit",
+        "10",
+        kinds.whole(0, 1_000_000),
+        "user restarts and redeploys that may be scheduled at once; 0 is no limit",
+    ),
     Setting("disable_after", "24h", kinds.duration("1s"), "time without a read after which a scope is disabled"),
-    Setting("first_read_delay", "0s", kinds.duration(high="120s"), "how long the first read of a scope is held back, "
-            "at most 120s"),
+    Setting(
+        "first_read_delay",
+        "0s",
+        kinds.duration(high="120s"),
+        "how long the first read of a scope is held back, at most 120s",
+    ),
     Setting("visibility_lag", "0s", kinds.duration(high="1h"), "how late a change shows in documents"),
-    Setting("throttle_per_second", "0", kinds.number(0, 1_000_000), "requests a second that one VM may make; 0 is "
-            "no limit"),
+    Setting(
+        "throttle_per_second", "0", kinds.number(0, 1_000_000), "requests a second that one VM may make; 0 is no limit"
+    ),
     Setting("not_before_format", "rfc1123", kinds.one_of("rfc1123", "iso8601"), "how documents write NotBefore"),
-    Setting("unknown_event", "refuse", kinds.one_of("refuse", "ok"), "answer to the approval of an event that does "
-            "not exist: 400 or 200"),
+    Setting(
+        "unknown_event",
+        "refuse",
+        kinds.one_of("refuse", "ok"),
+        "answer to the approval of an event that does not exist: 400 or 200",
+    ),
 )
 
 _IMPACTS = (

@@ -1,7 +1,7 @@
 """A server's settings: flag before environment before region file before profile before default.
 
-Nothing here needs a third-party package, so ``forewarn settings`` explains a region file anywhere; what the server makes
-of the values is ``cli.assembly``'s business.
+Nothing here needs a third-party package, so ``forewarn settings`` explains a region file anywhere; what the server
+makes of the values is ``cli.assembly``'s business.
 """
 
 from __future__ import annotations
@@ -154,15 +154,3 @@ def near_miss(word: str, known: Iterable[str]) -> str:
 def unknown_key(path: Path, key: str, known: Iterable[str]) -> CommandFailed:
     """A key that nobody reads is a mistake, never silently dropped."""
     return usage(f"{path}: unknown key {key!r}{near_miss(key.rpartition('.')[2], known) or '.'}")
-
-
-def as_markdown() -> str:
-    """The table of all settings for the documentation."""
-    lines = ["| setting | flag | environment | default | what it is |", "|---|---|---|---|---|"]
-    for setting in SETTINGS.values():
-        kind = setting.kind.metavar.replace("|", "\\|")
-        lines.append(
-            f"| `{setting.name}` | `{setting.flag} {kind}` | `{setting.variable}` "
-            f"| {f'`{setting.default}`' if setting.default else ''} | {setting.help} |"
-        )
-    return "\n".join(lines) + "\n"

@@ -36,7 +36,7 @@ def encode(fact: Fact) -> bytes:
 def decode(seq: int, written: int, body: bytes, upcasts: Mapping[int, Upcast] = UPCASTS) -> Fact:
     """The fact of record ``seq``, whose ``body`` was written in the format ``written``."""
     if written > FORMAT:
-        raise JournalFault(newer_format(f"Record {seq} of the journal", written))
+        raise JournalFault(newer_format(f"Record {seq} of the journal", written, FORMAT))
     try:
         if written == FORMAT:
             return _decoder.decode(body)
@@ -45,12 +45,12 @@ def decode(seq: int, written: int, body: bytes, upcasts: Mapping[int, Upcast] = 
         raise JournalFault(_unreadable(seq, body, flaw)) from flaw
 
 
-def newer_format(what: str, written: int, by: str = "") -> str:
+def newer_format(what: str, written: int, known: int, by: str = "") -> str:
     """The sentence for anything that only a newer forewarn can read."""
     wanted = f"forewarn {by}" if by else "a newer forewarn"
     return (
         f"{what} was written in format {written} by {wanted}; this is forewarn {__version__}, which reads formats up "
-        f"to {FORMAT}. Install {wanted}{' or later' if by else ''}; the journal was not touched."
+        f"to {known}. Install {wanted}{' or later' if by else ''}; the journal was not touched."
     )
 
 

@@ -1,4 +1,4 @@
-"""Records as rows of a table, for every store that is a database: numbered without gaps, each chained to the one before.
+"""Records as rows of a table, for every store that is a database: numbered without gaps, each chained to the last.
 
 A row's ``chain`` is a hash over the chain of the row before and its own content. A row that was lost, swapped, inserted
 or edited does not fit any more, wherever in the journal it stands.
@@ -38,7 +38,7 @@ def rows_of(entries: Iterable[Entry], seq: int, chain: bytes) -> Iterator[Row]:
         fact, origin = entry.fact, entry.origin
         if fact.at is not at:  # facts of one command share their instant
             at = fact.at
-            text = at.isoformat()
+            text = at.isoformat(timespec="microseconds")
         seq += 1
         who = (origin.door, origin.who, origin.request_id)
         content = (seq, FORMAT, text, entry.command, *who, subject_of(fact), codec.encode(fact))

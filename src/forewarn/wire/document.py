@@ -38,14 +38,14 @@ def _event_fields(
     event: ScheduledEvent, version: ApiVersion, prefix: str, write_instant: Callable[[datetime], str]
 ) -> dict[str, object]:
     """Absent, not null, is how an untold field looks."""
-    blank = event.not_before is None or event.status == EventStatus.STARTED
+    not_before = None if event.status == EventStatus.STARTED else event.not_before
     values = {
         "EventId": event.event_id.upper(),
         "EventStatus": event.status,
         "EventType": event.type,
         "ResourceType": "VirtualMachine",
         "Resources": [prefix + name for name in event.resources],
-        "NotBefore": "" if blank or event.not_before is None else write_instant(event.not_before),
+        "NotBefore": "" if not_before is None else write_instant(not_before),
         "Description": event.description,
         "EventSource": event.source,
         "DurationInSeconds": event.duration_seconds,

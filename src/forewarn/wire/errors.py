@@ -1,7 +1,6 @@
 """What the metadata service says when it says no: status, content type and bytes, as they were recorded.
 
-Sources: the bodies collected in the protocol notes (docs/protocol). Where nothing was ever recorded, the generic
-schema ``{"error": sentence}`` is used with a sentence of our own.
+Where nothing was ever recorded, the generic schema ``{"error": sentence}`` is used with a sentence of our own.
 """
 
 from __future__ import annotations
@@ -57,7 +56,9 @@ def server_error(request_id: str) -> Answer:
 def unknown_verb(verb: str) -> Answer:
     """400 in XML: how the front end before the service refuses a PUT outside /metadata (jtblin/kube2iam#353)."""
     details = f"'{escape(verb[:40], quote=False)}' is not a supported verb."
-    return Answer(400, XML, _xml("InvalidHttpVerb", "The HTTP verb specified was not recognized by the server.", details))
+    return Answer(
+        400, XML, _xml("InvalidHttpVerb", "The HTTP verb specified was not recognized by the server.", details)
+    )
 
 
 def _xml(code: str, message: str, details: str) -> bytes:

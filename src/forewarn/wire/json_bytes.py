@@ -25,6 +25,8 @@ def read_json(body: bytes) -> object:
         raise WireError(f"The body is not UTF-8 (byte {error.start}).") from None
     try:
         return json.loads(text, parse_constant=_refuse_constant)
+    except WireError:
+        raise
     except RecursionError:
         raise WireError("The body is nested too deeply.") from None
     except json.JSONDecodeError as error:
@@ -34,4 +36,4 @@ def read_json(body: bytes) -> object:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise json.JSONDecodeError(f"{name} is not JSON", "", 0)
+    raise WireError(f"The body is not JSON: it has the number {name}.")

@@ -21,12 +21,12 @@ _RFC1123 = re.compile(
 )
 _NUMBER = r"(\d{1,12}(?:[.,]\d{1,9})?)"
 _ISO_DURATION = re.compile(
-    rf"P(?:0{{1,12}}Y)?(?:0{{1,12}}M)?(?:{_NUMBER}W)?(?:{_NUMBER}D)?"
+    rf"P(?=[\dT])(?:0{{1,12}}Y)?(?:0{{1,12}}M)?(?:{_NUMBER}W)?(?:{_NUMBER}D)?"
     rf"(?:T(?=\d)(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?",
     re.ASCII | re.IGNORECASE,
 )
 _HUMAN_DURATION = re.compile(
-    rf"(?:{_NUMBER}w)?\s*(?:{_NUMBER}d)?\s*(?:{_NUMBER}h)?\s*(?:{_NUMBER}m)?\s*(?:{_NUMBER}s)?",
+    rf"(?:{_NUMBER}w\s*)?(?:{_NUMBER}d\s*)?(?:{_NUMBER}h\s*)?(?:{_NUMBER}m\s*)?(?:{_NUMBER}s)?",
     re.ASCII | re.IGNORECASE,
 )
 _UNITS = ("weeks", "days", "hours", "minutes", "seconds")
@@ -64,7 +64,7 @@ def format_iso_duration(duration: timedelta) -> str:
 def parse_iso_duration(text: str) -> timedelta:
     """Any spelling of an ISO 8601 duration of fixed length: ``PT5M``, ``PT300S``, ``P0DT5M``, ``P1W``."""
     found = _ISO_DURATION.fullmatch(text.strip())
-    if found is None or not text.strip()[-1].isalpha() or len(text.strip()) < len("P1D"):
+    if found is None:
         raise WireError(f"{_quote(text)} is not an ISO 8601 duration such as PT5M, without years and months.")
     return _sum(found, text)
 

@@ -30,7 +30,12 @@ class CreateVmsBody(Body):
     count: int = Field(1, strict=True, ge=1, le=MOST_NAMES, description="How many.", examples=[3])
     numbered: Flag = Field(False, description="Number the names even if there is only one.", examples=[False])
     first: int = Field(
-        0, strict=True, ge=0, le=10**9, description="The first number, so that many can be made in chunks.", examples=[0]
+        0,
+        strict=True,
+        ge=0,
+        le=10**9,
+        description="The first number, so that many can be made in chunks.",
+        examples=[0],
     )
     availability_set: Name | None = Field(None, description="Put them into this set.", examples=["front"])
     cloud_service: Name | None = Field(
@@ -43,8 +48,13 @@ class CreateVmsBody(Body):
     )
     vnet: Flag = Field(True, description="They live in a virtual network.", examples=[True])
     terminate_notice_seconds: float | None = Field(
-        None, strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False,
-        description="The warning before deletion, for VMs that want one.", examples=[300],
+        None,
+        strict=True,
+        gt=0,
+        le=MOST_SECONDS,
+        allow_inf_nan=False,
+        description="The warning before deletion, for VMs that want one.",
+        examples=[300],
     )
     size: Name | None = Field(None, description="Told by `/metadata/instance`.", examples=["Standard_D2s_v5"])
     os_type: Literal["Linux", "Windows"] | None = Field(
@@ -98,7 +108,9 @@ class PolicyBody(Body):
 
 class MaintainBody(Body):
     hosts: list[Name] = Field(
-        default_factory=list, max_length=MOST_NAMES, description="Which hosts; none means every one.",
+        default_factory=list,
+        max_length=MOST_NAMES,
+        description="Which hosts; none means every one.",
         examples=[["host-0"]],
     )
     kind: Maintenance = Field(description="What is done to them.", examples=["freeze"])
@@ -116,11 +128,17 @@ class CampaignBody(Body):
         default_factory=list, max_length=MOST_NAMES, description="Only these hosts.", examples=[["host-0", "host-1"]]
     )
     scopes: list[Name] = Field(
-        default_factory=list, max_length=MOST_NAMES, description="Only the hosts of these scopes.",
+        default_factory=list,
+        max_length=MOST_NAMES,
+        description="Only the hosts of these scopes.",
         examples=[["availability-set/front"]],
     )
     hosts_at_once: int | None = Field(
-        None, strict=True, ge=1, le=10**6, description="How many hosts of a wave go at once; all if left out.",
+        None,
+        strict=True,
+        ge=1,
+        le=10**6,
+        description="How many hosts of a wave go at once; all if left out.",
         examples=[2],
     )
 
@@ -129,7 +147,9 @@ class EventIdsBody(Body):
     """The events to act on: all of them or, where one is refused, none."""
 
     ids: list[Id] = Field(
-        min_length=1, max_length=MOST_NAMES, description="Ids of events.",
+        min_length=1,
+        max_length=MOST_NAMES,
+        description="Ids of events.",
         examples=[["4CAEA225-A741-474D-A72E-428C86FCD853"]],
     )
 
@@ -148,7 +168,11 @@ class InstantBody(Body):
 
 class SpeedBody(Body):
     speed: float = Field(
-        strict=True, ge=0, le=1_000_000, allow_inf_nan=False, description="Region seconds in one real second.",
+        strict=True,
+        ge=0,
+        le=1_000_000,
+        allow_inf_nan=False,
+        description="Region seconds in one real second.",
         examples=[60],
     )
 
@@ -166,7 +190,9 @@ class FaultBody(Body):
         examples=["throttled"],
     )
     vms: list[Name] = Field(
-        default_factory=list, max_length=MOST_NAMES, description="Whose answers; none means everybody's.",
+        default_factory=list,
+        max_length=MOST_NAMES,
+        description="Whose answers; none means everybody's.",
         examples=[["web-0"]],
     )
     times: int | None = Field(
@@ -176,7 +202,12 @@ class FaultBody(Body):
         None, strict=True, gt=0, le=1, allow_inf_nan=False, description="Which share of the answers.", examples=[0.25]
     )
     delay_seconds: float | None = Field(
-        None, strict=True, gt=0, le=3600, allow_inf_nan=False, description="How long a `delay` holds an answer back.",
+        None,
+        strict=True,
+        gt=0,
+        le=3600,
+        allow_inf_nan=False,
+        description="How long a `delay` holds an answer back.",
         examples=[2.5],
     )
 
@@ -208,14 +239,18 @@ class JournalPage(Body):
     after: int = Field(0, ge=0, le=2**62, description="The number of the last record you have.", examples=[56])
     limit: int = Field(500, ge=1, le=10_000, description="At most so many.", examples=[500])
     about: str = Field(
-        "", max_length=512, description="Only about this: an event's or campaign's id, `vm/NAME`, `host/N`, a scope.",
+        "",
+        max_length=512,
+        description="Only about this: an event's or campaign's id, `vm/NAME`, `host/N`, a scope.",
         examples=["vm/web-0"],
     )
 
 
 class StreamFrom(Body):
     after: int | None = Field(
-        None, ge=0, le=2**62,
+        None,
+        ge=0,
+        le=2**62,
         description="The number of the last record you have; from now on if left out. `Last-Event-ID` counts too.",
         examples=[56],
     )

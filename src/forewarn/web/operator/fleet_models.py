@@ -1,4 +1,4 @@
-"""What the operator face answers about the region: VMs, scopes, hosts, events, campaigns, and what came of a request."""
+"""What the operator face answers about the region: VMs, scopes, hosts, events, campaigns, and what came of it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ _NOON = "2026-01-01T12:00:00Z"
 
 def _next() -> str | None:
     """The cursor that every list carries."""
-    found: str | None = Field(
-        description="Pass this as `after` to go on; null on the last page.", examples=["web-0"]
-    )
+    found: str | None = Field(description="Pass this as `after` to go on; null on the last page.", examples=["web-0"])
     return found
 
 

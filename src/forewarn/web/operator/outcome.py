@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.region import Event, fold
+from forewarn.core.lifecycle import Phase
+from forewarn.core.region import Event, fold, replace
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.fleet_models import OutcomeAnswer
+from forewarn.web.operator.fleet_models import EventAnswer, OutcomeAnswer
 from forewarn.web.operator.views import event_fields, vm_names
 
 NOBODY_READS = "nobody in the scope reads scheduled events"
@@ -28,22 +29,54 @@ class Deed:
 class _Made:
     """The events of a request, by what becomes of them."""
 
-    announced: Sequence[Event]
+    waiting: Sequence[Event]
+    started: Sequence[Event]
     silent: Sequence[Event]  # done now, nobody is told
     untold: Sequence[Event]  # wait together with announced ones, nobody is told
 
 
-def outcome_of(look: Look, facts: Sequence[f.Fact], deed: Deed, names: Collection[str] = ()) -> OutcomeAnswer:
+def outcome_of(
+    before: Look, after: Look, facts: Sequence[f.Fact], deed: Deed, names: Collection[str] = ()
+) -> OutcomeAnswer:
     """``facts`` may hold more than the request's own doing, for whatever was due came with it: that is left out."""
     made = _made(facts, deed)
-    keys = {fold(name) for name in names}
-    touched = [key for event in made.silent for key in event.vms] + [key for key in _direct(facts) if key in keys]
-    at_once = _names(look, facts, touched)
+    asked = {fold(name) for name in names}
+    silent = [key for event in made.silent for key in event.vms]
+    direct = [fact.vm for fact in facts if isinstance(fact, f.VmDeleted | f.VmDeallocated | f.VmStarted)]
+    at_once = vm_names(before.region, list(dict.fromkeys([*silent, *(key for key in direct if key in asked)])))
     return OutcomeAnswer(
-        events=[event_fields(look, look.region.events.get(event.id, event)) for event in made.announced],
+        events=[_as_it_is(after, event) for event in (*made.waiting, *made.started)],
         at_once=at_once,
         message=_message(made, at_once, deed),
     )
+
+
+def approved(after: Look, event_ids: Sequence[str]) -> OutcomeAnswer:
+    """What became of the events that somebody let start."""
+    events = [after.region.events[key] for key in _keys(event_ids) if key in after.region.events]
+    started = sum(event.phase is Phase.STARTED for event in events)
+    told = [f"{count(len(events), 'event')} approved, {started} started."]
+    if started < len(events):
+        told.append(
+            f"{count(len(events) - started, 'event')} waiting for others that go together with it: see awaited."
+        )
+    return OutcomeAnswer(events=[event_fields(after, event) for event in events], at_once=[], message=" ".join(told))
+
+
+def canceled(before: Look, after: Look, facts: Sequence[f.Fact]) -> OutcomeAnswer:
+    """What was taken back: also the others of a host's work, which is one."""
+    ids = [fact.event_id for fact in facts if isinstance(fact, f.EventCanceled)]
+    found = [before.region.events[key] for key in ids if key in before.region.events]
+    events = [event_fields(after, replace(event, phase=Phase.CANCELED)) for event in found if event.announced]
+    return OutcomeAnswer(events=events, at_once=[], message=f"{count(len(events), 'event')} canceled.")
+
+
+def _keys(event_ids: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(event_id.upper() for event_id in event_ids))
+
+
+def _as_it_is(look: Look, event: Event) -> EventAnswer:
+    return event_fields(look, look.region.events.get(event.id, event))
 
 
 def _made(facts: Sequence[f.Fact], deed: Deed) -> _Made:
@@ -51,39 +84,27 @@ def _made(facts: Sequence[f.Fact], deed: Deed) -> _Made:
     scheduled = [fact.event for fact in facts if isinstance(fact, f.EventScheduled)]
     own = {event.id for event in (*born, *scheduled) if event.cause in deed.causes and not event.campaign}
     return _Made(
-        announced=[event for event in (*scheduled, *born) if event.id in own and event.announced],
+        waiting=[event for event in scheduled if event.id in own and event.announced],
+        started=[event for event in born if event.id in own and event.announced],
         silent=[event for event in born if event.id in own and not event.announced],
         untold=[event for event in scheduled if event.id in own and not event.announced],
     )
 
 
-def _direct(facts: Sequence[f.Fact]) -> list[str]:
-    return [fact.vm for fact in facts if isinstance(fact, f.VmDeleted | f.VmDeallocated | f.VmStarted)]
-
-
-def _names(look: Look, facts: Sequence[f.Fact], keys: Sequence[str]) -> list[str]:
-    return vm_names(look.region, list(dict.fromkeys(keys)))
-
-
 def _message(made: _Made, at_once: Sequence[str], deed: Deed) -> str:
     told = []
-    waiting = [event for event in made.announced if event.started_at is None]
-    if waiting:
-        earliest = min(event.not_before for event in waiting)
-        told.append(f"{count(len(waiting), 'event')} scheduled, not before {earliest:%Y-%m-%dT%H:%M:%SZ}.")
-    if len(made.announced) > len(waiting):
-        told.append(f"{count(len(made.announced) - len(waiting), 'event')} started at once.")
+    if made.waiting:
+        earliest = min(event.not_before for event in made.waiting)
+        told.append(f"{count(len(made.waiting), 'event')} scheduled, not before {earliest:%Y-%m-%dT%H:%M:%SZ}.")
+    if made.started:
+        told.append(f"{count(len(made.started), 'event')} started at once.")
     if at_once:
-        reason = f": {deed.why}" if deed.why else ""
-        told.append(f"{_who(at_once)} {deed.done} at once, without an event{reason}.")
+        who = f"{at_once[0]} was" if len(at_once) == 1 else f"{len(at_once)} VMs were"
+        told.append(f"{who} {deed.done} at once, without an event{': ' if deed.why else ''}{deed.why}.")
     if made.untold:
         untold = sum(len(event.vms) for event in made.untold)
         told.append(f"{count(untold, 'other VM')} on the same hosts will not be told: {NOBODY_READS}.")
     return " ".join(told) or "Nothing had to be done."
-
-
-def _who(names: Sequence[str]) -> str:
-    return f"{names[0]} was" if len(names) == 1 else f"{len(names)} VMs were"
 
 
 def count(number: int, what: str) -> str:

@@ -82,7 +82,7 @@ def vm_fields(vm: Vm) -> VmAnswer:
     )
 
 
-def scope_fields(region: Region, scope: Scope) -> ScopeAnswer:
+def scope_fields(scope: Scope) -> ScopeAnswer:
     return ScopeAnswer(
         key=scope.key,
         kind=scope.kind.value,

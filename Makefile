@@ -1,0 +1,62 @@
+# The whole developer interface. `make` alone lists it.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo serve check test bench docs lock clean system
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/server ## see the product do its job: a region of a dozen VMs, one story for each event type
+	@$(BIN)/forewarn demo
+
+serve: $(VENV)/server ## a region that stays, in ./forewarn-data
+	@$(BIN)/forewarn serve
+
+check: $(VENV)/dev ## the fast part: style, types, import layers, unit tests (under two minutes)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/unit tests/docs
+
+test: system check ## everything, as CI runs it
+	$(BIN)/pytest -q --ignore=tests/unit --ignore=tests/docs
+
+bench: system $(VENV)/dev ## measure against peers in one run; see docs/performance.md
+	$(BIN)/python -m bench
+
+docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, command line)
+	$(BIN)/python -m tests.docs.generate
+
+lock: $(VENV)/dev ## pin the dependencies anew
+	$(PIP) install uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/server.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/dev.txt pyproject.toml requirements/dev.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/build.txt requirements/build.in
+
+clean: ## forget the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+
+system: ## install the Debian packages that the tests drive (needs root only when one is missing)
+	@bash requirements/system.sh
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "forewarn needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
+	@echo "making $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Python's venv module is missing: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/server: requirements/server.txt pyproject.toml | $(VENV)/bin/python
+	@echo "installing the server ..."
+	@$(PIP) install --require-hashes -r requirements/build.txt -r requirements/server.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev: requirements/dev.txt $(VENV)/server
+	@echo "installing the tools ..."
+	@$(PIP) install --require-hashes -r requirements/build.txt -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The Debian packages behind the end-to-end tests and the benchmark. Installs only what is missing.
+set -euo pipefail
+missing=()
+need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || missing+=("$2"); }
+need ip iproute2
+need curl curl
+need nginx nginx-light
+if [ "${#missing[@]}" -gt 0 ]; then
+  echo "installing ${missing[*]} ..."
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
+    || { echo "install these packages and try again: ${missing[*]}"; exit 1; }
+fi

@@ -1,0 +1,111 @@
+"""``forewarn demo``: a real server on a fast clock, a dozen VMs with readers in them, one story for each event type."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+from forewarn.cli.client import Client, Server
+from forewarn.cli.demo_guest import Guest, StoryWentWrong
+from forewarn.cli.demo_stories import FLEET, STORIES, Teller
+from forewarn.cli.errors import CommandFailed, Exit
+from forewarn.cli.output import Output
+
+_READY_SECONDS = 60.0
+_USUAL_PORTS = (16925, 16926)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Tell the stories; then stay, if somebody is looking."""
+    output = Output()
+    with (
+        tempfile.TemporaryDirectory(prefix="forewarn-demo-") as data,
+        _server(data, arguments.speed) as (metadata, control),
+    ):
+        client = Client(Server(control))
+        told = _tell(client, metadata, output, arguments.speed)
+        if output.terminal:
+            _look_yourself(output, metadata, control)
+            with contextlib.suppress(KeyboardInterrupt):
+                while True:
+                    time.sleep(3600)
+    return Exit.OK if told else Exit.FAILED
+
+
+def _tell(client: Client, metadata: str, output: Output, speed: float) -> bool:
+    output.line(f"A region of a dozen VMs; its clock runs {speed:g} times faster than yours.")
+    names: list[str] = []
+    for part in FLEET:
+        names += client.create_vms(part)
+    guests = {name: Guest(metadata, name) for name in names}
+    teller = Teller(client, guests, output)
+    for guest in guests.values():
+        guest.has_read()
+    teller.tell(f"{len(names)} guests", "read their documents: that enables Scheduled Events for their scopes")
+    went_well = 0
+    for story in STORIES:
+        teller.title(story.__doc__ or "")
+        try:
+            story(teller)
+        except (StoryWentWrong, CommandFailed) as problem:
+            output.line(output.paint(f"  ✗ {problem}", "red"))
+        else:
+            went_well += 1
+            output.line(output.paint("  ✓", "green"))
+    for guest in guests.values():
+        guest.close()
+    output.line()
+    output.line(f"{went_well} of {len(STORIES)} stories went as they should.")
+    return went_well == len(STORIES)
+
+
+def _look_yourself(output: Output, metadata: str, control: str) -> None:
+    prefix = "" if control.endswith(f":{_USUAL_PORTS[1]}") else f"FOREWARN_URL={control} "
+    output.line()
+    output.line("The region stays up until Ctrl-C. Look for yourself, in another terminal:")
+    output.line(f'  curl -H Metadata:true "{metadata}/vm/web-0/metadata/scheduledevents?api-version=2020-07-01"')
+    for command in ("vm list", "vm restart web-1", "event watch", "campaign start --kind freeze", "clock show"):
+        output.line(f"  {prefix}.venv/bin/forewarn {command}")
+    output.line(f"  {control}/docs  (the operator API, in a browser)")
+
+
+@contextlib.contextmanager
+def _server(data: str, speed: float) -> Iterator[tuple[str, str]]:
+    """The program itself, as a user would start it, on the usual ports where they are free."""
+    metadata, control = _addresses()
+    command = [sys.executable, "-m", "forewarn.cli.main", "serve", "--data", data, "--clock", f"x{speed:g}"]
+    command += ["--metadata", metadata, "--control", control, "--log-level", "warning"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603 - our own program
+    try:
+        _wait_until_ready(process, Client(Server(f"http://{control}")))
+        yield f"http://{metadata}", f"http://{control}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], client: Client) -> None:
+    deadline = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(CommandFailed):
+            client.ping()
+            return
+        time.sleep(0.05)
+    raise CommandFailed("the demo's server did not start; its own words are above.")
+
+
+def _addresses() -> tuple[str, str]:
+    """The usual ports where both are free, else two that are."""
+    for ports in (_USUAL_PORTS, (0, 0)):
+        with contextlib.suppress(OSError), socket.socket() as first, socket.socket() as second:
+            for listener, port in ((first, ports[0]), (second, ports[1])):
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(("127.0.0.1", port))
+            return f"127.0.0.1:{first.getsockname()[1]}", f"127.0.0.1:{second.getsockname()[1]}"
+    raise CommandFailed("no free port was found on 127.0.0.1.")

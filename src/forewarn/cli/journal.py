@@ -1,0 +1,149 @@
+"""``forewarn journal``: the facts themselves, to read, to check and to take along."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from forewarn.cli import parsing
+from forewarn.cli.client import PAGE, Client
+from forewarn.cli.errors import CommandFailed, Exit
+from forewarn.cli.follow import follow
+from forewarn.cli.output import Column, Output
+from forewarn.cli.parsing import Subparsers
+from forewarn.cli.shapes import Record
+from forewarn.cli.times import show_moment
+
+_COLUMNS = (Column("#", right=True), Column("AT"), Column("FACT"), Column("SUBJECT", flexible=True), Column("BY"))
+
+
+def add_to(subparsers: Subparsers) -> None:
+    group = parsing.add_group(
+        subparsers, "journal", "the journal of facts", "Everything that ever happened in the region, in order."
+    )
+    tail = parsing.add_client_command(
+        group,
+        "tail",
+        _tail,
+        "print the last facts",
+        "Print the last facts of the journal and, with --follow, every new one until Ctrl-C.",
+        "forewarn journal tail --lines 50",
+        "forewarn journal tail --about vm/web-0",
+    )
+    tail.add_argument("--lines", type=parsing.count, default=20, metavar="N", help="how many (default: 20)")
+    tail.add_argument("--follow", action="store_true", help="go on with new facts as they come")
+    tail.add_argument("--about", default="", metavar="SUBJECT", help="an event's id, vm/NAME, host/N or a scope")
+    parsing.add_client_command(
+        group,
+        "verify",
+        _verify,
+        "check the whole journal",
+        "Read every record and check it. Ends with status 1 where anything is wrong.",
+        "forewarn journal verify",
+    )
+    export = parsing.add_client_command(
+        group,
+        "export",
+        _export,
+        "write the journal as JSON lines",
+        "Write every record as one line of JSON, to standard output or to a file that appears when it is complete.",
+        "forewarn journal export --output region.jsonl",
+    )
+    export.add_argument("--after", type=parsing.cursor, default=0, metavar="N", help="begin after this record")
+    export.add_argument("--output", type=Path, metavar="FILE", help="file to write (default: standard output)")
+
+
+def _tail(args: argparse.Namespace, out: Output) -> int:
+    client = parsing.client_of(args)
+    head = client.ping()["seq"]
+    records = _last(client, head, args.lines, args.about)
+    if out.as_json and not args.follow:
+        out.json(records)
+        return Exit.OK
+    if out.as_json:
+        for record in records:
+            out.json_line(record)
+    else:
+        out.table(_COLUMNS, map(_row, records), "The journal holds nothing about that yet.")
+    if args.follow:
+        _follow(client, out, head, args.about)
+    return Exit.OK
+
+
+def _last(client: Client, head: int, lines: int, about: str) -> list[Record]:
+    if about:
+        return list(_all(client, 0, about))[-lines:]
+    return list(_all(client, max(head - lines, 0)))[:lines]
+
+
+def _all(client: Client, after: int, about: str = "") -> Iterator[Record]:
+    while page := client.records(after, PAGE, about):
+        yield from page
+        if len(page) < PAGE:
+            return
+        after = page[-1]["seq"]
+
+
+def _follow(client: Client, out: Output, head: int, about: str) -> None:
+    for record in follow(client, head, out.note):
+        if about and record["subject"].lower() != about.lower():
+            continue
+        if out.as_json:
+            out.json_line(record)
+        else:
+            print("  ".join(map(str, _row(record))), flush=True)
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    by = f"{record['door']} {record['who']}".strip()
+    return record["seq"], show_moment(record["at"]), record["fact"], record["subject"], by
+
+
+def _verify(args: argparse.Namespace, out: Output) -> int:
+    verdict = parsing.client_of(args).verify()
+    if out.as_json:
+        out.json(verdict)
+    else:
+        for fault in verdict["faults"]:
+            out.line(fault)
+        count = len(verdict["faults"])
+        out.line(f"{verdict['records']} records read, {count or 'nothing'} wrong.")
+    return Exit.FAILED if verdict["faults"] else Exit.OK
+
+
+def _export(args: argparse.Namespace, out: Output) -> int:
+    client = parsing.client_of(args)
+    lines = (json.dumps(record, separators=(",", ":")) for record in _all(client, args.after))
+    if args.output is None:
+        for line in lines:
+            print(line)
+        return Exit.OK
+    total = max(client.ping()["seq"] - args.after, 0)
+    try:
+        written = _write(args.output, lines, out, total)
+    except OSError as problem:
+        raise CommandFailed(f"cannot write {args.output}: {problem.strerror or problem}.") from None
+    out.note(f"{written} records written to {args.output}.")
+    return Exit.OK
+
+
+def _write(path: Path, lines: Iterator[str], out: Output, total: int) -> int:
+    """A file that is there is complete: it is written beside its place and then moved into it."""
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        with partial.open("w") as file, out.progress("exporting", total) as progress:
+            for line in lines:
+                file.write(f"{line}\n")
+                progress.done += 1
+                if progress.done % PAGE == 0:
+                    progress.advance(0)
+            written = progress.done
+        partial.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
+    return written

@@ -1,0 +1,149 @@
+"""``forewarn serve`` and ``forewarn settings``: what a server is told, and telling what it would be told.
+
+The server itself is put together in ``cli.assembly``, which is imported only when it is wanted: it needs the packages
+of the server extra, and the rest of the command line does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+
+from forewarn.cli import parsing
+from forewarn.cli.errors import CommandFailed, Exit, usage
+from forewarn.cli.fleet_file import FleetEntry
+from forewarn.cli.output import Column, Output
+from forewarn.cli.parsing import Parser, Subparsers
+from forewarn.cli.region_file import read_region_file
+from forewarn.cli.setting_table import SETTINGS, Setting
+from forewarn.cli.settings import Settings, Shown, resolve
+from forewarn.cli.shapes import SettingShown
+
+_COLUMNS = (Column("SETTING"), Column("VALUE"), Column("FROM"), Column("WHAT IT IS", flexible=True))
+_GROUPS = (
+    ("notice_", "notices", "minimum warning of each cause"),
+    ("recovery_", "recoveries", "how long an event stays in documents after its impact"),
+    ("duration_", "announced interruptions", "DurationInSeconds of each cause"),
+)
+
+
+@dataclass(frozen=True)
+class Order:
+    """Everything that a server is told: its settings, and the fleet that its region file wants to exist."""
+
+    settings: Settings
+    fleet: tuple[FleetEntry, ...] = ()
+
+
+def add_to(subparsers: Subparsers) -> None:
+    serve = parsing.add_command(
+        subparsers,
+        "serve",
+        _serve,
+        "run a region",
+        "Run a region until Ctrl-C: the metadata service for VMs and the operator API for this command. Every option "
+        "is also an environment variable (FOREWARN_CLOCK) and a key under [settings] of the region file; flags win "
+        "over the environment, the environment over the file. VMs of the file's [[vm]] tables are created where they "
+        "do not exist.",
+        "forewarn serve --clock x60 --data /tmp/region",
+        "forewarn serve --config region.toml",
+    )
+    add_setting_flags(serve)
+    shown = parsing.add_command(
+        subparsers,
+        "settings",
+        _show_settings,
+        "show every setting and where it comes from",
+        "Show what 'forewarn serve' with the same options would use, and where each value comes from; with --running, "
+        "what a running server uses. Secrets are not shown.",
+        "forewarn settings --config region.toml",
+        "forewarn settings --profile azure --json",
+    )
+    shown.add_argument("--json", action="store_true", help="print JSON for programs instead of text for people")
+    shown.add_argument("--running", action="store_true", help="ask the running server instead")
+    shown.add_argument("--url", help="the running server's control address (default: FOREWARN_URL)")
+    add_setting_flags(shown)
+
+
+def add_setting_flags(parser: Parser) -> None:
+    """One flag for each setting, grouped so that the everyday ones come first."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="region file (TOML); also FOREWARN_CONFIG")
+    groups = {prefix: parser.add_argument_group(title, text) for prefix, title, text in _GROUPS}
+    for setting in SETTINGS.values():
+        target = next((group for prefix, group in groups.items() if setting.name.startswith(prefix)), parser)
+        # argparse reads % in help; what a setting says must survive that
+        default = f" (default: {setting.default})" if setting.default else ""
+        text = (setting.help + default).replace("%", "%%")
+        target.add_argument(setting.flag, dest=setting.name, metavar=_metavar(setting), help=text)
+
+
+def _metavar(setting: Setting) -> str:
+    choices = setting.kind.choices
+    return f"{{{','.join(choices)}}}" if choices else setting.kind.metavar
+
+
+def read_order(args: argparse.Namespace) -> Order:
+    """What the flags, the environment and the region file say together."""
+    flags = {name: getattr(args, name) for name in SETTINGS}
+    named = args.config or os.environ.get("FOREWARN_CONFIG")
+    if not named:
+        return Order(resolve(flags, os.environ))
+    file = read_region_file(Path(named))
+    return Order(resolve(flags, os.environ, file.settings, file.path), file.fleet)
+
+
+def _show_settings(args: argparse.Namespace, out: Output) -> int:
+    if args.running:
+        given = [SETTINGS[name].flag for name in SETTINGS if getattr(args, name) is not None]
+        if given or args.config:
+            raise usage(f"--running asks the server; leave off {', '.join(given) or '--config'}.")
+        return _say_running(out, parsing.client_of(args).settings())
+    order = read_order(args)
+    if out.as_json:
+        out.json([asdict(shown) for shown in order.settings.shown])
+    else:
+        out.table(_COLUMNS, ((each.name, each.value, _source(each), each.help) for each in order.settings.shown))
+    return Exit.OK
+
+
+def _say_running(out: Output, settings: list[SettingShown]) -> int:
+    if out.as_json:
+        out.json(settings)
+    else:
+        out.table(_COLUMNS, ((each["name"], each["value"], each["source"], each["help"]) for each in settings))
+    return Exit.OK
+
+
+def _source(shown: Shown) -> str:
+    return f"{shown.source} {shown.where}".strip()
+
+
+def _serve(args: argparse.Namespace, out: Output) -> int:
+    order = read_order(args)
+    assembly = server_part("forewarn.cli.assembly", "forewarn serve")
+    run: Callable[[Settings, tuple[FleetEntry, ...], Callable[[str], None]], int] = assembly.run
+    return run(order.settings, order.fleet, out.line)
+
+
+_EXTRA = frozenset(
+    {"fastapi", "httptools", "immutables", "msgspec", "pydantic", "shtab", "starlette", "uvicorn", "uvloop"}
+)
+
+
+def server_part(module: str, command: str) -> ModuleType:
+    """Import a module that needs the server extra, or say in one sentence what is missing."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        name = (problem.name or "").partition(".")[0]
+        if name not in _EXTRA:
+            raise
+        raise CommandFailed(
+            f"'{command}' needs {name}, a package of the server extra; install it with: pip install 'forewarn[server]'",
+            Exit.UNREACHABLE,
+        ) from None

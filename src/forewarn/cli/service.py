@@ -1,0 +1,111 @@
+"""The small commands: is a server there, which version is this, and completion for shells."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+from forewarn import __version__
+from forewarn.cli import parsing
+from forewarn.cli.client import Client, Unreachable
+from forewarn.cli.clocks import describe
+from forewarn.cli.errors import Exit, usage
+from forewarn.cli.output import Output
+from forewarn.cli.parsing import Parser, Subparsers
+from forewarn.cli.serve import server_part
+from forewarn.cli.shapes import Pong
+from forewarn.cli.times import show_moment
+
+WAIT_SECONDS = 30.0
+_PAUSE_SECONDS = 0.05
+SHELLS = ("bash", "zsh", "tcsh")
+
+
+def add_to(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
+    """``whole`` makes the complete parser, which completion is about."""
+    ping = parsing.add_client_command(
+        subparsers,
+        "ping",
+        _ping,
+        "ask whether a server is ready",
+        "Ask the server who it is. With --wait, wait until it answers; the exit status is 0 when it is ready and 3 "
+        "when it is not there.",
+        "forewarn ping --wait 60 && forewarn vm create web",
+    )
+    ping.add_argument(
+        "--wait",
+        nargs="?",
+        const=str(WAIT_SECONDS),
+        metavar="SECONDS",
+        help=f"wait until it answers, at most so long (default: {WAIT_SECONDS:g})",
+    )
+    version = parsing.add_command(
+        subparsers, "version", _version, "show the version", "Show the version of this program.", "forewarn version"
+    )
+    parsing.add_json(version)
+    _add_completion(subparsers, whole)
+
+
+def _add_completion(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
+    def complete(args: argparse.Namespace, out: Output) -> int:
+        shtab = server_part("shtab", "forewarn completion")
+        out.line(shtab.complete(whole(), shell=args.shell))
+        return Exit.OK
+
+    completion = parsing.add_command(
+        subparsers,
+        "completion",
+        complete,
+        "print completion for a shell",
+        "Print the script that lets a shell complete this command. Needs the server extra.",
+        'eval "$(forewarn completion bash)"',
+    )
+    completion.add_argument("shell", choices=SHELLS, help="which shell")
+
+
+def _ping(args: argparse.Namespace, out: Output) -> int:
+    client = parsing.client_of(args)
+    pong = client.ping() if args.wait is None else _wait(client, _seconds(args.wait))
+    if out.as_json:
+        out.json(pong)
+    else:
+        out.line(_sentence(pong, client.server.url))
+    return Exit.OK
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = float(text.removesuffix("s"))
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 86_400:
+        raise usage(f"--wait takes a number of seconds up to a day, not {text!r}.")
+    return found
+
+
+def _wait(client: Client, seconds: float) -> Pong:
+    """Ask again and again until the server answers or the time is up; then the last failure speaks."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return client.ping()
+        except Unreachable:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _sentence(pong: Pong, url: str) -> str:
+    return (
+        f"forewarn {pong['version']} at {url}: metadata {pong['metadata']}, {pong['vms']} VMs, "
+        f"{show_moment(pong['now'])} ({describe(pong['clock'])})"
+    )
+
+
+def _version(args: argparse.Namespace, out: Output) -> int:
+    if out.as_json:
+        out.json({"name": "forewarn", "version": __version__})
+    else:
+        out.line(f"forewarn {__version__}")
+    return Exit.OK

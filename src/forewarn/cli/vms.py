@@ -1,0 +1,310 @@
+"""``forewarn vm``: the fleet and what can be done to it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from forewarn.cli import parsing
+from forewarn.cli.client import NAMES_AT_ONCE, Client
+from forewarn.cli.errors import CommandFailed, Exit, usage
+from forewarn.cli.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
+from forewarn.cli.outcomes import merge, show_events, show_outcome
+from forewarn.cli.output import Column, Output, Progress
+from forewarn.cli.parsing import Subparsers
+from forewarn.cli.region_file import read_region_file
+from forewarn.cli.shapes import VmStory
+from forewarn.cli.times import parse_instant, show_moment
+
+# operation -> (summary, description)
+_OPERATIONS = {
+    "restart": (
+        "restart VMs, with notice",
+        """Ask for a restart. Where a VM of the scope reads its events this schedules a Reboot that waits for
+approval or for its NotBefore; elsewhere it happens at once, and the answer says so.""",
+    ),
+    "redeploy": (
+        "move VMs to other hosts, with notice",
+        """Ask for a redeploy: the VM comes back on another host with an empty ephemeral disk. It is announced as
+a Redeploy in the same way as a restart.""",
+    ),
+    "deallocate": (
+        "stop VMs and give up their hosts",
+        "Stop VMs at once. Nothing is announced: Azure documents no event for it.",
+    ),
+    "start": (
+        "start deallocated VMs",
+        "Start VMs that were deallocated or evicted; each finds a host again.",
+    ),
+    "delete": (
+        "delete VMs",
+        "Delete VMs. One that was created with a terminate notice gets a Terminate event first.",
+    ),
+    "evict": (
+        "evict Spot VMs, with 30 s of notice",
+        """Take the capacity of Spot VMs back: a Preempt event, then the VM is deallocated or deleted by its
+eviction policy.""",
+    ),
+}
+
+_ASK_ONE_BY_ONE = 100
+_COLUMNS = (
+    Column("NAME"),
+    Column("POWER"),
+    Column("SCOPE", flexible=True),
+    Column("HOST"),
+    Column("UD", right=True),
+    Column("FD", right=True),
+    Column("SPOT"),
+    Column("BOOTS", right=True),
+)
+
+
+def add_to(subparsers: Subparsers) -> None:
+    group = parsing.add_group(
+        subparsers, "vm", "virtual machines", "Create, look at, disturb and delete virtual machines."
+    )
+    _add_create(group)
+    listing = parsing.add_client_command(
+        group,
+        "list",
+        _list,
+        "list VMs",
+        "List the VMs of the region, or of one scope.",
+        "forewarn vm list --scope availability-set/front",
+        "forewarn vm list --names | forewarn vm delete -",
+    )
+    listing.add_argument("--scope", default="", metavar="KIND/NAME", help="only the VMs of this scope")
+    listing.add_argument("--names", action="store_true", help="print the names alone, one on a line")
+    show = parsing.add_client_command(
+        group,
+        "show",
+        _show,
+        "show VMs and their events",
+        "Show everything about VMs, and the events that name them.",
+        "forewarn vm show web-0",
+    )
+    show.add_argument("names", nargs="+", metavar="NAME", help="name of a VM")
+    for operation, (summary, description) in _OPERATIONS.items():
+        _add_operation(group, operation, summary, description)
+
+
+def _add_operation(group: Subparsers, operation: str, summary: str, description: str) -> None:
+    def handle(args: argparse.Namespace, out: Output) -> int:
+        return _operate(args, out, operation)
+
+    parser = parsing.add_client_command(
+        group, operation, handle, summary, description, f"forewarn vm {operation} web-0 web-1"
+    )
+    parser.add_argument("names", nargs="+", metavar="NAME", help="name of a VM; - reads names from standard input")
+
+
+def _add_create(group: Subparsers) -> None:
+    parser = parsing.add_client_command(
+        group,
+        "create",
+        _create,
+        "create VMs",
+        "Create one VM called NAME, or N of them called NAME-0 … NAME-(N-1). With --file, create the [[vm]] tables of "
+        "a region file; VMs that exist already are left alone.",
+        "forewarn vm create web --count 3 --availability-set front",
+        "forewarn vm create shop --count 2 --cloud-service shop --role FrontEnd",
+        "forewarn vm create --file region.toml",
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name, or what the names begin with")
+    parser.add_argument("--file", type=Path, metavar="FILE", help="region file with [[vm]] tables")
+    parser.add_argument("--count", type=parsing.count, default=1, metavar="N", help="how many (default: 1)")
+    parser.add_argument("--availability-set", default="", metavar="SET", help="put them into this availability set")
+    parser.add_argument("--cloud-service", default="", metavar="SERVICE", help="put them into this cloud service")
+    parser.add_argument("--role", default="", metavar="ROLE", help="role within the cloud service")
+    parser.add_argument("--spot", action="store_true", help="Spot VMs, which may be evicted")
+    parser.add_argument("--eviction-policy", default="", choices=EVICTION_POLICIES, help="what eviction does to them")
+    parser.add_argument("--no-vnet", action="store_true", help="outside any virtual network")
+    parser.add_argument("--terminate-notice", type=parsing.duration, metavar="DURATION", help="announce their deletion")
+    parser.add_argument("--size", default="", help="VM size shown by /metadata/instance")
+    parser.add_argument("--os-type", default="", choices=("Linux", "Windows"), help="system shown there")
+    parser.add_argument("--tag", type=parsing.tag, action="append", default=[], metavar="KEY=VALUE", help="a tag")
+    parser.add_argument("--address", default="", help="source address the VM calls from")
+    parser.add_argument("--local-address", default="", help="loopback address the VM calls")
+    parser.add_argument("--netns", default="", help="network namespace the VM lives in")
+
+
+def _create(args: argparse.Namespace, out: Output) -> int:
+    client = parsing.client_of(args)
+    if bool(args.name) == bool(args.file):
+        raise usage("name the VM to create, or give a region file with --file: one of the two.")
+    if args.file:
+        _refuse_other_options(args)
+        return _create_from_file(client, out, args.file)
+    entry = _entry_of(args)
+    try:
+        check(entry)
+    except ValueError as problem:
+        raise usage(f"{problem}.") from None
+    created = _create_entries(client, out, [entry])
+    _say_created(out, created, 0)
+    return Exit.OK
+
+
+def _refuse_other_options(args: argparse.Namespace) -> None:
+    """An option beside --file would be a wish that nobody hears."""
+    entry = _entry_of(args)
+    if entry != FleetEntry(name=entry.name):
+        raise usage("with --file, the VMs' options stand in the file; leave them off the command line.")
+
+
+def _entry_of(args: argparse.Namespace) -> FleetEntry:
+    return FleetEntry(
+        name=args.name or "",
+        count=args.count,
+        availability_set=args.availability_set,
+        cloud_service=args.cloud_service,
+        role=args.role,
+        spot=args.spot,
+        eviction_policy=args.eviction_policy,
+        vnet=not args.no_vnet,
+        terminate_notice=args.terminate_notice,
+        size=args.size,
+        os_type=args.os_type,
+        tags=dict(args.tag),
+        address=args.address,
+        local_address=args.local_address,
+        netns=args.netns,
+    )
+
+
+def _create_from_file(client: Client, out: Output, path: Path) -> int:
+    entries = read_region_file(path).fleet
+    wanted = sum(entry.count for entry in entries)
+    existing = _existing(client, entries, wanted)
+    created = _create_entries(client, out, entries, lambda name: name.lower() not in existing)
+    _say_created(out, created, wanted - len(created))
+    return Exit.OK
+
+
+def _existing(client: Client, entries: Iterable[FleetEntry], wanted: int) -> set[str]:
+    """Which VMs are there already: a few are asked for one by one, many are found by listing the region once."""
+    if wanted > _ASK_ONE_BY_ONE:
+        return {vm["name"].lower() for vm in client.vms()}
+    names = (entry.name_of(index) for entry in entries for index in range(entry.count))
+    return {name.lower() for name in names if _exists(client, name)}
+
+
+def _exists(client: Client, name: str) -> bool:
+    try:
+        client.vm(name)
+    except CommandFailed as problem:
+        if problem.status is Exit.NOT_FOUND:
+            return False
+        raise
+    return True
+
+
+def _create_entries(
+    client: Client, out: Output, entries: Iterable[FleetEntry], wanted: Callable[[str], bool] = lambda name: True
+) -> list[str]:
+    """Create in requests of bounded size; when one is refused, say how far it came."""
+    entries = list(entries)
+    created: list[str] = []
+    with out.progress("creating VMs", sum(entry.count for entry in entries)) as progress:
+        for entry in entries:
+            try:
+                _create_entry(client, entry, wanted, created, progress)
+            except CommandFailed as problem:
+                if not created:
+                    raise
+                raise CommandFailed(
+                    f"{problem.message} ({len(created)} VMs were created before)", problem.status
+                ) from None
+    return created
+
+
+def _create_entry(
+    client: Client, entry: FleetEntry, wanted: Callable[[str], bool], created: list[str], progress: Progress
+) -> None:
+    for run in runs(entry, NAMES_AT_ONCE, wanted):
+        numbers = {} if entry.count == 1 else {"count": run.count, "first": run.first, "numbered": True}
+        created += client.create_vms({**entry.body(), **numbers})
+        progress.advance(run.count)
+
+
+def _say_created(out: Output, created: list[str], left_alone: int) -> None:
+    if out.as_json:
+        out.json({"created": created, "left_alone": left_alone})
+        return
+    shown = ", ".join(created[:5]) + (f", … {created[-1]}" if len(created) > 5 else "")
+    said = f"Created {len(created)} {'VM' if len(created) == 1 else 'VMs'}{': ' if created else ''}{shown}."
+    out.line(said + (f" {left_alone} existed already and were left alone." if left_alone else ""))
+
+
+def _list(args: argparse.Namespace, out: Output) -> int:
+    vms = parsing.client_of(args).vms(args.scope)
+    if args.names:
+        for vm in vms:
+            out.line(vm["name"])
+    elif out.as_json:
+        out.json(list(vms))
+    else:
+        keys = ("name", "power", "scope", "host", "update_domain", "fault_domain", "spot", "boots")
+        rows = ([vm[key] for key in keys] for vm in vms)  # type: ignore[literal-required]
+        out.table(_COLUMNS, rows, "There are no VMs; make some with 'forewarn vm create NAME --count 3'.")
+    return Exit.OK
+
+
+def _show(args: argparse.Namespace, out: Output) -> int:
+    client = parsing.client_of(args)
+    found = [client.vm(name) for name in parsing.names_of(args.names)]
+    if out.as_json:
+        out.json(found[0] if len(found) == 1 else found)
+        return Exit.OK
+    now = parse_instant(client.clock()["now"])
+    for position, vm in enumerate(found):
+        if position:
+            out.line()
+        _show_fields(out, vm)
+        if vm["events"]:
+            out.line()
+            show_events(out, vm["events"], now)
+    return Exit.OK
+
+
+def _show_fields(out: Output, vm: VmStory) -> None:
+    notice = vm["terminate_notice_seconds"]
+    resource = vm["resource_name"] if vm["resource_name"] != vm["name"] else None
+    out.fields(
+        [
+            ("name", vm["name"]),
+            ("resource name", resource),
+            ("power", vm["power"]),
+            ("scope", vm["scope"]),
+            ("host", vm["host"]),
+            ("update domain", vm["update_domain"]),
+            ("fault domain", vm["fault_domain"]),
+            ("spot", vm["eviction_policy"] if vm["spot"] else None),
+            ("boots", vm["boots"]),
+            ("ephemeral disks", vm["ephemeral_disks"]),
+            ("terminate notice", None if notice is None else f"{notice:g} s"),
+            ("size", vm["size"]),
+            ("system", vm["os_type"]),
+            ("tags", vm["tags"]),
+            ("virtual network", vm["vnet"]),
+            ("created", show_moment(vm["created_at"])),
+            ("vm id", vm["vm_id"]),
+            *((key.replace("_", " "), value) for key, value in vm["binding"].items()),
+        ]
+    )
+
+
+def _operate(args: argparse.Namespace, out: Output, operation: str) -> int:
+    client = parsing.client_of(args)
+    names = parsing.names_of(args.names)
+    outcomes = []
+    with out.progress(operation, len(names)) as progress:
+        for start in range(0, len(names), NAMES_AT_ONCE):
+            chunk = names[start : start + NAMES_AT_ONCE]
+            outcomes.append(client.operate(operation, chunk))
+            if len(names) > NAMES_AT_ONCE:
+                progress.advance(len(chunk))
+    show_outcome(out, merge(outcomes))
+    return Exit.OK

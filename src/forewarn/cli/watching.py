@@ -1,0 +1,106 @@
+"""What ``forewarn event watch`` says of each record: the change, the event's type and VMs, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from forewarn.cli.outcomes import TYPE_OF_CAUSE
+from forewarn.cli.shapes import Event, Record
+from forewarn.cli.times import parse_instant, show_distance, show_moment
+
+# Which facts are changes of an event, and the word for each.
+CHANGES = {
+    "EventScheduled": "scheduled",
+    "EventBornStarted": "started",
+    "EventApproved": "approved",
+    "EventStarted": "started",
+    "ImpactBegan": "impact",
+    "ImpactEnded": "recovering",
+    "EventCompleted": "completed",
+    "EventCanceled": "canceled",
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What later records of an event do not repeat."""
+
+    type: str
+    scope: str
+    vms: tuple[str, ...]
+    resources: tuple[str, ...]
+
+
+@dataclass
+class Book:
+    """The events seen so far, so that every line can say whom it is about."""
+
+    known: dict[str, Known] = field(default_factory=dict)
+
+    def fill(self, events: Iterable[Event]) -> None:
+        for event in events:
+            vms = tuple(name.lower() for name in event["vms"])
+            self.known[event["id"]] = Known(event["type"], event["scope"], vms, tuple(event["resources"]))
+
+    def learn(self, record: Record) -> Known | None:
+        """What is known of the record's event; an ended one is forgotten after this."""
+        event = record["body"].get("event")
+        if isinstance(event, dict):
+            self.known[record["subject"]] = _from_fact(event)
+        if record["fact"] in ("EventCompleted", "EventCanceled"):
+            return self.known.pop(record["subject"], None)
+        return self.known.get(record["subject"])
+
+
+def _from_fact(event: dict[str, Any]) -> Known:
+    cause = str(event.get("cause", ""))
+    vms, resources = (tuple(map(str, event.get(key, ()))) for key in ("vms", "resources"))
+    return Known(TYPE_OF_CAUSE.get(cause, cause), str(event.get("scope", "")), vms, resources)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which events to follow; empty means any."""
+
+    event_id: str = ""
+    vm: str = ""
+    scope: str = ""
+
+    def has(self, record: Record, known: Known | None) -> bool:
+        if record["fact"] not in CHANGES:
+            return False
+        if self.event_id and record["subject"].lower() != self.event_id.lower():
+            return False
+        if known is None:
+            return not (self.vm or self.scope)
+        return self.vm.lower() in ("", *known.vms) and self.scope.lower() in ("", known.scope)
+
+
+def change_line(record: Record, known: Known | None) -> tuple[str, str, str, str, str, str]:
+    """When, what, which type, whom, which id, and the rest."""
+    resources = ", ".join(known.resources) if known else ""
+    kind = known.type if known else ""
+    return show_moment(record["at"]), CHANGES[record["fact"]], kind, resources, record["subject"], _rest(record)
+
+
+def _rest(record: Record) -> str:
+    """What the change carries besides itself."""
+    body, now = record["body"], parse_instant(record["at"])
+    if record["fact"] == "EventScheduled":
+        return f"not before {_at(body.get('event', {}).get('not_before'), now)}"
+    if record["fact"] == "EventBornStarted":
+        return "at once" if body.get("event", {}).get("announced", True) else "at once: nobody in the scope reads"
+    if record["fact"] == "EventApproved":
+        return f"by {body.get('by') or record['who']}"
+    if record["fact"] == "ImpactBegan" and body.get("ends_at"):
+        return f"until {_at(body['ends_at'], now)}"
+    return str(body.get("why", "")) if record["fact"] == "EventCanceled" else ""
+
+
+def _at(text: object, now: datetime) -> str:
+    if not isinstance(text, str):
+        return "an unknown time"
+    return f"{show_moment(text)} ({show_distance(parse_instant(text), now)})"

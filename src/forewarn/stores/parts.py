@@ -1,0 +1,305 @@
+"""A region taken apart into pieces of a few thousand things each, and put together again.
+
+Only what cannot be derived is kept. What many VMs share when they are taken apart they share again after: a million
+VMs that were made together hold one specification, not a million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+from immutables import Map
+from msgspec import Struct
+
+from forewarn.core.assemble import assemble
+from forewarn.core.region import (
+    DEFAULT_POLICY,
+    NO_BINDING,
+    Binding,
+    Campaign,
+    Event,
+    Health,
+    Host,
+    Policy,
+    Power,
+    Region,
+    Scope,
+    ScopeKind,
+    Vm,
+    VmSpec,
+    scope_key,
+)
+
+CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
+
+_T = TypeVar("_T")
+
+
+class _Hosts(Struct, array_like=True, tag="hosts"):
+    numbers: list[int]
+    fault_domains: list[int]
+    update_domains: list[int]
+    capacities: list[int]
+    healths: list[Health]
+
+
+class _Vms(Struct, array_like=True, tag="vms"):
+    """VMs by column. What many of them share stands once in a table that the parts fill as they come."""
+
+    new_specs: list[VmSpec]
+    new_seeds: list[str]
+    new_instants: list[datetime]
+    new_bindings: list[Binding]
+    names: list[str]
+    specs: list[int]
+    seeds: list[int]
+    created: list[int]
+    numbers: list[int]
+    update_domains: list[int]
+    fault_domains: list[int]
+    hosts: list[int | None]
+    powers: list[Power]
+    boots: list[int]
+    disks: list[int]
+    bindings: list[int]
+    events: dict[int, tuple[str, ...]]  # place in this part -> event ids, where there are any
+
+
+class _ScopeRow(Struct, array_like=True, gc=False):
+    kind: ScopeKind
+    name: str
+    policy: Policy | None
+    counts: dict[str, int]
+    enabled_at: datetime | None
+    last_read_at: datetime | None
+    lapses_at: datetime | None
+    incarnation: int
+    events: tuple[str, ...]
+    changed_at: datetime | None
+
+
+class _Scopes(Struct, array_like=True, tag="scopes"):
+    rows: list[_ScopeRow]
+
+
+class _Events(Struct, array_like=True, tag="events"):
+    events: list[Event]
+
+
+class _Campaigns(Struct, array_like=True, tag="campaigns"):
+    campaigns: list[Campaign]
+
+
+Part: TypeAlias = _Hosts | _Vms | _Scopes | _Events | _Campaigns
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Map):
+        return dict(value)
+    raise NotImplementedError(f"a snapshot cannot hold a {type(value).__name__}")
+
+
+def _mapped(_: type, value: Any) -> Any:
+    return Map(value)
+
+
+encode = msgspec.msgpack.Encoder(enc_hook=_plain).encode
+decode: Callable[[bytes], Part] = msgspec.msgpack.Decoder(Part, dec_hook=_mapped).decode
+
+
+# Apart
+
+
+def parts_of(region: Region) -> Iterator[Part]:
+    tables = _Tables()
+    yield from map(_hosts_part, _chunks(region.hosts.values()))
+    yield from map(tables.vms_part, _chunks(region.vms.values()))
+    yield from map(_scopes_part, _chunks(region.scopes.values()))
+    yield from map(_Events, _chunks(region.events.values()))
+    yield from map(_Campaigns, _chunks(region.campaigns.values()))
+
+
+def _chunks(values: Iterable[_T]) -> Iterator[list[_T]]:
+    remaining = iter(values)
+    while chunk := list(islice(remaining, CHUNK)):
+        yield chunk
+
+
+def _hosts_part(hosts: list[Host]) -> _Hosts:
+    return _Hosts(
+        [host.number for host in hosts],
+        [host.fault_domain for host in hosts],
+        [host.update_domain for host in hosts],
+        [host.capacity for host in hosts],
+        [host.health for host in hosts],
+    )
+
+
+def _scopes_part(scopes: list[Scope]) -> _Scopes:
+    return _Scopes(
+        [
+            _ScopeRow(
+                scope.kind,
+                scope.name,
+                None if scope.policy == DEFAULT_POLICY else scope.policy,
+                dict(scope.counts) if scope.counts else {},
+                scope.enabled_at,
+                scope.last_read_at,
+                scope.lapses_at,
+                scope.incarnation,
+                scope.events,
+                scope.changed_at,
+            )
+            for scope in scopes
+        ]
+    )
+
+
+class _Table(Generic[_T]):
+    """Numbers for values, each value once. Looks at the object first: hashing a specification is dear."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}  # by id(); the region keeps every object alive meanwhile
+        self._values: dict[_T, int] = {}
+        self._new: list[_T] = []
+
+    def place(self, value: _T) -> int:
+        place = self._places.get(id(value))
+        if place is None:
+            place = self._values.get(value)
+            if place is None:
+                place = self._values[value] = len(self._values)
+                self._new.append(value)
+            self._places[id(value)] = place
+        return place
+
+    def take_new(self) -> list[_T]:
+        new, self._new = self._new, []
+        return new
+
+
+class _Tables:
+    """What VMs share, numbered in the order of its first appearance."""
+
+    def __init__(self) -> None:
+        self.specs: _Table[VmSpec] = _Table()
+        self.seeds: _Table[str] = _Table()
+        self.instants: _Table[datetime] = _Table()
+        self.bindings: _Table[Binding] = _Table()
+
+    def vms_part(self, vms: list[Vm]) -> _Vms:
+        specs = [self.specs.place(vm.spec) for vm in vms]
+        seeds = [self.seeds.place(vm.seed) for vm in vms]
+        created = [self.instants.place(vm.created_at) for vm in vms]
+        bindings = [self.bindings.place(vm.binding) for vm in vms]
+        return _Vms(
+            self.specs.take_new(),
+            self.seeds.take_new(),
+            self.instants.take_new(),
+            self.bindings.take_new(),
+            [vm.name for vm in vms],
+            specs,
+            seeds,
+            created,
+            [vm.number for vm in vms],
+            [vm.update_domain for vm in vms],
+            [vm.fault_domain for vm in vms],
+            [vm.host for vm in vms],
+            [vm.power for vm in vms],
+            [vm.boots for vm in vms],
+            [vm.ephemeral_disks for vm in vms],
+            bindings,
+            {place: vm.events for place, vm in enumerate(vms) if vm.events},
+        )
+
+
+# Together
+
+
+class Assembly:
+    """Takes the parts as they come."""
+
+    def __init__(self) -> None:
+        self._specs: list[VmSpec] = []
+        self._seeds: list[str] = []
+        self._instants: list[datetime] = []
+        self._bindings: list[Binding] = []
+        self._hosts: dict[int, Host] = {}
+        self._numbers: dict[int | None, int | None] = {None: None}
+        self._vms: list[Vm] = []
+        self._scopes: list[Scope] = []
+        self._events: list[Event] = []
+        self._campaigns: list[Campaign] = []
+
+    def region(self, lone_vms_made: int, latest_at: datetime | None) -> Region:
+        hosts = self._hosts.values()
+        return assemble(self._vms, self._scopes, hosts, self._events, self._campaigns, lone_vms_made, latest_at)
+
+    def take(self, part: Part) -> None:
+        match part:
+            case _Hosts():
+                self._take_hosts(part)
+            case _Vms():
+                self._take_vms(part)
+            case _Scopes():
+                self._take_scopes(part.rows)
+            case _Events():
+                self._events += part.events
+            case _Campaigns():
+                self._campaigns += part.campaigns
+
+    def _take_hosts(self, part: _Hosts) -> None:
+        columns = (part.numbers, part.fault_domains, part.update_domains, part.capacities, part.healths)
+        for host in map(Host, *columns):
+            self._hosts[host.number] = host
+            self._numbers[host.number] = host.number
+
+    def _take_vms(self, part: _Vms) -> None:
+        self._specs += part.new_specs
+        self._seeds += part.new_seeds
+        self._instants += part.new_instants
+        self._bindings += (NO_BINDING if binding == NO_BINDING else binding for binding in part.new_bindings)
+        first = len(self._vms)
+        self._vms += map(
+            Vm,
+            part.names,
+            map(self._specs.__getitem__, part.specs),
+            map(self._seeds.__getitem__, part.seeds),
+            map(self._instants.__getitem__, part.created),
+            part.numbers,
+            part.update_domains,
+            part.fault_domains,
+            map(self._numbers.__getitem__, part.hosts),
+            part.powers,
+            part.boots,
+            part.disks,
+            map(self._bindings.__getitem__, part.bindings),
+        )
+        for place, events in part.events.items():
+            self._vms[first + place] = msgspec.structs.replace(self._vms[first + place], events=events)
+
+    def _take_scopes(self, rows: list[_ScopeRow]) -> None:
+        same: dict[datetime | None, datetime | None] = {}
+        self._scopes += (_scope_of(row, same) for row in rows)
+
+
+def _scope_of(row: _ScopeRow, same: dict[datetime | None, datetime | None]) -> Scope:
+    """``same`` holds the instants of this part: a scope's are mostly equal to each other or to a neighbour's."""
+    enabled, read, changed, lapses = row.enabled_at, row.last_read_at, row.changed_at, row.lapses_at
+    return Scope(
+        key=scope_key(row.kind, row.name),
+        kind=row.kind,
+        name=row.name,
+        policy=DEFAULT_POLICY if row.policy is None else row.policy,
+        counts=Map(row.counts),
+        enabled_at=same.setdefault(enabled, enabled),
+        last_read_at=same.setdefault(read, read),
+        lapses_at=same.setdefault(lapses, lapses),
+        incarnation=row.incarnation,
+        events=row.events,
+        changed_at=same.setdefault(changed, changed),
+    )

@@ -1,0 +1,230 @@
+"""The journal in a directory: facts in a SQLite file, snapshots beside it, one server at a time.
+
+A block of facts is durable when ``write`` ends: the log is forced to the disk with every commit. Readers have their own
+connections and never wait for the writer.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from forewarn import __version__
+from forewarn.core.region import Region
+from forewarn.plane.ports import Entry, JournalFault, Record
+from forewarn.stores import snapshot_files, sqlite_file
+from forewarn.stores.codec import decode
+from forewarn.stores.lock import DirectoryLock
+from forewarn.stores.rows import START, Row, checked, flaw_of, records_of, rows_of
+from forewarn.stores.survey import chain_at, survey
+
+_VERIFIED_AT_ONCE = 5000
+_LAST = "SELECT seq, chain FROM facts ORDER BY seq DESC LIMIT 1"
+
+
+class _Staged:
+    """What one block has read and wants to append."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+        self._entries: list[Entry] = []
+
+    def since(self, seq: int) -> Sequence[Record]:
+        with _explained(self._path):
+            return _read(self._connection, max(seq, 0), -1)
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        self._entries.extend(entries)
+
+    def flush(self) -> None:
+        if self._entries:
+            seq, chain = self._connection.execute(_LAST).fetchone() or (0, START)
+            self._connection.executemany(sqlite_file.INSERT, rows_of(self._entries, seq, chain))
+
+
+class SqliteJournal:
+    """One data directory, held exclusively from construction until ``close``."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._path = directory / sqlite_file.NAME
+        self._writing = Lock()
+        self._shelving = Lock()
+        self._lending = Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self._writer: sqlite3.Connection | None = None
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = DirectoryLock(directory)
+        except OSError as flaw:
+            raise JournalFault(f"The data directory {directory} cannot be used: {flaw.strerror}.") from flaw
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        try:
+            if not survey(self._directory):
+                with _explained(self._path):
+                    sqlite_file.create(self._path)
+            snapshot_files.discard_unfinished(self._directory)
+        except OSError as flaw:
+            raise JournalFault(f"The data directory {self._directory} cannot be used: {flaw.strerror}.") from flaw
+        with _explained(self._path):
+            self._sign(self._connected())
+
+    def _sign(self, connection: sqlite3.Connection) -> None:
+        """Leave our version in the file, so that an older forewarn can say which one it wants."""
+        if connection.execute(sqlite_file.WRITTEN_BY).fetchone() != (__version__,):
+            connection.execute("INSERT OR REPLACE INTO properties VALUES ('written_by', ?)", (__version__,))
+
+    # Writing
+
+    @contextmanager
+    def write(self) -> Iterator[_Staged]:
+        with self._writing:
+            with _explained(self._path):
+                connection = self._connected()
+                connection.execute("BEGIN IMMEDIATE")
+            try:
+                staged = _Staged(self._path, connection)
+                yield staged
+                with _explained(self._path):
+                    staged.flush()
+                    connection.execute("COMMIT")
+            except BaseException:
+                self._roll_back(connection)
+                raise
+
+    def _connected(self) -> sqlite3.Connection:
+        self._check_open()
+        if self._writer is None:
+            self._writer = sqlite_file.open_writer(self._path)
+        return self._writer
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        """Forget the block. A connection that cannot even do that is given up; the next write opens another."""
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._writer = None
+            connection.close()
+
+    # Reading
+
+    def head(self) -> int:
+        with self._reader() as connection:
+            row = connection.execute(_LAST).fetchone()
+        return int(row[0]) if row is not None else 0
+
+    def read(self, after: int, limit: int) -> list[Record]:
+        with self._reader() as connection:
+            return _read(connection, max(after, 0), max(limit, 0))
+
+    def about(self, subject: str, limit: int) -> list[Record]:
+        query = f"{sqlite_file.SELECT} WHERE subject = ? ORDER BY seq LIMIT ?"
+        with self._reader() as connection:
+            return records_of(connection.execute(query, (subject, max(limit, 0))))
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one thread at a time, lent from those that nobody is using."""
+        with _explained(self._path):
+            with self._lending:
+                self._check_open()
+                connection = self._idle.pop() if self._idle else sqlite_file.open_reader(self._path)
+            try:
+                yield connection
+            except BaseException:
+                connection.close()
+                raise
+            with self._lending:
+                if not self._closed:
+                    self._idle.append(connection)
+                    return
+            connection.close()
+
+    # Snapshots
+
+    def load(self) -> tuple[Region, int]:
+        self._check_open()
+        return snapshot_files.newest(self._directory)
+
+    def snapshot(self, region: Region, seq: int) -> None:
+        head = self.head()
+        if seq > head:
+            raise JournalFault(f"No snapshot can stand for record {seq}: the journal ends at record {head}.")
+        with self._reader() as connection:
+            mark = chain_at(connection, seq)
+        with self._shelving:
+            snapshot_files.keep(self._directory, region, seq, mark)
+
+    # Care
+
+    def verify(self) -> Iterator[str]:
+        try:
+            with self._reader() as connection:
+                pages = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+            yield from (f"The file {self._path} is damaged: {page}." for page in pages if page != "ok")
+            yield from self._verify_facts(self.head())
+        except JournalFault as flaw:
+            yield str(flaw)
+        yield from snapshot_files.flaws(self._directory)
+
+    def _verify_facts(self, head: int) -> Iterator[str]:
+        seq, chain = 0, START
+        query = f"{sqlite_file.SELECT} WHERE seq > ? ORDER BY seq LIMIT {_VERIFIED_AT_ONCE}"
+        while seq < head:
+            with self._reader() as connection:  # a short look each time: a long one would hold up the log
+                rows: list[Row] = connection.execute(query, (seq,)).fetchall()
+            for row in rows:
+                flaw = flaw_of(row, seq, chain) or _decoding_flaw(row)
+                if flaw is not None:
+                    yield f"{flaw.rstrip('.')}."
+                seq, chain = row[0], row[9] if isinstance(row[9], bytes) else START
+
+    def close(self) -> None:
+        """Give everything back. The writer goes last, so that SQLite folds its log into the file."""
+        with self._writing, self._shelving, self._lending:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+            self._lock.release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise JournalFault(f"The journal {self._path} is closed.")
+
+
+def _read(connection: sqlite3.Connection, after: int, limit: int) -> list[Record]:
+    """Records after ``after``, each checked against the one before it; a negative limit is none."""
+    query = f"{sqlite_file.SELECT} WHERE seq > ? ORDER BY seq LIMIT ?"
+    rows: list[Row] = connection.execute(query, (after, limit)).fetchall()
+    return records_of(checked(rows, after, chain_at(connection, after))) if rows else []
+
+
+def _decoding_flaw(row: Row) -> str | None:
+    try:
+        decode(row[0], row[1], row[8])
+    except JournalFault as flaw:
+        return str(flaw)
+    return None
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise sqlite_file.fault(path, error) from error

@@ -1,0 +1,147 @@
+"""The SQLite file of a journal: its shape, how it is made and opened, and what its errors mean to a person."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from struct import unpack_from
+from typing import NamedTuple
+
+from forewarn import __version__
+from forewarn.plane.ports import JournalFault
+from forewarn.stores.rows import COLUMNS
+from forewarn.stores.snapshot_files import sync
+
+NAME = "journal.sqlite3"
+APPLICATION = int.from_bytes(b"FWjr")  # how tools that know many files tell ours
+LAYOUT = 1  # of the tables; the facts in them carry a format of their own
+
+_TABLES = """
+CREATE TABLE facts (
+    seq INTEGER PRIMARY KEY,
+    format INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    command TEXT NOT NULL,
+    door TEXT NOT NULL,
+    who TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    body BLOB NOT NULL,
+    chain BLOB NOT NULL
+);
+CREATE INDEX facts_by_subject ON facts (subject);
+CREATE TABLE properties (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+SELECT = f"SELECT {', '.join(COLUMNS)} FROM facts"  # noqa: S608 - our own names
+INSERT = f"INSERT INTO facts VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
+WRITTEN_BY = "SELECT value FROM properties WHERE name = 'written_by'"
+
+_PATIENCE_SECONDS = 5.0  # with somebody who looks into the file with another tool
+_WAL_PAGES = 4000
+_WAL_BYTES_KEPT = 64 << 20
+
+
+class Preamble(NamedTuple):
+    """What stands at the beginning of every SQLite file, read without SQLite."""
+
+    is_sqlite: bool
+    page_bytes: int
+    pages: int
+    layout: int
+    application: int
+
+
+def preamble(path: Path) -> Preamble:
+    with path.open("rb") as file:
+        head = file.read(100).ljust(100, b"\0")
+    page_bytes = unpack_from(">H", head, 16)[0]
+    return Preamble(
+        is_sqlite=head.startswith(b"SQLite format 3\0"),
+        page_bytes=65536 if page_bytes == 1 else page_bytes,
+        pages=unpack_from(">I", head, 28)[0],
+        layout=unpack_from(">I", head, 60)[0],
+        application=unpack_from(">I", head, 68)[0],
+    )
+
+
+def wal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def create(path: Path) -> None:
+    """A new file under its name only when it is complete, so that a half-made one never has to be understood."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    for stale in path.parent.glob(f"{unfinished.name}*"):
+        stale.unlink()
+    os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    connection = _connect(unfinished, "mode=rw")
+    try:
+        connection.executescript(
+            f"PRAGMA journal_mode=WAL; BEGIN; {_TABLES} PRAGMA application_id={APPLICATION};"
+            f"PRAGMA user_version={LAYOUT}; COMMIT;"
+        )
+        connection.execute("INSERT INTO properties VALUES ('written_by', ?)", (__version__,))
+    finally:
+        connection.close()
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    sync(path.parent)
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    connection = _connect(path, "mode=rw")
+    try:
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint={_WAL_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit={_WAL_BYTES_KEPT}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    return _connect(path, "mode=ro")
+
+
+def open_for_survey(path: Path) -> sqlite3.Connection:
+    """A connection that leaves the file, its write-ahead log and the directory as they are.
+
+    ``immutable`` makes no side files; with a log to be read there already are side files, and opened for reading
+    only, SQLite neither folds the log into the file nor removes it.
+    """
+    wal = wal_of(path)
+    logged = wal.exists() and wal.stat().st_size > 0
+    return _connect(path, "mode=ro" if logged else "immutable=1")
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}",
+        uri=True,
+        timeout=_PATIENCE_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+_MEANINGS = {
+    sqlite3.SQLITE_FULL: "could not be written, because the disk is full. Nothing was changed; free some space.",
+    sqlite3.SQLITE_IOERR: "could not be read or written. Nothing was changed; check the disk and its free space.",
+    sqlite3.SQLITE_CORRUPT: "is damaged. It was not touched; restore the data directory from a backup.",
+    sqlite3.SQLITE_NOTADB: "is damaged. It was not touched; restore the data directory from a backup.",
+    sqlite3.SQLITE_BUSY: "is held by another program. Close whatever has it open and try again.",
+    sqlite3.SQLITE_LOCKED: "is held by another program. Close whatever has it open and try again.",
+    sqlite3.SQLITE_READONLY: "may not be written. Check the permissions of the data directory.",
+    sqlite3.SQLITE_PERM: "may not be opened. Check the permissions of the data directory.",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Check that the data directory is there, and its permissions.",
+}
+
+
+def fault(path: Path, error: sqlite3.Error) -> JournalFault:
+    """What went wrong, for a person."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    meaning = _MEANINGS.get(code, "could not be used. Nothing was changed.")
+    return JournalFault(f"The journal {path} {meaning} (SQLite says: {error}.)")

@@ -1,0 +1,126 @@
+"""Answers as bytes. All of a response that does not change from one request to the next is made once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import NamedTuple
+
+from forewarn import __version__
+from forewarn.core.documents import document_for
+from forewarn.core.region import Region, Scope, ScopeKind
+from forewarn.wire.document import NotBeforeFormat, encode_document
+from forewarn.wire.errors import JSON, Answer
+from forewarn.wire.times import format_rfc1123
+from forewarn.wire.versions import ApiVersion
+
+_SERVER = f"IMDS/forewarn-{__version__}"
+_MOST_KEPT = 10_000
+_BODYLESS = frozenset({204, 304})
+
+
+class Reply(NamedTuple):
+    """A response with a gap in its head for the two fields that differ each time: the request's id and the date."""
+
+    before: bytes
+    after: bytes
+
+    def with_field(self, name: str, value: str) -> Reply:
+        """The same response with one more header field."""
+        return Reply(self.before, f"{name}: {value}\r\n".encode("latin-1") + self.after)
+
+    def without_body(self) -> Reply:
+        """What a HEAD request gets."""
+        head, mark, _ = self.after.partition(b"\r\n\r\n")
+        return Reply(self.before, head + mark) if mark else Reply(self.before, b"\r\n")
+
+
+def reply_to(answer: Answer) -> Reply:
+    """The response for an answer."""
+    lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}"]
+    if answer.status not in _BODYLESS:
+        lines.append(f"Content-Type: {answer.content_type}")
+    lines += [f"{name}: {value}" for name, value in answer.headers]
+    lines.append(f"Server: {_SERVER}")
+    before = "".join(f"{line}\r\n" for line in lines).encode("latin-1")
+    if answer.status in _BODYLESS:
+        return Reply(before, b"\r\n")
+    return Reply(before, b"Content-Length: %d\r\n\r\n" % len(answer.body) + answer.body)
+
+
+class Signer:
+    """Fills the gap. Ids are GUIDs in shape: a part that differs from process to process, then a count."""
+
+    def __init__(self, now: Callable[[], datetime], seed: bytes) -> None:
+        text = seed[:8].hex()
+        self._now = now
+        self._prefix = f"{text[:8]}-{text[8:12]}-4{text[12:15]}-8{text[13:16]}-"
+        self._field = f"x-ms-request-id: {self._prefix}".encode()
+        self._count = 0
+        self._date = b""
+        self._second_ends = datetime.min.replace(tzinfo=UTC)
+
+    def mint(self) -> str:
+        """An id for a request whose id is wanted before its answer is ready."""
+        self._count += 1
+        return f"{self._prefix}{self._count:012x}"
+
+    def sign(self, reply: Reply) -> bytes:
+        """The whole response, under an id of its own."""
+        now = self._now()
+        if now >= self._second_ends:
+            self._set_date(now)
+        self._count += 1
+        return b"%b%b%012x%b%b" % (reply.before, self._field, self._count, self._date, reply.after)
+
+    def sign_as(self, reply: Reply, request_id: str) -> bytes:
+        """The whole response, under an id that was minted before."""
+        self._set_date(self._now())
+        return b"%bx-ms-request-id: %b%b%b" % (reply.before, request_id.encode(), self._date, reply.after)
+
+    def _set_date(self, now: datetime) -> None:
+        """The region's time, so that a guest can set it against a NotBefore."""
+        self._second_ends = now.replace(microsecond=0) + timedelta(seconds=1)
+        self._date = f"\r\nDate: {format_rfc1123(now)}\r\n".encode()
+
+
+class Served(NamedTuple):
+    """A document in both forms: for those who want it, and for those who have it."""
+
+    incarnation: int
+    whole: Reply
+    unchanged: Reply
+
+
+class DocumentCache:
+    """Documents ready to send.
+
+    An incarnation and the ids of its events say all: ids never return, so no other document of any scope can have
+    both. Documents without events are thereby shared by every scope that has come as far.
+    """
+
+    def __init__(self, not_before_format: NotBeforeFormat) -> None:
+        self._not_before_format = not_before_format
+        self._kept: dict[tuple[ApiVersion, int, tuple[str, ...]], Served] = {}
+
+    def served(self, region: Region, scope: Scope, version: ApiVersion) -> Served:
+        """The scope's document in this version."""
+        key = (version, scope.incarnation, scope.events)
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[key] = self._encode(region, scope, version)
+        return found
+
+    def _encode(self, region: Region, scope: Scope, version: ApiVersion) -> Served:
+        body = encode_document(
+            document_for(region, scope),
+            version,
+            role_instances=scope.kind is ScopeKind.CLOUD_SERVICE,
+            not_before_format=self._not_before_format,
+        )
+        tag = (("ETag", f'"{scope.incarnation}"'),)
+        whole, unchanged = Answer(200, JSON, body, tag), Answer(304, JSON, b"", tag)
+        return Served(scope.incarnation, reply_to(whole), reply_to(unchanged))

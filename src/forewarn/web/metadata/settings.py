@@ -1,0 +1,44 @@
+"""What the owner of a region may choose about the metadata face."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from forewarn.wire.document import NotBeforeFormat
+
+UnknownEvent = Literal["refuse", "ok"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one connection may ask of us. Every limit ends in a clean answer or a closed connection."""
+
+    target_bytes: int = 8 * 1024
+    head_bytes: int = 16 * 1024  # the target and all header fields
+    header_fields: int = 100
+    body_bytes: int = 64 * 1024
+    queued_requests: int = 32  # pipelined and not yet answered, before we stop reading
+    remembered_bytes: int = 2 * 1024  # a longer request is parsed each time
+    connections: int = 65_536
+    request_seconds: float = 15.0  # from the first byte of a request to its last
+    idle_seconds: float = 120.0
+    stalled_seconds: float = 30.0  # for a client that does not take its answers
+    linger_seconds: float = 2.0  # for a client to read an error before the connection goes
+    wait_seconds: int = 120  # the most that ``Prefer: wait`` is granted
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataSettings:
+    """How faithful, how patient and how strict the face is."""
+
+    first_read_delay: timedelta = timedelta(0)
+    visibility_lag: timedelta = timedelta(0)
+    throttle_per_second: float = 0.0  # requests of one VM; 0 is no limit
+    not_before_format: NotBeforeFormat = "rfc1123"
+    unknown_event: UnknownEvent = "refuse"
+    guest_address: str = "169.254.169.254"  # where a VM in its own network namespace finds us
+    guest_port: int = 80
+    retry_seconds: float = 5.0  # between looks for a namespace or an address that is not there yet
+    limits: Limits = field(default_factory=Limits)

@@ -1,0 +1,88 @@
+"""Readers that wait for news of their scope."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from forewarn.core import facts as f
+from forewarn.core.region import Region
+from forewarn.plane.ports import Record
+
+
+class Patience:
+    """How long one reader is willing to wait. It ends by itself, or when somebody ends it."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.over = seconds <= 0
+        self._seconds = seconds
+        self._news: asyncio.Future[None] | None = None
+
+    async def until_news(self, waiters: Waiters, scope: str) -> None:
+        """Come back when the scope may have changed, or when patience is over."""
+        loop = asyncio.get_running_loop()
+        self._news = loop.create_future()
+        timer = loop.call_at(self._end_at(loop.time()), self.end)
+        waiters.add(scope, self)
+        try:
+            await self._news
+        finally:
+            timer.cancel()
+            waiters.remove(scope, self)
+
+    def wake(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def end(self) -> None:
+        """Wait no longer: the time has passed, the reader has hung up, or the server closes."""
+        self.over = True
+        self.wake()
+
+    def _end_at(self, now: float) -> float:
+        """Fixed when the waiting begins, so that news about nothing does not prolong it."""
+        self._ends_at = getattr(self, "_ends_at", now + self._seconds)
+        return self._ends_at
+
+
+class Waiters:
+    """Who waits for which scope. Waking costs what waits for the scopes that changed, not what waits."""
+
+    def __init__(self) -> None:
+        self._by_scope: dict[str, set[Patience]] = {}
+
+    def add(self, scope: str, patience: Patience) -> None:
+        self._by_scope.setdefault(scope, set()).add(patience)
+
+    def remove(self, scope: str, patience: Patience) -> None:
+        waiting = self._by_scope.get(scope, set())
+        waiting.discard(patience)
+        if not waiting:
+            self._by_scope.pop(scope, None)
+
+    def wake(self, scopes: Iterable[str]) -> None:
+        """Let those who wait for these scopes look again."""
+        for scope in scopes:
+            for patience in self._by_scope.get(scope, ()):
+                patience.wake()
+
+    def __len__(self) -> int:
+        return sum(len(waiting) for waiting in self._by_scope.values())
+
+
+def changed_scopes(before: Region, after: Region, records: Sequence[Record]) -> set[str]:
+    """The scopes that facts may have given a new document, or a reader fewer."""
+    changed: set[str] = set()
+    for record in records:
+        match record.fact:
+            case f.EventScheduled(event=event) | f.EventBornStarted(event=event):
+                changed.add(event.scope)
+            case f.EventStarted(event_id=key) | f.EventCanceled(event_id=key) | f.EventCompleted(event_id=key):
+                event = after.events.get(key) or before.events.get(key)
+                if event is not None:
+                    changed.add(event.scope)
+            case f.VmDeleted(vm=key) if key in before.vms:
+                changed.add(before.vms[key].scope)
+            case f.ScopeEnabled(scope=scope) | f.ScopeDisabled(scope=scope):
+                changed.add(scope)
+    return changed

@@ -1,0 +1,92 @@
+"""Putting the operator face together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+
+from forewarn import __version__
+from forewarn.plane.plane import Plane
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.operator import (
+    routes_campaigns,
+    routes_clock,
+    routes_events,
+    routes_faults,
+    routes_fleet,
+    routes_hosts,
+    routes_journal,
+    routes_region,
+    routes_scopes,
+)
+from forewarn.web.operator.desk import Desk
+from forewarn.web.operator.errors import answer_errors
+from forewarn.web.operator.gate import Gate
+from forewarn.web.operator.models import ErrorAnswer, SettingView
+from forewarn.web.operator.stream import Streams
+
+_ROUTES = (
+    routes_region,
+    routes_fleet,
+    routes_scopes,
+    routes_hosts,
+    routes_campaigns,
+    routes_events,
+    routes_clock,
+    routes_faults,
+    routes_journal,
+)
+_DESCRIPTION = """The control side of a forewarn region: VMs and hosts, what happens to them, the clock and the journal.
+
+Instants are ISO 8601 in UTC, durations are numbers of seconds. Names and ids are compared without regard to case. What
+is answered with success is in the journal, on disk. Everything else is answered with an `error`, and nothing changed:
+400 `invalid`, 401 `unauthorized`, 404 `not_found`, 409 `conflict`, 503 `unavailable`, 500 `internal`."""
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    "default": {"model": ErrorAnswer, "description": "Refused or failed; nothing has changed."}
+}
+
+
+def operator_app(
+    plane: Plane,
+    faults: FaultRules,
+    settings: Sequence[SettingView],
+    *,
+    hosts: Collection[str],
+    token: str | None,
+    metadata_url: str,
+) -> FastAPI:
+    """The ASGI app. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
+    streams = Streams()
+    app = FastAPI(
+        title="forewarn operator API",
+        version=__version__,
+        description=_DESCRIPTION,
+        docs_url=None,  # FastAPI's pages load scripts of others into an origin that may do everything here
+        redoc_url=None,
+        responses=_ERRORS,
+        lifespan=_ending(streams),
+    )
+    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams)
+    for routes in _ROUTES:
+        app.include_router(routes.router)
+    answer_errors(app)
+    app.add_middleware(Gate, hosts=frozenset(hosts), token=token)
+    return app
+
+
+def end_streams(app: FastAPI) -> None:
+    """Let every stream send what is published and end. Call this before a server waits for its connections to close."""
+    desk: Desk = app.state.desk
+    desk.streams.close()
+
+
+def _ending(streams: Streams) -> Any:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        streams.close()
+
+    return lifespan

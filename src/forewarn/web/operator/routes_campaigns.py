@@ -1,0 +1,70 @@
+"""Campaigns: maintenance over a fleet, one update domain at a time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from forewarn.core import commands as c
+from forewarn.core.causes import Cause
+from forewarn.core.region import Campaign
+from forewarn.web.operator.bodies import CampaignBody, Page
+from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
+from forewarn.web.operator.fleet_models import CampaignAnswer, CampaignsAnswer
+from forewarn.web.operator.paging import instant_key, page_of
+from forewarn.web.operator.views import campaign_fields, find_campaign
+
+router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
+
+
+@router.post("", status_code=201, summary="Start a campaign")
+async def start(body: CampaignBody, asker: TheAsker) -> CampaignAnswer:
+    """Over the chosen hosts, or over all. The next update domain's turn comes when the last one's events are gone."""
+    campaign_id = new_guid()
+    hosts, scopes = tuple(body.hosts), tuple(body.scopes)
+    await asker.submit(c.StartCampaign(campaign_id, Cause(body.kind), hosts, scopes, body.hosts_at_once or 0))
+    return _as_it_is(asker, campaign_id)
+
+
+@router.get("", summary="List campaigns")
+def list_campaigns(page: Annotated[Page, Query()], look: TheLook) -> CampaignsAnswer:
+    """In pages, oldest first, also those that have ended."""
+    campaigns, following = page_of(look.region.campaigns.values(), _in_order, page)
+    return CampaignsAnswer(campaigns=[campaign_fields(look.region, campaign) for campaign in campaigns], next=following)
+
+
+def _in_order(campaign: Campaign) -> str:
+    return instant_key(campaign.started_at, campaign.id)
+
+
+@router.get("/{campaign_id}", summary="Show a campaign")
+async def show(campaign_id: str, look: TheLook) -> CampaignAnswer:
+    """How far it has come."""
+    return campaign_fields(look.region, find_campaign(look.region, campaign_id))
+
+
+@router.post("/{campaign_id}/pause", summary="Pause a campaign")
+async def pause(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
+    """Nothing new is scheduled; what is scheduled takes its course."""
+    await asker.submit(c.PauseCampaign(campaign_id.upper()))
+    return _as_it_is(asker, campaign_id)
+
+
+@router.post("/{campaign_id}/resume", summary="Resume a campaign")
+async def resume(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
+    """Go on where it was paused."""
+    await asker.submit(c.ResumeCampaign(campaign_id.upper()))
+    return _as_it_is(asker, campaign_id)
+
+
+@router.post("/{campaign_id}/cancel", summary="Cancel a campaign")
+async def cancel(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
+    """What was scheduled disappears; what has started is finished."""
+    await asker.submit(c.CancelCampaign(campaign_id.upper()))
+    return _as_it_is(asker, campaign_id)
+
+
+def _as_it_is(asker: Asker, campaign_id: str) -> CampaignAnswer:
+    region = asker.look().region
+    return campaign_fields(region, find_campaign(region, campaign_id))

@@ -1,0 +1,68 @@
+"""Time: look at it and turn it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from fastapi import APIRouter
+
+from forewarn.core.refusal import Hint, Refused
+from forewarn.plane.plane import Plane
+from forewarn.web.operator.bodies import AdvanceBody, InstantBody, NothingBody, SpeedBody
+from forewarn.web.operator.desk import TheDesk
+from forewarn.web.operator.models import ClockAnswer, ClockMoved
+
+router = APIRouter(prefix="/v1/clock", tags=["clock"])
+
+
+@router.get("", summary="Show the clock")
+async def show_clock(desk: TheDesk) -> ClockAnswer:
+    """The time of the region, how it passes, and when something is next due."""
+    return clock_fields(desk.plane)
+
+
+@router.post("/advance", summary="Move the clock by some seconds")
+async def advance(body: AdvanceBody, desk: TheDesk) -> ClockAnswer:
+    """Everything that falls due on the way happens, at its own instant. A real clock cannot be moved."""
+    now = desk.plane.now()
+    try:
+        to = now + timedelta(seconds=body.seconds)
+    except OverflowError:
+        raise Refused(Hint.INVALID, "The calendar ends before that.") from None
+    await desk.plane.advance(to)
+    return clock_fields(desk.plane)
+
+
+@router.post("/next", summary="Move the clock to the next change")
+async def advance_to_next(desk: TheDesk, body: NothingBody | None = None) -> ClockMoved:
+    """To the instant at which something next happens by itself; nowhere if nothing is due."""
+    moved_to = await desk.plane.advance_to_next()
+    return _moved(desk.plane, moved_to)
+
+
+@router.post("/to", summary="Move the clock to an instant")
+async def advance_to(body: InstantBody, desk: TheDesk) -> ClockAnswer:
+    """Everything that falls due on the way happens, at its own instant. Time never goes back."""
+    try:
+        to = body.instant.astimezone(UTC)
+    except OverflowError:
+        raise Refused(Hint.INVALID, "The calendar ends before that.") from None
+    await desk.plane.advance(to)
+    return clock_fields(desk.plane)
+
+
+@router.post("/speed", summary="Set how fast the clock runs")
+async def set_speed(body: SpeedBody, desk: TheDesk) -> ClockAnswer:
+    """Region seconds in one real second; 0 makes it stand still. A real clock has one speed."""
+    desk.plane.set_speed(body.speed)
+    return clock_fields(desk.plane)
+
+
+def clock_fields(plane: Plane) -> ClockAnswer:
+    clock = plane.clock
+    return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=plane.next_deadline())
+
+
+def _moved(plane: Plane, to: datetime | None) -> ClockMoved:
+    clock = clock_fields(plane)
+    return ClockMoved(**clock.model_dump(), moved=to is not None)

@@ -1,0 +1,68 @@
+"""Events: what is coming, what became of it, and the operator's say in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from forewarn.core.commands import Approve, CancelEvents
+from forewarn.core.refusal import Hint, Refused
+from forewarn.core.region import Event, Region
+from forewarn.web.operator.bodies import EventIdsBody, EventPage
+from forewarn.web.operator.desk import TheAsker, TheDesk, TheLook
+from forewarn.web.operator.fleet_models import EventsAnswer, EventStory, OutcomeAnswer
+from forewarn.web.operator.outcome import approved, canceled
+from forewarn.web.operator.paging import instant_key, page_of
+from forewarn.web.operator.stories import MOST_STEPS, remembered, timeline
+from forewarn.web.operator.views import event_fields, find_scope, find_vm
+
+router = APIRouter(prefix="/v1/events", tags=["events"])
+
+
+@router.get("", summary="List events")
+def list_events(page: Annotated[EventPage, Query()], look: TheLook) -> EventsAnswer:
+    """In pages, oldest first: those that a document shows now, of one scope or VM if that is asked for."""
+    events, following = page_of(_chosen(look.region, page), _in_order, page)
+    return EventsAnswer(events=[event_fields(look, event) for event in events], next=following)
+
+
+def _chosen(region: Region, page: EventPage) -> list[Event]:
+    ids: Iterable[str] = region.events
+    scope = find_scope(region, page.scope) if page.scope else None
+    if page.vm:
+        ids = find_vm(region, page.vm).events
+    elif scope is not None:
+        ids = scope.events
+    events = (region.events[event_id] for event_id in ids)
+    return [event for event in events if event.announced and (scope is None or scope.key == event.scope)]
+
+
+def _in_order(event: Event) -> str:
+    return instant_key(event.scheduled_at, event.id)
+
+
+@router.get("/{event_id}", summary="Show an event")
+def show(event_id: str, desk: TheDesk, look: TheLook) -> EventStory:
+    """All that is known about it, who is awaited, and how it came so far; also after it has ended."""
+    records = desk.plane.journal.about(event_id.upper(), MOST_STEPS)
+    event = look.region.events.get(event_id.upper()) or remembered(records)
+    if event is None:
+        raise Refused(Hint.NOT_FOUND, f"There is and was no event {event_id}.")
+    return EventStory(**dict(event_fields(look, event)), timeline=timeline(records))
+
+
+@router.post("/approve", summary="Approve events")
+async def approve(body: EventIdsBody, asker: TheAsker) -> OutcomeAnswer:
+    """Let events start before their NotBefore: all of them or, where one is unknown, none."""
+    await asker.submit(Approve(tuple(body.ids), asker.name))
+    return approved(asker.look(), body.ids)
+
+
+@router.post("/cancel", summary="Cancel events")
+async def cancel(body: EventIdsBody, asker: TheAsker) -> OutcomeAnswer:
+    """Take events back that have not started, and with each the others of the same host's work."""
+    before = asker.look()
+    facts = await asker.submit(CancelEvents(tuple(body.ids), f"taken back by {asker.name}"))
+    return canceled(before, asker.look(), facts)

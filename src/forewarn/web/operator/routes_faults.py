@@ -1,0 +1,63 @@
+"""Fault rules: what shall go wrong between the metadata face and its callers."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from forewarn.core.refusal import Hint, Refused
+from forewarn.web.metadata.faults import FaultRule
+from forewarn.web.operator.bodies import FaultBody
+from forewarn.web.operator.desk import TheDesk, TheLook
+from forewarn.web.operator.models import FaultAnswer, FaultsAnswer, FaultsCleared
+from forewarn.web.operator.views import find_vm
+
+router = APIRouter(prefix="/v1/faults", tags=["faults"])
+
+
+@router.post("", status_code=201, summary="Add a fault rule")
+async def add(body: FaultBody, desk: TheDesk, look: TheLook) -> FaultAnswer:
+    """For chosen VMs, the next answers or a share of them go wrong. Rules live in memory and end with the server."""
+    vms = tuple(find_vm(look.region, name).name for name in dict.fromkeys(body.vms))
+    rule = FaultRule(
+        id="",
+        kind=body.kind,
+        vms=vms,
+        times=body.times,
+        share=body.share,
+        delay_seconds=body.delay_seconds or 0.0,
+        answered=0,
+    )
+    return _fields(desk.faults.add(rule))
+
+
+@router.get("", summary="List fault rules")
+async def list_faults(desk: TheDesk) -> FaultsAnswer:
+    """The rules in force, and how many answers each has changed."""
+    return FaultsAnswer(faults=[_fields(rule) for rule in desk.faults.list()])
+
+
+@router.delete("", summary="Clear all fault rules")
+async def clear_all(desk: TheDesk) -> FaultsCleared:
+    """From now on nothing goes wrong on purpose."""
+    return FaultsCleared(cleared=desk.faults.clear(None))
+
+
+@router.delete("/{fault_id}", summary="Clear a fault rule")
+async def clear(fault_id: str, desk: TheDesk) -> FaultsCleared:
+    """Take one rule back."""
+    cleared = desk.faults.clear(fault_id)
+    if not cleared:
+        raise Refused(Hint.NOT_FOUND, f"There is no fault rule {fault_id}.")
+    return FaultsCleared(cleared=cleared)
+
+
+def _fields(rule: FaultRule) -> FaultAnswer:
+    return FaultAnswer(
+        id=rule.id,
+        kind=rule.kind,
+        vms=list(rule.vms),
+        times=rule.times,
+        share=rule.share,
+        delay_seconds=rule.delay_seconds,
+        answered=rule.answered,
+    )

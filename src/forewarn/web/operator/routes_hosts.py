@@ -1,0 +1,58 @@
+"""Hosts: the machines of the platform, their maintenance and their failures."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from forewarn.core.causes import HOST_MAINTENANCE, Cause
+from forewarn.core.commands import Command, FailHosts, MaintainHosts
+from forewarn.core.region import Host
+from forewarn.web.operator.bodies import FailBody, MaintainBody, Page
+from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
+from forewarn.web.operator.fleet_models import HostAnswer, HostsAnswer, OutcomeAnswer
+from forewarn.web.operator.outcome import NOBODY_READS, Deed, outcome_of
+from forewarn.web.operator.paging import page_of
+from forewarn.web.operator.views import find_host, host_fields
+
+router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
+
+_MAINTAINED = Deed("worked on", NOBODY_READS, HOST_MAINTENANCE)
+_FAILED = Deed("rebuilt elsewhere", NOBODY_READS, (Cause.FAILURE,))
+
+
+@router.get("", summary="List hosts")
+def list_hosts(page: Annotated[Page, Query()], look: TheLook) -> HostsAnswer:
+    """In pages, by number, each with the VMs that live on it."""
+    hosts, following = page_of(look.region.hosts.values(), _in_order, page)
+    return HostsAnswer(hosts=[host_fields(look.region, host) for host in hosts], next=following)
+
+
+def _in_order(host: Host) -> str:
+    return f"host-{host.number:09}"
+
+
+@router.get("/{name}", summary="Show a host")
+async def show(name: str, look: TheLook) -> HostAnswer:
+    """Its domains, its health, and the VMs that live on it."""
+    return host_fields(look.region, find_host(look.region, name))
+
+
+@router.post("/maintain", status_code=202, summary="Maintain hosts")
+async def maintain(body: MaintainBody, asker: TheAsker) -> OutcomeAnswer:
+    """One event for each scope on each host. A host's work starts when all of them are approved, or at NotBefore."""
+    return await _act(asker, MaintainHosts(tuple(body.hosts), Cause(body.kind), new_guid()), _MAINTAINED)
+
+
+@router.post("/fail", status_code=202, summary="Let hosts fail")
+async def fail(body: FailBody, asker: TheAsker) -> OutcomeAnswer:
+    """The hosts break now: their events are born started, and their VMs are rebuilt on other hosts."""
+    return await _act(asker, FailHosts(tuple(body.hosts), new_guid()), _FAILED)
+
+
+async def _act(asker: Asker, command: Command, deed: Deed) -> OutcomeAnswer:
+    before = asker.look()
+    facts = await asker.submit(command)
+    return await asyncio.to_thread(outcome_of, before, asker.look(), facts, deed)

@@ -1,0 +1,70 @@
+"""The journal: everything that has happened, by cursor or as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+
+from forewarn.core.refusal import Hint, Refused
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Record
+from forewarn.web.operator.bodies import JournalPage, StreamFrom
+from forewarn.web.operator.desk import TheDesk, TheLook
+from forewarn.web.operator.models import RecordsAnswer, VerifyAnswer
+from forewarn.web.operator.records import as_subject, record_fields
+from forewarn.web.operator.stream import JournalStream, follow, server_sent
+
+router = APIRouter(prefix="/v1/journal", tags=["journal"])
+
+_MOST_ABOUT = 100_000
+_STREAM_EXAMPLE = 'id: 57\ndata: {"seq":57,"fact":"EventApproved",...}\n\n'
+
+
+@router.get("", summary="Read the journal")
+def read(page: Annotated[JournalPage, Query()], desk: TheDesk, look: TheLook) -> RecordsAnswer:
+    """In order, after a number; about one thing, if that is asked for."""
+    records = _read(desk.plane, page, look.seq)
+    return RecordsAnswer(records=[record_fields(record) for record in records], head=look.seq)
+
+
+def _read(plane: Plane, page: JournalPage, head: int) -> list[Record]:
+    if not page.about:
+        return plane.journal.read(page.after, min(page.limit, max(0, head - page.after)))
+    story = plane.journal.about(as_subject(page.about), _MOST_ABOUT)
+    return [record for record in story if page.after < record.seq <= head][: page.limit]
+
+
+@router.get(
+    "/stream",
+    summary="Follow the journal",
+    response_class=JournalStream,
+    responses={200: {"content": {"text/event-stream": {"example": _STREAM_EXAMPLE}}, "description": "Records."}},
+)
+async def stream(
+    start: Annotated[StreamFrom, Query()],
+    desk: TheDesk,
+    last_event_id: Annotated[
+        str, Header(max_length=20, description="What a browser sends when it comes back.", examples=["56"])
+    ] = "",
+) -> JournalStream:
+    """Server-sent events: `id` is the record's number and `data` the record, the same as in the journal's pages."""
+    after = _start(start.after, last_event_id, desk.plane.seq)
+    return JournalStream(server_sent(follow(desk.plane, after, desk.streams)))
+
+
+def _start(asked: int | None, last_event_id: str, head: int) -> int:
+    """A client that comes back knows best where it was."""
+    returned = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else None
+    after = returned if returned is not None else asked
+    if after is not None and after > head:
+        raise Refused(Hint.INVALID, f"The journal ends at {head}, so nothing can be after {after}; is it another one?")
+    return head if after is None else after
+
+
+@router.post("/verify", summary="Verify the journal")
+async def verify(desk: TheDesk, look: TheLook) -> VerifyAnswer:
+    """Read everything that is stored and tell what is wrong with it. Nothing is changed."""
+    faults = await asyncio.to_thread(lambda: list(desk.plane.journal.verify()))
+    return VerifyAnswer(faults=faults, records=look.seq)

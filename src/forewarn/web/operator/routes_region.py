@@ -1,0 +1,38 @@
+"""The service itself: is it there, and how is it set."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from forewarn import __version__
+from forewarn.web.operator.desk import TheDesk, TheLook
+from forewarn.web.operator.models import PingAnswer, SettingAnswer, SettingView
+from forewarn.web.operator.routes_clock import clock_fields
+
+router = APIRouter(prefix="/v1", tags=["service"])
+
+
+@router.get("/ping", summary="Is the service there")
+async def ping(desk: TheDesk, look: TheLook) -> PingAnswer:
+    """Which version answers, what time it is in the region, how large the region is, and where VMs read."""
+    return PingAnswer(
+        version=__version__,
+        now=look.now,
+        clock=clock_fields(desk.plane),
+        vms=len(look.region.vms),
+        seq=look.seq,
+        metadata=desk.metadata_url,
+    )
+
+
+@router.get("/settings", summary="Show the settings")
+async def settings(desk: TheDesk) -> list[SettingAnswer]:
+    """Every setting of the server, its value, and where the value came from."""
+    return [
+        SettingAnswer(name=each.name, value=_shown(each), source=each.source, help=each.help) for each in desk.settings
+    ]
+
+
+def _shown(setting: SettingView) -> str:
+    """Whoever assembles the server hides its secret already; this face does not rely on that."""
+    return "(set)" if setting.name == "token" and setting.value else setting.value

@@ -1,0 +1,39 @@
+"""Scopes: who sees a document and may approve what is in it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from forewarn.core.commands import SetPolicy
+from forewarn.core.region import Policy
+from forewarn.web.operator.bodies import Page, PolicyBody
+from forewarn.web.operator.desk import TheAsker, TheLook
+from forewarn.web.operator.fleet_models import ScopeAnswer, ScopesAnswer
+from forewarn.web.operator.paging import page_of
+from forewarn.web.operator.views import find_scope, scope_fields
+
+router = APIRouter(prefix="/v1/scopes", tags=["scopes"])
+
+
+@router.get("", summary="List scopes")
+def list_scopes(page: Annotated[Page, Query()], look: TheLook) -> ScopesAnswer:
+    """In pages, by key. A lone VM that nobody has read for is not listed, but can be shown."""
+    keys, following = page_of(look.region.scopes, str, page)
+    return ScopesAnswer(scopes=[scope_fields(look.region.scopes[key]) for key in keys], next=following)
+
+
+@router.get("/{kind}/{name}", summary="Show a scope")
+async def show(kind: str, name: str, look: TheLook) -> ScopeAnswer:
+    """Whether anybody reads for it, its incarnation, its events and its policy."""
+    return scope_fields(find_scope(look.region, f"{kind}/{name}"))
+
+
+@router.put("/{kind}/{name}/policy", summary="Set the policy of a scope")
+async def set_policy(kind: str, name: str, body: PolicyBody, asker: TheAsker) -> ScopeAnswer:
+    """Which events nobody has to approve. The whole policy is replaced; events that exist are not touched."""
+    key = f"{kind}/{name}"
+    policy = Policy(body.auto_approve_reboot, body.auto_approve_redeploy, body.all_instances_down)
+    await asker.submit(SetPolicy(key, policy))
+    return scope_fields(find_scope(asker.look().region, key))

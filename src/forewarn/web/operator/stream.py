@@ -1,0 +1,108 @@
+"""The journal as server-sent events.
+
+A publication only wakes the stream; what it sends it reads from the journal by its own cursor. So nothing is missed or
+sent twice, whatever happens between two reads, and a slow client makes nobody remember anything for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+
+from fastapi.responses import StreamingResponse
+from starlette.types import Send
+
+from forewarn.core.region import Region
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import JournalFault, Record
+from forewarn.web.operator.records import record_fields
+
+KEEP_ALIVE_SECONDS = 15.0
+_AT_ONCE = 500
+
+_log = logging.getLogger(__name__)
+
+
+class Streams:
+    """The streams of one app. A server that stops waits for its connections, so they must be told to end."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._wakers: list[Callable[[], None]] = []
+
+    def __len__(self) -> int:
+        return len(self._wakers)
+
+    def close(self) -> None:
+        """Let each stream send what is published by now, and end."""
+        self.closed = True
+        for wake in tuple(self._wakers):
+            wake()
+
+    def join(self, wake: Callable[[], None]) -> Callable[[], None]:
+        self._wakers.append(wake)
+        return lambda: self._wakers.remove(wake)
+
+
+async def follow(
+    plane: Plane, after: int, streams: Streams, keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+) -> AsyncGenerator[Sequence[Record], None]:
+    """Everything after ``after``, as it comes; an empty batch is a sign of life."""
+    woken = asyncio.Event()
+
+    def wake(_region: Region, _records: Sequence[Record]) -> None:
+        woken.set()
+
+    leave = (plane.subscribe(wake), streams.join(woken.set))
+    try:
+        while True:
+            woken.clear()
+            while after < plane.seq:
+                limit = min(_AT_ONCE, plane.seq - after)
+                records = await asyncio.to_thread(plane.journal.read, after, limit)
+                yield records
+                after = records[-1].seq
+            if streams.closed:
+                return
+            if not await _happens(woken, keep_alive_seconds):
+                yield ()
+    finally:
+        for each in leave:
+            each()
+
+
+async def _happens(event: asyncio.Event, within_seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(within_seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def server_sent(batches: AsyncGenerator[Sequence[Record], None]) -> AsyncGenerator[bytes, None]:
+    """Batches as text. A journal that cannot be read ends the stream; the client comes back with its last id."""
+    yield b": the journal of a forewarn region\n\n"
+    async with aclosing(batches):
+        try:
+            async for batch in batches:
+                lines = [f"id: {record.seq}\ndata: {record_fields(record).model_dump_json()}\n\n" for record in batch]
+                yield "".join(lines or [": still here\n\n"]).encode()
+        except JournalFault:
+            _log.exception("a stream of the journal ended early")
+
+
+class JournalStream(StreamingResponse):
+    """A streaming response that closes its source itself, rather than leaving that to the garbage collector."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, content: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(content, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        self._content = content
+
+    async def stream_response(self, send: Send) -> None:
+        async with aclosing(self._content):
+            await super().stream_response(send)

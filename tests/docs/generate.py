@@ -1,0 +1,73 @@
+"""The parts of docs/ that are made from the code. ``make docs`` writes them; a test checks that they are current."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+from forewarn.cli import reference
+from forewarn.core.causes import CAUSES
+from forewarn.core.lifecycle import ENDED, TRANSITIONS
+
+DOCS = Path(__file__).parents[2] / "docs"
+_BLOCK = re.compile(r"(<!-- generated: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def lifecycle() -> str:
+    """The diagram of phases, from the table of transitions."""
+    lines = ["```mermaid", "stateDiagram-v2"]
+    for (before, fact), after in TRANSITIONS.items():
+        lines.append(f"    {before.value if before else '[*]'} --> {after.value}: {fact}")
+    lines += [f"    {phase.value} --> [*]" for phase in sorted(ENDED)]
+    lines += ["```", "", "| from | fact | to |", "|---|---|---|"]
+    for (before, fact), after in TRANSITIONS.items():
+        lines.append(f"| {before.value if before else '—'} | `{fact}` | {after.value} |")
+    return "\n".join(lines)
+
+
+def causes() -> str:
+    """The table of causes."""
+    lines = [
+        "| cause | type | source | notice | effect | duration | recovery | description |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for cause, row in CAUSES.items():
+        notice = "the VM's own" if row.notice is None else _duration(row.notice)
+        lines.append(
+            f"| `{cause.value}` | {row.type.value} | {row.source.value} | {notice} | {row.effect.value} "
+            f"| {row.duration_seconds} | {_duration(row.recovery)} | {row.description or '(empty)'} |"
+        )
+    return "\n".join(lines)
+
+
+def _duration(value: timedelta) -> str:
+    seconds = int(value.total_seconds())
+    for unit, size in (("days", 86400), ("min", 60)):
+        if seconds and seconds % size == 0:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s" if seconds else "none"
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "lifecycle": lifecycle,
+    "causes": causes,
+    "settings": reference.settings_markdown,
+    "cli": reference.cli_markdown,
+}
+
+
+def renewed(text: str) -> str:
+    """``text`` with every generated block made anew."""
+    return _BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match['name']]()}\n{match[3]}", text)
+
+
+def main() -> None:
+    """Write the generated blocks of every page that has one."""
+    for page in sorted(DOCS.glob("*.md")):
+        page.write_text(renewed(page.read_text()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""One fact of every kind, with every field set to something that can be told apart."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from forewarn.core import facts as f
+from forewarn.core.causes import Cause
+from forewarn.core.lifecycle import Phase
+from forewarn.core.region import Binding, Event, EvictionPolicy, Health, Policy, ScopeKind, VmSpec
+from forewarn.plane.ports import Entry, Origin
+
+AT = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
+LATER = AT + timedelta(minutes=15)
+
+SPEC = VmSpec(
+    kind=ScopeKind.CLOUD_SERVICE,
+    set_name="Shop",
+    role="web",
+    spot=True,
+    eviction_policy=EvictionPolicy.DELETE,
+    vnet=False,
+    terminate_notice=timedelta(minutes=7, seconds=30),
+    size="Standard_E4s_v5",
+    os_type="Windows",
+    tags=(("team", "grün"), ("tier", "1")),
+)
+EVENT = Event(
+    id="0A1B2C3D-0000-8000-8000-00000000000A",
+    cause=Cause.LIVE_MIGRATION,
+    scope="cloud-service/shop",
+    vms=("shop-0", "shop-1"),
+    resources=("web_IN_0", "web_IN_1"),
+    update_domain=2,
+    scheduled_at=AT,
+    not_before=LATER,
+    recovery=timedelta(minutes=5),
+    duration_seconds=5,
+    announced=False,
+    group="G1",
+    host=11,
+    campaign="C1",
+    phase=Phase.STARTED,
+    approved_at=AT,
+    approved_by="shop-0",
+    started_at=AT,
+    impact_began_at=AT,
+    impact_ends_at=LATER,
+    impact_ended_at=LATER,
+)
+PLAIN_EVENT = Event(
+    id="0A1B2C3D-0000-8000-8000-00000000000B",
+    cause=Cause.USER_RESTART,
+    scope="vm/db",
+    vms=("db",),
+    resources=("db",),
+    update_domain=0,
+    scheduled_at=AT,
+    not_before=LATER,
+    recovery=timedelta(seconds=30),
+    duration_seconds=-1,
+)
+
+EVERY_FACT: tuple[f.Fact, ...] = (
+    f.HostAdded(AT, host=11, fault_domain=1, update_domain=2, capacity=20),
+    f.HostMarked(AT, host=11, health=Health.FAILING),
+    f.ScopeCreated(AT, kind=ScopeKind.CLOUD_SERVICE, name="Shop"),
+    f.PolicySet(AT, scope="cloud-service/shop", policy=Policy(True, True, False)),
+    f.VmCreated(AT, "Shop-0", SPEC, seed="S1", number=0, update_domain=2, fault_domain=1, host=11),
+    f.VmCreated(AT, "db", VmSpec(), seed="S2", number=0, update_domain=0, fault_domain=0, host=12),
+    f.VmBound(AT, vm="db", binding=Binding("10.0.0.4", "127.0.4.1", "forewarn-db")),
+    f.VmMoved(AT, vm="db", host=11),
+    f.VmDeallocated(AT, vm="db"),
+    f.VmStarted(AT, vm="db", host=11),
+    f.VmDeleted(AT, vm="shop-0"),
+    f.ScopeEnabled(AT, scope="vm/db", name="db", kind=ScopeKind.VM, lapses_at=LATER),
+    f.ScopeRead(AT, scope="vm/db", read_at=AT, lapses_at=LATER),
+    f.ScopeDisabled(AT, scope="vm/db"),
+    f.EventScheduled(AT, PLAIN_EVENT),
+    f.EventBornStarted(AT, EVENT),
+    f.EventApproved(AT, event_id=PLAIN_EVENT.id, by="db"),
+    f.EventStarted(AT, event_id=PLAIN_EVENT.id),
+    f.EventCanceled(AT, event_id=PLAIN_EVENT.id, why="not needed"),
+    f.ImpactBegan(AT, event_id=PLAIN_EVENT.id, ends_at=LATER),
+    f.ImpactBegan(AT, event_id=EVENT.id),
+    f.ImpactEnded(AT, event_id=PLAIN_EVENT.id),
+    f.EventCompleted(AT, event_id=PLAIN_EVENT.id),
+    f.CampaignStarted(AT, campaign_id="C1", cause=Cause.REBOOT, hosts=(11, 12), hosts_at_once=1),
+    f.CampaignWaveBegan(AT, campaign_id="C1", wave=2, hosts=(11,)),
+    f.CampaignHostsTaken(AT, campaign_id="C1", hosts=(11,)),
+    f.CampaignPaused(AT, campaign_id="C1"),
+    f.CampaignResumed(AT, campaign_id="C1"),
+    f.CampaignCanceled(AT, campaign_id="C1"),
+    f.CampaignCompleted(AT, campaign_id="C1"),
+    f.ClockMoved(AT),
+)
+
+ORIGIN = Origin("operator", "someone", "R-1")
+
+
+def entries(count: int, prefix: str = "vm", origin: Origin = ORIGIN) -> list[Entry]:
+    """So many different facts, in an order that shows in their names."""
+    return [Entry(f.VmDeallocated(AT, f"{prefix}-{number}"), "DeallocateVms", origin) for number in range(count)]

@@ -1,0 +1,80 @@
+"""A region's first minutes, in which all that can be in a region comes to be in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import cache
+
+from tests.unit.stores.examples import AT
+
+from forewarn.core import commands as c
+from forewarn.core.causes import Cause
+from forewarn.core.facts import Fact
+from forewarn.core.region import Binding, EvictionPolicy, Policy, Region, ScopeKind, VmSpec
+from forewarn.core.rules import Rules
+from forewarn.core.step import step
+
+RULES = Rules(vms_per_host=3, notices={Cause.FREEZE: timedelta(minutes=3)})
+SET = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="Front", tags=(("tier", "web"),))
+SERVICE = VmSpec(kind=ScopeKind.CLOUD_SERVICE, set_name="shop", role="worker")
+SPOT = VmSpec(spot=True, eviction_policy=EvictionPolicy.DELETE)
+NOTIFIED = VmSpec(terminate_notice=timedelta(minutes=5))
+
+
+def _commands(region: Region, minute: int) -> Iterator[c.Command]:
+    """What happens in each minute of the story."""
+    now = AT + timedelta(minutes=minute)
+    match minute:
+        case 0:
+            yield c.CreateVms(tuple(f"Lone-{n}" for n in range(4)), NOTIFIED, "S1")
+            yield c.CreateVms(tuple(f"web-{n}" for n in range(6)), SET, "S2")
+            yield c.CreateVms(tuple(f"shop-{n}" for n in range(5)), SERVICE, "S3")
+            yield c.CreateVms(("spot",), SPOT, "S4", Binding("10.0.0.9", "", "ns9"))
+        case 1:
+            yield c.Pulse(tuple((key, now) for key in ("lone-0", "web-3", "shop-1", "spot")))
+            yield c.SetPolicy("cloud-service/shop", Policy(auto_approve_reboot=True))
+        case 2:
+            yield c.RestartVms(("lone-0", "web-1", "shop-2"), "S5")
+            yield c.DeallocateVms(("lone-1",))
+        case 3:
+            yield c.MaintainHosts(("host-0", "host-1"), Cause.FREEZE, "S6")
+            yield c.EvictVms(("spot",), "S7")
+        case 4:
+            yield c.FailHosts(("host-3",), "S8")
+            yield c.StartCampaign("C1", Cause.REBOOT, hosts_at_once=1)
+        case 5:
+            yield c.Approve(tuple(region.scopes["availability-set/front"].events), by="web-0", ignore_unknown=True)
+        case 6:
+            yield c.BindVm("lone-2", Binding(address="10.0.0.2"))
+            yield c.PauseCampaign("C1")
+        case 8:
+            yield c.ResumeCampaign("C1")
+        case 9:
+            yield c.DeleteVms(("web-5", "lone-3"), "S9")
+            yield c.StartVms(("lone-1",))
+    for event in sorted(region.events.values(), key=lambda event: event.id):
+        if event.started_at is not None and event.impact_began_at is None:
+            yield c.BeginImpact(event.id, now + timedelta(seconds=90))
+
+
+def minute_of_the_story(region: Region, minute: int) -> tuple[Region, list[Fact]]:
+    """Live through one minute; two regions that are the same live through it in the same way."""
+    now, facts = AT + timedelta(minutes=minute), list[Fact]()
+    for command in (c.Tick(), *_commands(region, minute)):
+        region, more = step(region, command, now, RULES)
+        facts += more
+    return region, facts
+
+
+MINUTES = 40
+
+
+@cache
+def story() -> tuple[tuple[Region, list[Fact]], ...]:
+    """Where the region was after each minute, and what had happened in it."""
+    told, region = list[tuple[Region, list[Fact]]](), Region()
+    for minute in range(MINUTES):
+        region, facts = minute_of_the_story(region, minute)
+        told.append((region, facts))
+    return tuple(told)

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import msgspec
+import pytest
+from immutables import Map
+from tests.unit.stores.examples import AT
+from tests.unit.stores.story import MINUTES, minute_of_the_story, story
+
+from forewarn import __version__
+from forewarn.core.evolve import evolve
+from forewarn.core.region import Campaign, Host, Region, Scope, Vm, VmSpec
+from forewarn.core.settle import next_deadline
+from forewarn.stores import parts, snapshots
+from forewarn.stores.frames import framed
+from forewarn.stores.snapshots import FORMAT, Header, Unusable
+
+MARK = bytes(range(16))
+
+
+def _packed(region: Region, seq: int = 7) -> bytes:
+    return b"".join(snapshots.pack(region, seq, MARK))
+
+
+def _again(region: Region) -> Region:
+    return snapshots.unpack(BytesIO(_packed(region)))[0]
+
+
+def _visible(region: Region) -> dict[str, Any]:
+    """All that rules can see of a region; the agenda may hold stale entries, and only what is next in it matters."""
+    found = msgspec.structs.asdict(region)
+    del found["agenda"]
+    found["vacancies"] = {domain: hosts for domain, hosts in region.vacancies.items() if hosts}
+    found["next_deadline"] = next_deadline(region)
+    return found
+
+
+@pytest.mark.parametrize("minute", range(MINUTES))
+def test_a_region_comes_back_as_it_was(minute: int) -> None:
+    region, _ = story()[minute]
+    assert _visible(_again(region)) == _visible(region)
+
+
+@pytest.mark.parametrize("minute", range(0, MINUTES, 3))
+def test_a_region_that_came_back_goes_on_as_if_nothing_had_been(minute: int) -> None:
+    region = _again(story()[minute][0])
+    for later in range(minute + 1, MINUTES):
+        region, facts = minute_of_the_story(region, later)
+        assert facts == story()[later][1]
+
+
+@pytest.mark.parametrize("minute", range(0, MINUTES, 3))
+def test_a_region_that_came_back_takes_the_facts_that_follow(minute: int) -> None:
+    region = _again(story()[minute][0])
+    for _, facts in story()[minute + 1 :]:
+        for fact in facts:
+            region = evolve(region, fact)
+    assert _visible(region) == _visible(story()[-1][0])
+
+
+def test_an_empty_region_comes_back() -> None:
+    assert _again(Region()) == Region()
+
+
+def test_a_region_of_many_parts_comes_back() -> None:
+    count = parts.CHUNK * 2 + 1
+    spec = VmSpec(size="big")
+    vms = Map({f"vm-{n}": Vm(f"VM-{n}", spec, f"S{n // 100}", AT, n, n % 5, n % 3, n // 20) for n in range(count)})
+    hosts = Map({n: Host(n, n % 3, n % 5, 20) for n in range(count // 20 + 1)})
+    again = _again(Region(vms=vms, hosts=hosts, lone_vms_made=count))
+    assert again.vms == vms
+    assert again.hosts.keys() == hosts.keys()
+
+
+def test_what_vms_share_they_share_again() -> None:
+    region, _ = story()[0]
+    again = _again(region)
+    for part in ("spec", "seed", "created_at", "binding"):
+        shared = {id(getattr(vm, part)) for vm in region.vms.values()}
+        assert len({id(getattr(vm, part)) for vm in again.vms.values()}) <= len(shared)
+
+
+def test_the_header_says_what_the_snapshot_stands_for() -> None:
+    packed = _packed(story()[5][0], 99)
+    assert snapshots.read_header(BytesIO(packed)) == snapshots.check(BytesIO(packed))
+    header = snapshots.unpack(BytesIO(packed))[1]
+    assert (header.seq, header.mark, header.format, header.written_by) == (99, MARK, FORMAT, __version__)
+
+
+def test_a_snapshot_of_another_format_is_unusable_and_says_why() -> None:
+    payload = msgspec.msgpack.encode({"format": FORMAT + 1, "written_by": "9.1", "everything": "else"})
+    packed = b"".join(framed([payload]))
+    for use in (snapshots.read_header, snapshots.check, snapshots.unpack):
+        with pytest.raises(Unusable, match=rf"forewarn 9\.1 wrote it in format {FORMAT + 1}; this one reads {FORMAT}"):
+            use(BytesIO(packed))
+
+
+def test_a_snapshot_cut_anywhere_is_unusable() -> None:
+    packed = _packed(story()[5][0])
+    for length in range(0, len(packed), 7):
+        with pytest.raises(Unusable, match="it is damaged"):
+            snapshots.unpack(BytesIO(packed[:length]))
+        with pytest.raises(Unusable, match="it is damaged"):
+            snapshots.check(BytesIO(packed[:length]))
+
+
+@pytest.mark.parametrize(
+    "payloads",
+    [
+        [],
+        [b"\xc1"],
+        [msgspec.msgpack.encode(Header(1, MARK, 0, None)), b"\xc1"],
+        [msgspec.msgpack.encode(Header(1, MARK, 0, None)), msgspec.msgpack.encode(["gardens", []])],
+        [msgspec.msgpack.encode(Header(1, MARK, 0, None)), msgspec.msgpack.encode(["hosts", [1]])],
+        [
+            msgspec.msgpack.encode(Header(1, MARK, 0, None)),
+            parts.encode(
+                ["vms", *[[]] * 4, ["a"], [3], [0], [0], [0], [0], [0], [None], ["running"], [1], [1], [0], {}]
+            ),
+        ],
+    ],
+    ids=["no header", "no sense", "no part", "unknown part", "short part", "a spec that is not there"],
+)
+def test_a_whole_stream_of_nonsense_is_unusable(payloads: list[bytes]) -> None:
+    with pytest.raises(Unusable, match="it is damaged"):
+        snapshots.unpack(BytesIO(b"".join(framed(payloads))))
+
+
+KEPT_OR_DERIVED = {
+    Vm: "name spec seed created_at number update_domain fault_domain host power boots ephemeral_disks binding events",
+    Scope: "key kind name policy members counts enabled_at last_read_at lapses_at incarnation events changed_at",
+    Host: "number fault_domain update_domain capacity health vms",
+    Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at",
+    Region: "vms scopes hosts vacancies events groups addresses campaigns agenda lone_vms_made user_operations latest_at",
+}
+
+
+@pytest.mark.parametrize("kind", KEPT_OR_DERIVED, ids=lambda kind: kind.__name__)
+def test_no_field_of_a_region_is_forgotten(kind: type) -> None:
+    # A new field goes into stores.parts (and snapshots.FORMAT grows) or into core.assemble, and then in here.
+    assert " ".join(field.name for field in msgspec.structs.fields(kind)) == KEPT_OR_DERIVED[kind]
