@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -17,11 +18,21 @@ Handler = Callable[[argparse.Namespace, Output], int]
 T = TypeVar("T")
 
 
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps prose to the terminal, and leaves alone what was laid out by hand: lists and examples."""
+
+    def __init__(self, prog: str, width: int | None = None) -> None:
+        super().__init__(prog, max_help_position=30, width=width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return super()._fill_text(text, width, indent) if "\n" in text else textwrap.fill(text, width)
+
+
 class Parser(argparse.ArgumentParser):
     """Complains in the same single line as every other failure, and says where the help is."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", Formatter)
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from forewarn.cli.main import build_parser
-from forewarn.cli.parsing import Parser
+from forewarn.cli.parsing import Formatter, Parser
 from forewarn.cli.setting_table import PROFILES, SETTINGS
 
 _WIDTH = 100
@@ -35,11 +35,11 @@ def cli_markdown() -> str:
     return "\n\n".join(parts)
 
 
-class _Steady(argparse.RawDescriptionHelpFormatter):
+class _Steady(Formatter):
     """Help of one width, whatever the terminal of whoever makes the documentation."""
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_WIDTH)
+    def __init__(self, prog: str, width: int | None = _WIDTH) -> None:
+        super().__init__(prog, width)
 
 
 def _walk(parser: Parser) -> Iterator[Parser]:

@@ -54,6 +54,16 @@ def add_to(subparsers: Subparsers) -> None:
         "forewarn serve --config region.toml",
     )
     add_setting_flags(serve)
+    demo = parsing.add_command(
+        subparsers,
+        "demo",
+        _demo,
+        "see every kind of event happen",
+        "Run a region of a dozen VMs on a fast clock and tell one whole story for each type of event. On a terminal it "
+        "then stays up until Ctrl-C. Nothing is left behind.",
+        "forewarn demo --speed 60",
+    )
+    demo.add_argument("--speed", type=parsing.speed, default=120.0, metavar="N", help="how fast (default: x120)")
     shown = parsing.add_command(
         subparsers,
         "settings",
@@ -72,6 +82,7 @@ def add_to(subparsers: Subparsers) -> None:
 
 def add_setting_flags(parser: Parser) -> None:
     """One flag for each setting, grouped so that the everyday ones come first."""
+    parser.usage = f"{parser.prog} [--config FILE] [OPTION VALUE]..."
     parser.add_argument("--config", type=Path, metavar="FILE", help="region file (TOML); also FOREWARN_CONFIG")
     groups = {prefix: parser.add_argument_group(title, text) for prefix, title, text in _GROUPS}
     for setting in SETTINGS.values():
@@ -128,6 +139,14 @@ def _serve(args: argparse.Namespace, out: Output) -> int:
     assembly = server_part("forewarn.cli.assembly", "forewarn serve")
     run: Callable[[Settings, tuple[FleetEntry, ...], Callable[[str], None]], int] = assembly.run
     return run(order.settings, order.fleet, out.line)
+
+
+def _demo(args: argparse.Namespace, out: Output) -> int:
+    if args.speed == 0:
+        raise usage("the demo needs a clock that moves; give it a --speed above 0.")
+    server_part("forewarn.cli.assembly", "forewarn demo")
+    demo = server_part("forewarn.cli.demo", "forewarn demo")
+    return int(demo.run(args))
 
 
 _EXTRA = frozenset(

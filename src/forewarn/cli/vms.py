@@ -21,13 +21,17 @@ from forewarn.cli.times import parse_instant, show_moment
 _OPERATIONS = {
     "restart": (
         "restart VMs, with notice",
-        """Ask for a restart. Where a VM of the scope reads its events this schedules a Reboot that waits for
-approval or for its NotBefore; elsewhere it happens at once, and the answer says so.""",
+        (
+            "Ask for a restart. Where a VM of the scope reads its events this schedules a Reboot that waits for "
+            "approval or for its NotBefore; elsewhere it happens at once, and the answer says so."
+        ),
     ),
     "redeploy": (
         "move VMs to other hosts, with notice",
-        """Ask for a redeploy: the VM comes back on another host with an empty ephemeral disk. It is announced as
-a Redeploy in the same way as a restart.""",
+        (
+            "Ask for a redeploy: the VM comes back on another host with an empty ephemeral disk. It is announced as "
+            "a Redeploy in the same way as a restart."
+        ),
     ),
     "deallocate": (
         "stop VMs and give up their hosts",
@@ -43,8 +47,10 @@ a Redeploy in the same way as a restart.""",
     ),
     "evict": (
         "evict Spot VMs, with 30 s of notice",
-        """Take the capacity of Spot VMs back: a Preempt event, then the VM is deallocated or deleted by its
-eviction policy.""",
+        (
+            "Take the capacity of Spot VMs back: a Preempt event, then the VM is deallocated or deleted by its "
+            "eviction policy."
+        ),
     ),
 }
 

@@ -20,16 +20,25 @@ def proceed(draft: Draft, campaign_id: str) -> None:
 
 
 def _take_hosts(draft: Draft, campaign: Campaign) -> None:
-    taken = campaign.waiting
-    if campaign.hosts_at_once:
-        busy = len(set(campaign.open_events.values()))
-        taken = taken[: max(0, campaign.hosts_at_once - busy)]
+    taken = _whose_turn_it_is(draft, campaign)
     if not taken:
         return
     for number in taken:
         seed = f"{campaign.id}/{campaign.wave}"
         maintain_host(draft, campaign.cause, draft.region.hosts[number], seed, campaign.id)
     draft.record(f.CampaignHostsTaken(draft.now, campaign.id, taken))
+
+
+def _whose_turn_it_is(draft: Draft, campaign: Campaign) -> tuple[int, ...]:
+    """As many waiting hosts as may be worked on. One that has become empty takes nobody's place."""
+    if not campaign.hosts_at_once:
+        return campaign.waiting
+    room = campaign.hosts_at_once - len(set(campaign.open_events.values()))
+    for place, number in enumerate(campaign.waiting):
+        room -= bool(draft.region.hosts[number].vms)
+        if room < 0:
+            return campaign.waiting[:place]
+    return campaign.waiting
 
 
 def _next_wave(draft: Draft, campaign: Campaign) -> None:

@@ -42,6 +42,8 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
             return [f"event/{event_id}"]
         case f.VmDeallocated(vm=vm) | f.VmDeleted(vm=vm):
             return [f"event/{event_id}" for event_id in before.vms[vm].events]
+        case f.PolicySet(scope=scope):
+            return [f"event/{event_id}" for event_id in after.scopes[scope].events]
         case f.CampaignStarted() | f.CampaignResumed() | f.CampaignWaveBegan() | f.CampaignHostsTaken():
             return [f"campaign/{fact.campaign_id}"]
         case _:
@@ -53,7 +55,7 @@ def _freed(before: Region, after: Region, event_id: str) -> list[str]:
     keys = [f"event/{event_id}"]
     group = after.groups.get(before.events[event_id].group)
     if group is not None and group.awaited == 0:
-        keys += [f"event/{other}" for other in group.pending if other != event_id]
+        keys += [f"event/{other}" for other in sorted(group.pending) if other != event_id]
     return keys
 
 

@@ -24,6 +24,7 @@ from forewarn.core.region import (
     Scope,
     ScopeKind,
     Vm,
+    fold,
     replace,
     scope_key,
 )
@@ -66,9 +67,8 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             return _impact_ended(_event_moved(region, fact, event_id, impact_ended_at=fact.at), event_id)
         case f.ScopeEnabled():
             return _scope_enabled(region, fact)
-        case f.ScopeRead(scope=key, read_at=read_at, lapses_at=lapses_at):
-            scope = replace(region.scopes[key], last_read_at=read_at, lapses_at=lapses_at)
-            return replace(region, scopes=region.scopes.set(key, scope))
+        case f.ScopeRead():
+            return _scope_read(region, fact)
         case f.ScopeDisabled(scope=key):
             scope = region.scopes[key]
             disabled = replace(scope, enabled_at=None, last_read_at=None, lapses_at=None, incarnation=0)
@@ -131,7 +131,8 @@ def _vm_created(region: Region, fact: f.VmCreated) -> Region:
         lone = max(lone, fact.number + 1)
     else:
         scope = scopes[vm.scope]
-        counts = scope.counts.set(spec.role, max(scope.counts.get(spec.role, 0), fact.number + 1))
+        role = fold(spec.role)
+        counts = scope.counts.set(role, max(scope.counts.get(role, 0), fact.number + 1))
         scopes = scopes.set(scope.key, replace(scope, members=scope.members.set(vm.key, None), counts=counts))
     return _house(replace(region, scopes=scopes, lone_vms_made=lone), vm, fact.host)
 
@@ -156,7 +157,8 @@ def put_host(region: Region, host: Host) -> Region:
     if has_room and host.number not in open_hosts:
         vacancies = vacancies.set(domain, open_hosts.set(host.number, None))
     elif not has_room and host.number in open_hosts:
-        vacancies = vacancies.set(domain, open_hosts.delete(host.number))
+        left = open_hosts.delete(host.number)
+        vacancies = vacancies.set(domain, left) if left else vacancies.delete(domain)
     return replace(region, hosts=region.hosts.set(host.number, host), vacancies=vacancies)
 
 
@@ -198,6 +200,15 @@ def _scope_enabled(region: Region, fact: f.ScopeEnabled) -> Region:
     )
     agenda = region.agenda.add(fact.lapses_at, f"scope/{scope.key}")
     return replace(region, scopes=region.scopes.set(scope.key, enabled), agenda=agenda)
+
+
+def _scope_read(region: Region, fact: f.ScopeRead) -> Region:
+    """The agenda looks again when the old entry falls due; only a time before that (a changed rule) needs its own."""
+    scope = region.scopes[fact.scope]
+    if scope.lapses_at is None or fact.lapses_at < scope.lapses_at:
+        region = replace(region, agenda=region.agenda.add(fact.lapses_at, f"scope/{scope.key}"))
+    scope = replace(scope, last_read_at=fact.read_at, lapses_at=fact.lapses_at)
+    return replace(region, scopes=region.scopes.set(scope.key, scope))
 
 
 def _policy_set(region: Region, fact: f.PolicySet) -> Region:
@@ -311,8 +322,18 @@ def _impact_ended(region: Region, event_id: str) -> Region:
             continue
         boots = vm.boots + (effect in (Effect.RESTART, Effect.REDEPLOY))
         disks = vm.ephemeral_disks + (effect is Effect.REDEPLOY)
-        vms = vms.set(key, replace(vm, power=Power.RUNNING, boots=boots, ephemeral_disks=disks))
+        vms = vms.set(key, replace(vm, power=_power_now(region, vm), boots=boots, ephemeral_disks=disks))
     return replace(region, vms=vms)
+
+
+def _power_now(region: Region, vm: Vm) -> Power:
+    """Running, unless another impact still has the VM in hand; of several, the youngest event decides."""
+    under_way = [
+        event
+        for event in map(region.events.__getitem__, vm.events)
+        if event.impact_began_at is not None and event.impact_ended_at is None
+    ]
+    return _DURING[CAUSES[under_way[-1].cause].effect] if under_way else Power.RUNNING
 
 
 # Campaigns

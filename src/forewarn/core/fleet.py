@@ -13,7 +13,7 @@ from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_scope, find_vms
 from forewarn.core.placement import find_host
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import Binding, Power, ScopeKind, VmSpec, fold, scope_key
+from forewarn.core.region import Binding, Power, ScopeKind, VmSpec, fold, replace, scope_key
 from forewarn.core.work import raise_event, under
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_])?")
@@ -39,7 +39,7 @@ def _create_one(draft: Draft, name: str, spec: VmSpec, seed: str) -> None:
     if spec.kind is ScopeKind.VM:
         number = draft.region.lone_vms_made
     else:
-        number = draft.region.scopes[scope_key(spec.kind, spec.set_name)].counts.get(spec.role, 0)
+        number = draft.region.scopes[scope_key(spec.kind, spec.set_name)].counts.get(fold(spec.role), 0)
     update_domain = number % draft.rules.update_domains
     fault_domain = number % draft.rules.fault_domains
     host = find_host(draft, fault_domain, update_domain)
@@ -86,9 +86,11 @@ def _bad_name(what: str, name: str) -> str:
 
 
 def _bind_key(draft: Draft, key: str, binding: Binding) -> None:
-    for what, address in (("address", binding.address), ("local address", binding.local_address)):
-        if address and not _is_ip(address):
-            raise Refused(Hint.INVALID, f"The {what} '{address[:80]}' is not an IP address.")
+    binding = replace(
+        binding,
+        address=_plain_address("address", binding.address),
+        local_address=_plain_address("local address", binding.local_address),
+    )
     if binding.local_address and not ip_address(binding.local_address).is_loopback:
         raise Refused(Hint.INVALID, f"The local address {binding.local_address} is not a loopback address.")
     for claim in binding.claims():
@@ -98,12 +100,12 @@ def _bind_key(draft: Draft, key: str, binding: Binding) -> None:
     draft.record(f.VmBound(draft.now, key, binding))
 
 
-def _is_ip(text: str) -> bool:
+def _plain_address(what: str, text: str) -> str:
+    """The one spelling of an address, so that two VMs cannot claim the same."""
     try:
-        ip_address(text)
+        return str(ip_address(text)) if text else ""
     except ValueError:
-        return False
-    return True
+        raise Refused(Hint.INVALID, f"The {what} '{text[:80]}' is not an IP address.") from None
 
 
 def delete(draft: Draft, command: c.DeleteVms) -> None:

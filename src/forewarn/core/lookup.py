@@ -28,12 +28,18 @@ def find_hosts(draft: Draft, names: tuple[str, ...]) -> list[Host]:
         return [hosts[number] for number in sorted(hosts)]
     found = []
     for name in dict.fromkeys(fold(name) for name in names):
-        prefix, _, number = name.rpartition("-")
-        host = hosts.get(int(number)) if prefix == "host" and number.isascii() and number.isdigit() else None
-        if host is None:
+        host = hosts.get(_host_number(name))
+        if host is None or host.name != name:
             raise Refused(Hint.NOT_FOUND, f"There is no host named '{name}'.")
         found.append(host)
     return found
+
+
+def _host_number(name: str) -> int:
+    """The number in ``host-7``; -1 in what cannot be a host's name. A second spelling, ``host-07``, is none either."""
+    prefix, _, number = name.rpartition("-")
+    plausible = prefix == "host" and number.isascii() and number.isdigit() and len(number) < 12
+    return int(number) if plausible else -1
 
 
 def find_event(draft: Draft, event_id: str) -> Event:

@@ -17,8 +17,9 @@ def user_operation(draft: Draft, cause: Cause, names: tuple[str, ...], seed: str
     limit = draft.rules.user_operation_limit
     for vm in find_vms(draft, names):
         _check_running(vm)
+        before = draft.region.user_operations
         raise_event(draft, cause, vm, seed)
-        if limit and draft.region.user_operations > limit:
+        if limit and before < draft.region.user_operations > limit:  # what starts at once was never scheduled
             raise Refused(
                 Hint.CONFLICT,
                 f"At most {limit} user operations may be scheduled at once; approve some, wait, or raise the setting "
@@ -45,8 +46,6 @@ def _check_running(vm: Vm) -> None:
 def maintain(draft: Draft, command: c.MaintainHosts) -> None:
     check_maintenance(command.cause)
     for host in find_hosts(draft, command.hosts):
-        if command.cause is Cause.PREDICTED_FAILURE:
-            mark_host(draft, host, Health.FAILING)
         maintain_host(draft, command.cause, host, command.seed)
 
 
@@ -65,6 +64,8 @@ def fail(draft: Draft, command: c.FailHosts) -> None:
 
 def start_campaign(draft: Draft, command: c.StartCampaign) -> None:
     check_maintenance(command.cause)
+    if command.id in draft.region.campaigns:
+        raise Refused(Hint.CONFLICT, f"There has been a campaign {command.id} already.")
     if command.hosts_at_once < 0:
         raise Refused(Hint.INVALID, "hosts_at_once must be 0 (no limit) or more.")
     chosen = {host.number for host in find_hosts(draft, command.hosts)} if command.hosts else set()

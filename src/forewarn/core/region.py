@@ -156,7 +156,7 @@ class Scope(Struct, frozen=True):
     name: str
     policy: Policy = DEFAULT_POLICY
     members: Map[str, None] = Map()  # VM keys; empty for a lone VM, which is its own member
-    counts: Map[str, int] = Map()  # how many were ever created, by role ("" outside cloud services)
+    counts: Map[str, int] = Map()  # how many were ever created, by folded role ("" outside cloud services)
     enabled_at: datetime | None = None
     last_read_at: datetime | None = None
     lapses_at: datetime | None = None  # disabled then, unless somebody reads before

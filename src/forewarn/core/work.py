@@ -27,6 +27,8 @@ def raise_event(draft: Draft, cause: Cause, vm: Vm, seed: str, notice: timedelta
 
 def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: str = "") -> None:
     """One event for each scope on the host. They start together: the host is worked on once."""
+    if cause is Cause.PREDICTED_FAILURE:
+        mark_host(draft, host, Health.FAILING)
     work = derive_guid(seed, host.name)
     events = [_event(draft, cause, scope, vms, work) for scope, vms in _tenants(draft, host)]
     group = f"host/{work}" if len(events) > 1 else ""
@@ -42,8 +44,8 @@ def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: s
 
 
 def mark_host(draft: Draft, host: Host, health: Health) -> None:
-    """Take a host out of placement."""
-    if host.health is not health:
+    """Take a host out of placement. What has failed does not become merely failing again."""
+    if host.health not in (health, Health.FAILED):
         draft.record(f.HostMarked(draft.now, host.number, health))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -14,8 +15,11 @@ from forewarn.core.refusal import Hint, Refused
 class Clock(Protocol):
     """What a plane needs of time. ``speed`` is region seconds for a real second; 0 stands still."""
 
-    kind: str
-    speed: float
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def speed(self) -> float: ...
 
     def now(self) -> datetime: ...
 
@@ -78,6 +82,8 @@ class TurnableClock:
     async def sleep_until(self, at: datetime) -> None:
         while at > self.now():
             woken = asyncio.get_running_loop().create_future()
+            while self._sleepers and self._sleepers[0][2].done():  # those whose time came while the clock ran
+                heapq.heappop(self._sleepers)
             self._numbered += 1
             heapq.heappush(self._sleepers, (at, self._numbered, woken))
             timeout = (at - self.now()).total_seconds() / self.speed if self.speed else None
@@ -93,6 +99,8 @@ class TurnableClock:
 
     def set_speed(self, speed: float) -> None:
         """Change the speed from here on; sleepers look again at how long they have to wait."""
+        if not (math.isfinite(speed) and speed >= 0):
+            raise Refused(Hint.INVALID, "A clock's speed is 0, which stands still, or any number above it.")
         self._base, self._base_monotonic, self.speed = self.now(), time.monotonic(), speed
         while self._sleepers:
             _wake(heapq.heappop(self._sleepers)[2])

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
 from forewarn.core.facts import EventBornStarted, EventStarted, Fact
 from forewarn.core.lifecycle import Phase
-from forewarn.core.region import Region, Vm
+from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.plane.clock import Clock, check_forward
@@ -28,6 +28,7 @@ _VM = Origin("vm")
 _SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is more
 _PULSE_EVERY = timedelta(hours=1)
 _BATCH_MOST = 1_000
+_RETRY_SECONDS = 1
 
 
 class Plane:
@@ -38,7 +39,8 @@ class Plane:
         self.clock = clock
         self.rules = rules
         self._driver = driver
-        self._writer = Writer(journal, rules, clock.now)
+        self._instant = clock.now()  # one for a whole transaction, so that what is due is judged once
+        self._writer = Writer(journal, rules, lambda: self._instant)
         self.region, self.seq = self._writer.region, self._writer.seq
         self._snapshot_seq = self.seq
         self._reads = ReadBook()
@@ -48,6 +50,8 @@ class Plane:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._moving = asyncio.Lock()
+        self._owed: list[str] = []  # started events whose impact could not be begun or recorded
+        self._indebted = asyncio.Event()
         self._closing = False
         self._thread = ThreadPoolExecutor(1, "forewarn-writer")
         self._tasks: list[asyncio.Task[None]] = []
@@ -55,22 +59,21 @@ class Plane:
 
     async def start(self) -> None:
         """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""
-        self._tasks = [asyncio.create_task(work()) for work in (self._write_on, self._tick_on, self._pulse_on)]
-        unfinished = [
-            self._begin(event.id)
-            for event in sorted(self.region.events.values(), key=lambda event: event.id)
+        works = (self._write_on, self._tick_on, self._pulse_on, self._retry_on)
+        self._tasks = [asyncio.create_task(work()) for work in works]
+        self._owed = sorted(
+            event.id
+            for event in self.region.events.values()
             if event.phase is Phase.STARTED and event.impact_ended_at is None and event.impact_ends_at is None
-        ]
-        for asked in unfinished:
-            await self.submit(asked.command, asked.origin)
+        )
         await self.submit(Tick(), _CLOCK)
+        await self._quiet.wait()
 
     async def close(self) -> None:
         """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
         if self._tasks:
             reads = self._reads.newer_than(self.region, timedelta(0))
-            last = asyncio.create_task(self.submit(Pulse(tuple(reads)), _VM))
-            await asyncio.sleep(0)
+            last = self._enqueue(Pulse(tuple(reads)), _VM)
             self._closing = True
             await asyncio.gather(last, return_exceptions=True)
             await self._quiet.wait()
@@ -91,9 +94,12 @@ class Plane:
         """Carry out a command. What this returns is on disk; ``Refused`` and ``JournalFault`` mean nothing changed."""
         if self._closing:
             raise JournalFault("The region is shutting down; nothing was written.")
+        return await self._enqueue(command, origin)
+
+    def _enqueue(self, command: Command, origin: Origin) -> asyncio.Future[tuple[Fact, ...]]:
         done: asyncio.Future[tuple[Fact, ...]] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((Asked(command, origin), done))
-        return await done
+        return done
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Be called on the loop after each publication, with what was just appended. Returns how to stop that."""
@@ -108,16 +114,13 @@ class Plane:
 
     async def enable(self, vm: Vm) -> None:
         """The first read of a scope: from here on its events wait."""
-        await self._pulse(((vm.key, self.clock.now()),))
-
-    async def _pulse(self, reads: Sequence[tuple[str, datetime]]) -> None:
-        if reads:
-            await self.submit(Pulse(tuple(reads)), _VM)
+        await self.submit(Pulse(((vm.key, self.clock.now()),)), _VM)
 
     async def _pulse_on(self) -> None:
         while True:
             await self.clock.sleep_until(self.clock.now() + _PULSE_EVERY)
-            await self._pulse(self._reads.newer_than(self.region, _PULSE_EVERY))
+            if reads := self._reads.newer_than(self.region, _PULSE_EVERY):
+                await self._submit_ours(Pulse(tuple(reads)), _VM)
 
     # Time
 
@@ -133,6 +136,7 @@ class Plane:
     async def advance(self, to: datetime) -> None:
         """Move a turnable clock, stopping at every instant at which something happens on the way."""
         async with self._moving:
+            await self._quiet.wait()  # an impact that is just being recorded has a deadline too
             check_forward(self.clock.now(), to)
             while (due := self.next_deadline()) is not None and due <= to:
                 await self._tick_at(due)
@@ -142,6 +146,7 @@ class Plane:
     async def advance_to_next(self) -> datetime | None:
         """Move a turnable clock to the next change. None where nothing is due."""
         async with self._moving:
+            await self._quiet.wait()
             before = self.seq
             while (due := self.next_deadline()) is not None:
                 await self._tick_at(due)
@@ -153,7 +158,6 @@ class Plane:
 
     async def _tick_at(self, at: datetime, *, moved: bool = False) -> None:
         self.clock.move_to(max(at, self.clock.now()))
-        await self._pulse(self._reads.keeping_alive(self.region, self.clock.now()))
         await self.submit(Tick(moved), _CLOCK)
         await self._quiet.wait()
 
@@ -163,20 +167,21 @@ class Plane:
             self._published.clear()
             due = self.region.agenda.first()
             if due is not None and due.at <= self.clock.now():
-                await self._pulse(self._reads.keeping_alive(self.region, self.clock.now()))
-                await self._tick()
+                await self._submit_ours(Tick(), _CLOCK)
                 continue
             timeout = None
             if due is not None and self.clock.speed:
                 timeout = min((due.at - self.clock.now()).total_seconds() / self.clock.speed, 3600)
             await _wait(self._published, timeout)
 
-    async def _tick(self) -> None:
+    async def _submit_ours(self, command: Command, origin: Origin) -> None:
+        """What nobody outside waits for must not end the loop that wants it."""
         try:
-            await self.submit(Tick(), _CLOCK)
+            await self.submit(command, origin)
         except Exception:
-            _log.exception("A tick failed; trying again in a second.")
-            await asyncio.sleep(1)
+            if not self._closing:
+                _log.exception("A %s failed; going on in a second.", type(command).__name__)
+            await asyncio.sleep(_RETRY_SECONDS)
 
     # Writing
 
@@ -209,14 +214,24 @@ class Plane:
             await self._follow_up(follow_up)
 
     async def _commit(self, batch: Sequence[Asked]) -> Written:
-        written = await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.write, batch)
+        """Write a batch and publish what came of it. Reads that keep scopes enabled go before what would settle."""
+        self._instant = self.clock.now()
+        kept = tuple(self._reads.keeping_alive(self.region, self._instant))
+        first = [Asked(Pulse(kept), _VM)] if kept else []
+        written = await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.write, [*first, *batch])
         self.region, self.seq = written.region, written.seq
-        for listener in tuple(self._listeners):
-            listener(written.region, written.records)
+        self._tell_listeners(written)
         self._published.set()
         if self.seq - self._snapshot_seq > max(_SNAPSHOT_EVERY, len(self.region.vms)) and self._snapshotting is None:
             self._snapshotting = asyncio.create_task(self._snapshot())
-        return written
+        return replace(written, answers=written.answers[len(first) :])
+
+    def _tell_listeners(self, written: Written) -> None:
+        for listener in tuple(self._listeners):
+            try:
+                listener(written.region, written.records)
+            except Exception:  # what was written stays written, whatever a listener makes of it
+                _log.exception("A listener failed.")
 
     async def _snapshot(self) -> None:
         region, seq = self.region, self.seq
@@ -230,30 +245,57 @@ class Plane:
 
     # Impacts
 
-    def _begin_impacts(self, records: Sequence[Record]) -> list[Asked]:
-        started: list[str] = []
+    def _begin_impacts(self, records: Sequence[Record]) -> list[BeginImpact]:
+        """Hand to the driver what has just started, and what it could not be handed before."""
+        started, self._owed = self._owed, []
         for record in records:
             if isinstance(record.fact, EventStarted):
                 started.append(record.fact.event_id)
             elif isinstance(record.fact, EventBornStarted):
                 started.append(record.fact.event.id)
-        return [self._begin(event_id) for event_id in started if event_id in self.region.events]
+        begun: list[BeginImpact] = []
+        for event_id in started:
+            if event_id in self.region.events:
+                try:
+                    begun.append(self._begin(event_id))
+                except Exception:
+                    self._owe(event_id)
+        return begun
 
-    def _begin(self, event_id: str) -> Asked:
+    def _owe(self, *event_ids: str) -> None:
+        _log.exception("Impacts could not be begun or recorded; trying again in a second.")
+        self._owed += event_ids
+        self._indebted.set()
+
+    async def _retry_on(self) -> None:
+        while True:
+            await self._indebted.wait()
+            self._indebted.clear()
+            await asyncio.sleep(_RETRY_SECONDS)
+            await self._submit_ours(Tick(), _CLOCK)
+
+    def _begin(self, event_id: str) -> BeginImpact:
         """Hand a started event to the driver. Only what is on disk gets here: no machine is touched before that."""
         ends_at = self._driver.begin(self.region.events[event_id], self.clock.now())
-        return Asked(BeginImpact(event_id, ends_at), _DRIVER)
+        return BeginImpact(event_id, ends_at)
 
-    async def _follow_up(self, batch: list[Asked]) -> None:
+    async def _follow_up(self, begun: list[BeginImpact]) -> None:
+        """Record what the driver began, and what begins because of that."""
         try:
-            written = await self._commit(batch)
-            more = self._begin_impacts(written.records)
-            if more:
-                await self._follow_up(more)
+            while begun:
+                written = await self._commit([Asked(each, _DRIVER) for each in begun])
+                _log_faults(written)
+                begun = self._begin_impacts(written.records)
         except Exception:
-            _log.exception("What a driver began could not be recorded; it will be taken up again at the next start.")
+            self._owe(*(each.event_id for each in begun))
         finally:
             self._quiet.set()
+
+
+def _log_faults(written: Written) -> None:
+    for answer in written.answers:
+        if isinstance(answer, Exception):
+            _log.error("What a driver began was not taken up.", exc_info=answer)
 
 
 async def _wait(event: asyncio.Event, timeout_seconds: float | None) -> None:

@@ -50,7 +50,7 @@ class SqliteJournal:
     """One data directory, held exclusively from construction until ``close``."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self._directory = directory = directory.absolute()
         self._path = directory / sqlite_file.NAME
         self._writing = Lock()
         self._shelving = Lock()

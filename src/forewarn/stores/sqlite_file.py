@@ -15,6 +15,7 @@ from forewarn.stores.snapshot_files import sync
 
 NAME = "journal.sqlite3"
 APPLICATION = int.from_bytes(b"FWjr")  # how tools that know many files tell ours
+SMALLEST = 512  # bytes: one page, of the smallest kind
 LAYOUT = 1  # of the tables; the facts in them carry a format of their own
 
 _TABLES = """
@@ -127,11 +128,13 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
     )
 
 
+_RESTORE = "It was not touched; restore the data directory from a backup."
 _MEANINGS = {
+    sqlite3.SQLITE_ERROR: f"has not the shape of a journal. {_RESTORE}",
     sqlite3.SQLITE_FULL: "could not be written, because the disk is full. Nothing was changed; free some space.",
     sqlite3.SQLITE_IOERR: "could not be read or written. Nothing was changed; check the disk and its free space.",
-    sqlite3.SQLITE_CORRUPT: "is damaged. It was not touched; restore the data directory from a backup.",
-    sqlite3.SQLITE_NOTADB: "is damaged. It was not touched; restore the data directory from a backup.",
+    sqlite3.SQLITE_CORRUPT: f"is damaged. {_RESTORE}",
+    sqlite3.SQLITE_NOTADB: f"is damaged. {_RESTORE}",
     sqlite3.SQLITE_BUSY: "is held by another program. Close whatever has it open and try again.",
     sqlite3.SQLITE_LOCKED: "is held by another program. Close whatever has it open and try again.",
     sqlite3.SQLITE_READONLY: "may not be written. Check the permissions of the data directory.",

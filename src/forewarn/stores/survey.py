@@ -40,15 +40,15 @@ def _check_nothing_is_left(directory: Path, path: Path) -> None:
     left = [found.name for found in (sqlite_file.wal_of(path), *snapshot_files.listed(directory)) if found.exists()]
     if left:
         raise JournalFault(
-            f"The journal {path} is missing, but {' and '.join(left)} beside it show that there was one. Bring it "
-            f"back, or move those away to begin anew."
+            f"The journal {path} is missing, though what belongs to it is still there: {', '.join(left)}. Bring it "
+            "back, or move the rest away to begin anew."
         )
 
 
 def _check_preamble(path: Path) -> None:
     found = sqlite_file.preamble(path)
     size = path.stat().st_size
-    if not found.is_sqlite:
+    if not found.is_sqlite or size < sqlite_file.SMALLEST:
         raise JournalFault(f"The file {path} is not a journal, or is damaged from its first byte on. {_RESTORE}.")
     if found.application != sqlite_file.APPLICATION:
         raise JournalFault(

@@ -16,7 +16,7 @@ from forewarn.wire.times import format_rfc1123
 from forewarn.wire.versions import ApiVersion
 
 _SERVER = f"IMDS/forewarn-{__version__}"
-_MOST_KEPT = 10_000
+_MOST_KEPT = 20_000
 _BODYLESS = frozenset({204, 304})
 
 
@@ -25,15 +25,16 @@ class Reply(NamedTuple):
 
     before: bytes
     after: bytes
+    request_id: str = ""  # where it was needed before the answer was ready
 
     def with_field(self, name: str, value: str) -> Reply:
         """The same response with one more header field."""
-        return Reply(self.before, f"{name}: {value}\r\n".encode("latin-1") + self.after)
+        return self._replace(after=f"{name}: {value}\r\n".encode("latin-1") + self.after)
 
     def without_body(self) -> Reply:
         """What a HEAD request gets."""
-        head, mark, _ = self.after.partition(b"\r\n\r\n")
-        return Reply(self.before, head + mark) if mark else Reply(self.before, b"\r\n")
+        head, _, _ = self.after.partition(b"\r\n\r\n")
+        return self._replace(after=head.removesuffix(b"\r\n") + b"\r\n\r\n")
 
 
 def reply_to(answer: Answer) -> Reply:
@@ -74,10 +75,12 @@ class Signer:
         self._count += 1
         return b"%b%b%012x%b%b" % (reply.before, self._field, self._count, self._date, reply.after)
 
-    def sign_as(self, reply: Reply, request_id: str) -> bytes:
-        """The whole response, under an id that was minted before."""
+    def finish(self, reply: Reply) -> bytes:
+        """The whole response, under the id it has already, if it has one."""
+        if not reply.request_id:
+            return self.sign(reply)
         self._set_date(self._now())
-        return b"%bx-ms-request-id: %b%b%b" % (reply.before, request_id.encode(), self._date, reply.after)
+        return b"%bx-ms-request-id: %b%b%b" % (reply.before, reply.request_id.encode(), self._date, reply.after)
 
     def _set_date(self, now: datetime) -> None:
         """The region's time, so that a guest can set it against a NotBefore."""
@@ -110,7 +113,7 @@ class DocumentCache:
         found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
+                del self._kept[next(iter(self._kept))]
             found = self._kept[key] = self._encode(region, scope, version)
         return found
 

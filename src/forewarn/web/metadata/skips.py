@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from forewarn.core.region import Region, Scope, Vm
+from forewarn.core.region import Region, Vm
 from forewarn.web.metadata.faults import FaultKind, FaultRule, FaultRules
 
 
@@ -70,8 +70,3 @@ class Skips:
     def _may_hide(self, rule: FaultRule, work: _Skipping) -> bool:
         left = rule.times is None or rule.answered + work.hiding() < rule.times
         return left and self._faults.falls(rule)
-
-
-def same_document(one: Scope, other: Scope) -> bool:
-    """Whether two states of a scope show the same."""
-    return one.enabled_at == other.enabled_at and one.incarnation == other.incarnation

@@ -16,13 +16,16 @@ class Patience:
     def __init__(self, seconds: float = 0.0) -> None:
         self.over = seconds <= 0
         self._seconds = seconds
+        self._ends_at: float | None = None  # fixed when the waiting begins: news about nothing does not prolong it
         self._news: asyncio.Future[None] | None = None
 
     async def until_news(self, waiters: Waiters, scope: str) -> None:
         """Come back when the scope may have changed, or when patience is over."""
         loop = asyncio.get_running_loop()
         self._news = loop.create_future()
-        timer = loop.call_at(self._end_at(loop.time()), self.end)
+        if self._ends_at is None:
+            self._ends_at = loop.time() + self._seconds
+        timer = loop.call_at(self._ends_at, self.end)
         waiters.add(scope, self)
         try:
             await self._news
@@ -38,11 +41,6 @@ class Patience:
         """Wait no longer: the time has passed, the reader has hung up, or the server closes."""
         self.over = True
         self.wake()
-
-    def _end_at(self, now: float) -> float:
-        """Fixed when the waiting begins, so that news about nothing does not prolong it."""
-        self._ends_at = getattr(self, "_ends_at", now + self._seconds)
-        return self._ends_at
 
 
 class Waiters:
@@ -78,9 +76,8 @@ def changed_scopes(before: Region, after: Region, records: Sequence[Record]) -> 
             case f.EventScheduled(event=event) | f.EventBornStarted(event=event):
                 changed.add(event.scope)
             case f.EventStarted(event_id=key) | f.EventCanceled(event_id=key) | f.EventCompleted(event_id=key):
-                event = after.events.get(key) or before.events.get(key)
-                if event is not None:
-                    changed.add(event.scope)
+                found = after.events.get(key) or before.events.get(key)
+                changed |= {found.scope} if found is not None else set()
             case f.VmDeleted(vm=key) if key in before.vms:
                 changed.add(before.vms[key].scope)
             case f.ScopeEnabled(scope=scope) | f.ScopeDisabled(scope=scope):

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
+from fastapi.security import HTTPBearer
 
 from forewarn import __version__
 from forewarn.plane.plane import Plane
@@ -42,11 +43,15 @@ _ROUTES = (
 _DESCRIPTION = """The control side of a forewarn region: VMs and hosts, what happens to them, the clock and the journal.
 
 Instants are ISO 8601 in UTC, durations are numbers of seconds. Names and ids are compared without regard to case. What
-is answered with success is in the journal, on disk. Everything else is answered with an `error`, and nothing changed:
-400 `invalid`, 401 `unauthorized`, 404 `not_found`, 409 `conflict`, 503 `unavailable`, 500 `internal`."""
+is answered with success is in the journal, on disk, with what the caller says of itself in `X-Forewarn-Client`.
+Everything else is answered with an `error`, and nothing changed: 400 `invalid`, 401 `unauthorized`, 404 `not_found`,
+409 `conflict`, 413 `invalid`, 503 `unavailable`, 500 `internal`."""
 _ERRORS: dict[int | str, dict[str, Any]] = {
     "default": {"model": ErrorAnswer, "description": "Refused or failed; nothing has changed."}
 }
+
+# For the OpenAPI document only: the gate checks the token before any route is looked for.
+_BEARER = HTTPBearer(auto_error=False, description="The token of this server.")
 
 
 def operator_app(
@@ -67,6 +72,7 @@ def operator_app(
         docs_url=None,  # FastAPI's pages load scripts of others into an origin that may do everything here
         redoc_url=None,
         responses=_ERRORS,
+        dependencies=[Depends(_BEARER)] if token else [],
         lifespan=_ending(streams),
     )
     app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams)

@@ -67,7 +67,7 @@ class Gate:
             allowed = ", ".join(sorted(self._hosts))
             raise _No(400, "invalid", f"The Host header names none of this server's names ({allowed}).")
         origin = headers.get("origin")
-        if origin is not None and method not in ("GET", "HEAD") and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and method not in ("GET", "HEAD") and _place(origin) != host.lower():
             raise _No(400, "invalid", "A page of another origin may not change anything here.")
         if self._token is not None and not compare_digest(_bearer(headers), self._token):
             raise _No(401, "unauthorized", "Send the token of this server as 'Authorization: Bearer TOKEN'.")
@@ -81,9 +81,14 @@ def _host_name(host: str) -> str:
         return ""
 
 
+def _place(origin: str) -> str:
+    """Host and port of an origin, as a Host header would tell them."""
+    return origin.lower().partition("://")[2]
+
+
 def _bearer(headers: Headers) -> bytes:
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip().encode() if scheme.lower() == "bearer" else b""
+    return token.strip().encode("latin-1") if scheme.lower() == "bearer" else b""
 
 
 async def _limited(headers: Headers, receive: Receive) -> Receive:

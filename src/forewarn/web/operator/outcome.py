@@ -57,9 +57,7 @@ def approved(after: Look, event_ids: Sequence[str]) -> OutcomeAnswer:
     started = sum(event.phase is Phase.STARTED for event in events)
     told = [f"{count(len(events), 'event')} approved, {started} started."]
     if started < len(events):
-        told.append(
-            f"{count(len(events) - started, 'event')} waiting for others that go together with it: see awaited."
-        )
+        told.append(f"{count(len(events) - started, 'event')} still waiting for others of the same work: see awaited.")
     return OutcomeAnswer(events=[event_fields(after, event) for event in events], at_once=[], message=" ".join(told))
 
 

@@ -17,16 +17,8 @@ router = APIRouter(prefix="/v1/faults", tags=["faults"])
 @router.post("", status_code=201, summary="Add a fault rule")
 async def add(body: FaultBody, desk: TheDesk, look: TheLook) -> FaultAnswer:
     """For chosen VMs, the next answers or a share of them go wrong. Rules live in memory and end with the server."""
-    vms = tuple(find_vm(look.region, name).name for name in dict.fromkeys(body.vms))
-    rule = FaultRule(
-        id="",
-        kind=body.kind,
-        vms=vms,
-        times=body.times,
-        share=body.share,
-        delay_seconds=body.delay_seconds or 0.0,
-        answered=0,
-    )
+    vms = dict.fromkeys(find_vm(look.region, name).name for name in body.vms)
+    rule = FaultRule(body.kind, tuple(vms), body.times, body.share, body.delay_seconds)
     return _fields(desk.faults.add(rule))
 
 
@@ -54,7 +46,7 @@ async def clear(fault_id: str, desk: TheDesk) -> FaultsCleared:
 def _fields(rule: FaultRule) -> FaultAnswer:
     return FaultAnswer(
         id=rule.id,
-        kind=rule.kind,
+        kind=str(rule.kind),
         vms=list(rule.vms),
         times=rule.times,
         share=rule.share,

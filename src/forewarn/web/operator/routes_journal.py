@@ -39,6 +39,7 @@ def _read(plane: Plane, page: JournalPage, head: int) -> list[Record]:
 @router.get(
     "/stream",
     summary="Follow the journal",
+    status_code=200,
     response_class=JournalStream,
     responses={200: {"content": {"text/event-stream": {"example": _STREAM_EXAMPLE}}, "description": "Records."}},
 )

@@ -20,7 +20,7 @@ from forewarn.plane.ports import JournalFault, Record
 from forewarn.web.operator.records import record_fields
 
 KEEP_ALIVE_SECONDS = 15.0
-_AT_ONCE = 500
+_AT_ONCE = 200  # they are made into text on the loop, where others wait
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Streams:
         return len(self._wakers)
 
     def close(self) -> None:
-        """Let each stream send what is published by now, and end."""
+        """Let each stream send the batch it is at, and end: a client that comes back goes on from its last id."""
         self.closed = True
         for wake in tuple(self._wakers):
             wake()
@@ -59,15 +59,14 @@ async def follow(
     try:
         while True:
             woken.clear()
-            while after < plane.seq:
-                limit = min(_AT_ONCE, plane.seq - after)
-                records = await asyncio.to_thread(plane.journal.read, after, limit)
-                yield records
+            if after < plane.seq:
+                records = await asyncio.to_thread(plane.journal.read, after, min(_AT_ONCE, plane.seq - after))
                 after = records[-1].seq
+                yield records
+            elif not streams.closed and not await _happens(woken, keep_alive_seconds):
+                yield ()
             if streams.closed:
                 return
-            if not await _happens(woken, keep_alive_seconds):
-                yield ()
     finally:
         for each in leave:
             each()

@@ -11,10 +11,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from forewarn.core.commands import Tick
 from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Origin
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import operator_app
@@ -47,6 +49,7 @@ class Bench:
 
     async def refused(self, status: int, method: str, path: str, body: Any = None, **more: Any) -> str:
         """Ask, be refused in the envelope, see that nothing changed; the sentence."""
+        await self.settled()
         before = self.plane.seq, self.plane.region, self.plane.now()
         if body is not None:
             more["json"] = body
@@ -68,6 +71,10 @@ class Bench:
         """VMs read their documents for the first time, so that their scopes are enabled."""
         for name in names:
             await self.plane.enable(self.plane.region.vms[name])
+
+    async def settled(self) -> None:
+        """Drivers have taken in hand what has started: the writer does that before it takes the next command."""
+        await self.plane.submit(Tick(), Origin("clock"))
 
 
 OpenBench: TypeAlias = Callable[..., AbstractAsyncContextManager[Bench]]

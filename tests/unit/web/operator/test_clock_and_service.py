@@ -75,7 +75,7 @@ async def test_time_never_goes_back(bench: Bench) -> None:
 
 
 async def test_times_that_cannot_be_are_refused(bench: Bench) -> None:
-    for instant in ("2026-01-01T12:30:00", "soon", "0001-01-01T00:00:00+14:00", 5, None):
+    for instant in ("2026-01-01T12:30:00", "soon", "0001-01-01T00:00:00+14:00", "1767270600", 1767270600, None):
         await bench.refused(400, "POST", "/v1/clock/to", {"instant": instant})
     for seconds in (-1, "900", 1e300, None, True):
         await bench.refused(400, "POST", "/v1/clock/advance", {"seconds": seconds})

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-
 async def scheduled(bench: Bench, *names: str) -> list[str]:
     """Restart VMs that are read for; the ids of their events."""
     for name in names:
@@ -44,6 +43,7 @@ async def test_an_approval_starts_an_event_and_its_story_tells_who_did_it(bench:
 
     answer = await bench.client.post("/v1/events/approve", json={"ids": [event_id.lower()]}, headers=headers)
 
+    await bench.settled()
     outcome = answer.json()
     assert [event["phase"] for event in outcome["events"]] == ["started"]
     assert outcome["message"] == "1 event approved, 1 started."
@@ -56,9 +56,7 @@ async def test_an_approval_starts_an_event_and_its_story_tells_who_did_it(bench:
         "EventStarted",
         "ImpactBegan",
     ]
-    assert story["timeline"][0]["text"] == (
-        "Reboot of lone (user-restart) scheduled, not before 2026-01-01T12:15:00Z."
-    )
+    assert story["timeline"][0]["text"] == ("Reboot of lone (user-restart) scheduled, not before 2026-01-01T12:15:00Z.")
     assert story["timeline"][1]["by"] == "operator forewarn event approve"
     assert story["timeline"][1]["text"] == "Approved by operator (forewarn event approve)."
     assert story["timeline"][3]["by"] == "driver"
@@ -91,7 +89,7 @@ async def test_approving_one_tenant_of_a_host_names_the_one_awaited(bench: Bench
 
     outcome = await bench.post("/v1/events/approve", {"ids": [one]})
 
-    assert outcome["message"].startswith("1 event approved, 0 started. 1 event waiting")
+    assert outcome["message"].startswith("1 event approved, 0 started. 1 event still waiting")
     assert [(event["phase"], event["awaited"]) for event in outcome["events"]] == [("approved", [two])]
     assert (await bench.get(f"/v1/events/{two}"))["awaited"] == []
     both = await bench.post("/v1/events/approve", {"ids": [two, one]})

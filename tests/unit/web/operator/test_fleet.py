@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-
 async def test_one_vm_keeps_its_name_and_several_are_numbered(bench: Bench) -> None:
     assert await bench.create("Lone") == ["Lone"]
     assert await bench.create("web", count=3, availability_set="front") == ["web-0", "web-1", "web-2"]

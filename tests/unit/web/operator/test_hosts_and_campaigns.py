@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-
 async def test_hosts_tell_who_lives_on_them(bench: Bench) -> None:
     await bench.create("Lone")
     assert await bench.get("/v1/hosts/HOST-0") == {
@@ -64,6 +63,7 @@ async def test_maintenance_happens_at_once_where_nobody_reads(bench: Bench) -> N
     names = await bench.create("web", count=3, availability_set="front")
     outcome = await bench.post("/v1/hosts/maintain", {"hosts": [], "kind": "live-migration"}, 202)
     assert (outcome["events"], sorted(outcome["at_once"])) == ([], names)
+    await bench.settled()
     assert (await bench.get("/v1/vms/web-0"))["power"] == "frozen"
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-
 async def test_a_scope_tells_whether_anybody_reads(bench: Bench) -> None:
     await bench.create("web", count=2, availability_set="Front")
     before = await bench.get("/v1/scopes/availability-set/front")

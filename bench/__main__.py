@@ -1,0 +1,81 @@
+"""``python -m bench [PART …]``: measure, and set the figures beside their targets."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+from bench.figures import Figure, as_records, as_table
+from bench.processes import CannotMeasure, raise_open_files
+
+_PARTS = {
+    "reads": "a VM's GET, beside nginx and Go",
+    "callers": "20 000 distinct callers",
+    "sizes": "restart, approval and ticks among 1 000 and among 1 000 000 VMs",
+    "bulk": "100 000 VMs: created, held, taken up again",
+    "maintenance": "half an hour of host maintenance over 10 000 VMs",
+    "waiting": "from a restart to the answer of those who wait",
+}
+
+
+def main() -> int:
+    args = _read_args()
+    raise_open_files()
+    print(machine(), file=sys.stderr)
+    figures: list[Figure] = []
+    for name in args.parts or _PARTS:
+        print(f"\n{name}: {_PARTS[name]}", file=sys.stderr)
+        figures += _measure(name, importlib.import_module(f"bench.{name}"), args.rounds)
+    if args.json:
+        print(json.dumps({"machine": machine(), "figures": as_records(figures)}, indent=2))
+    else:
+        print(f"\n{machine()}\n\n{as_table(figures)}")
+    return 1 if any(figure.met is False or figure.value is None for figure in figures) else 0
+
+
+def _read_args() -> argparse.Namespace:
+    parts = "\n".join(f"  {name:<12} {text}" for name, text in _PARTS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Measure forewarn. Ends with status 1 where a target is missed or something could not be measured.",
+        epilog=f"parts:\n{parts}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=[[], *_PARTS], help="only these (default: all)")
+    parser.add_argument("--json", action="store_true", help="print JSON for programs instead of a table")
+    parser.add_argument(
+        "--rounds", type=int, default=5, metavar="N", help="repeat so often, take the median (default: 5)"
+    )
+    return parser.parse_args()
+
+
+def _measure(name: str, part: ModuleType, rounds: int) -> list[Figure]:
+    measure: Callable[[int, Callable[[str], None]], list[Figure]] = part.measure
+    try:
+        return measure(rounds, lambda text: print(f"  {text}", file=sys.stderr))
+    except CannotMeasure as problem:
+        print(f"  cannot measure: {problem}", file=sys.stderr)
+        return [Figure(name, _PARTS[name], None, note=str(problem))]
+
+
+def machine() -> str:
+    """Where this was measured."""
+    return (
+        f"{os.cpu_count()} cores ({_processor()}), Linux {platform.release()}, "
+        f"{platform.python_implementation()} {platform.python_version()}"
+    )
+
+
+def _processor() -> str:
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""A region of some size inside this process, for costs that must not grow with it: ``python -m bench.fleet SIZE``.
+
+Two of these run side by side and are asked in turn, by lines on their standard input; each answer is one line of JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from forewarn.core.causes import Cause
+from forewarn.core.commands import Approve, CreateVms, MaintainHosts, Pulse, RestartVms, Tick
+from forewarn.core.facts import EventScheduled
+from forewarn.core.region import VmSpec
+from forewarn.core.rules import Rules
+from forewarn.core.step import step
+from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.plane.clock import TurnableClock
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Origin
+from forewarn.stores.sqlite import SqliteJournal
+
+from bench.processes import memory_megabytes
+
+_START = datetime(2026, 1, 1, tzinfo=UTC)
+_OPERATOR = Origin("operator")
+_RULES = Rules(user_operation_limit=0)
+_AT_ONCE = 10_000
+READERS = 1_000  # VMs that read their events, spread over the fleet
+_TURNS = 200
+_DUE_HOSTS = 5
+
+
+class Fleet:
+    """VMs of which a thousand read their events; the same thousand, whatever the size of the rest."""
+
+    def __init__(self, plane: Plane, size: int) -> None:
+        self._plane = plane
+        self._readers = [f"web-{number * (size // READERS)}" for number in range(READERS)]
+        self._turn = 0
+
+    async def build(self, size: int) -> dict[str, float]:
+        before, begun = memory_megabytes(), time.process_time()
+        for first in range(0, size, _AT_ONCE):
+            names = tuple(f"web-{number}" for number in range(first, min(first + _AT_ONCE, size)))
+            await self._plane.submit(CreateVms(names, VmSpec(), _guid()), _OPERATOR)
+        spent = time.process_time() - begun
+        gc.collect()
+        held = memory_megabytes() - before
+        now = self._plane.now()
+        await self._plane.submit(Pulse(tuple((name, now) for name in self._readers)), _OPERATOR)
+        return {"megabytes": held, "cpu_seconds": spent}
+
+    def _some_readers(self, count: int) -> list[str]:
+        self._turn += count
+        return [self._readers[number % READERS] for number in range(self._turn - count, self._turn)]
+
+    async def written(self) -> dict[str, float]:
+        """A restart and its approval through the plane, on disk before they are answered."""
+        cpu, wall = time.process_time(), time.perf_counter()
+        for name in self._some_readers(_TURNS):
+            facts = await self._plane.submit(RestartVms((name,), _guid()), _OPERATOR)
+            ids = tuple(fact.event.id for fact in facts if isinstance(fact, EventScheduled))
+            await self._plane.submit(Approve(ids, "operator"), _OPERATOR)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        await self._settle()
+        return {"cpu": cpu / _TURNS, "wall": wall / _TURNS}
+
+    async def stepped(self) -> dict[str, float]:
+        """The same in the core alone: no journal, no loop."""
+        region, now = self._plane.region, self._plane.now()
+        cpu = time.process_time()
+        for name in self._some_readers(_TURNS):
+            region, facts = step(region, RestartVms((name,), _guid()), now, _RULES)
+            ids = tuple(fact.event.id for fact in facts if isinstance(fact, EventScheduled))
+            region, _ = step(region, Approve(ids, "operator"), now, _RULES)
+        return {"cpu": (time.process_time() - cpu) / _TURNS}
+
+    async def idle_tick(self) -> dict[str, float]:
+        """A tick at which nothing is due."""
+        region, now = self._plane.region, self._plane.now()
+        turns = _TURNS * 50
+        cpu = time.process_time()
+        for _ in range(turns):
+            step(region, Tick(), now, _RULES)
+        return {"cpu": (time.process_time() - cpu) / turns}
+
+    async def due_tick(self) -> dict[str, float]:
+        """A tick at which a few hosts' maintenance falls due: cost for each event that starts."""
+        hosts = tuple(f"host-{number}" for number in range(_DUE_HOSTS))
+        now = self._plane.now()
+        region, _ = step(self._plane.region, MaintainHosts(hosts, Cause.FREEZE, _guid()), now, _RULES)
+        later, started, cpu = now + timedelta(minutes=16), 0, 0.0
+        for _ in range(20):
+            begun = time.process_time()
+            _, facts = step(region, Tick(), later, _RULES)
+            cpu += time.process_time() - begun
+            started += len(facts)
+        return {"cpu": cpu / started}
+
+    async def _settle(self) -> None:
+        """Let what was started come to its end, so that the next round finds what this one found."""
+        await self._plane.advance(self._plane.now() + timedelta(minutes=5))
+
+
+async def _run(size: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as directory:
+        journal = SqliteJournal(Path(directory))
+        plane = Plane(journal, TurnableClock(_START), SimulatedDriver(), _RULES)
+        await plane.start()
+        fleet = Fleet(plane, size)
+        _tell(await fleet.build(size))
+        questions: dict[str, Callable[[], Awaitable[dict[str, float]]]] = {
+            "written": fleet.written,
+            "stepped": fleet.stepped,
+            "idle_tick": fleet.idle_tick,
+            "due_tick": fleet.due_tick,
+        }
+        while question := (await asyncio.to_thread(sys.stdin.readline)).strip():
+            _tell(await questions[question]())
+        await plane.close()
+
+
+def _tell(answer: dict[str, float]) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+def _guid() -> str:
+    return str(uuid.uuid4()).upper()
+
+
+if __name__ == "__main__":
+    asyncio.run(_run(int(sys.argv[1])))

@@ -1,0 +1,48 @@
+"""wrk as the one that asks: closed loop, kept-alive connections, bounded in time."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.processes import CannotMeasure, cores, cpu_seconds
+
+_SCRIPT = Path(__file__).with_name("wrk.lua")
+CONNECTIONS = 32
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one round came to."""
+
+    requests: int
+    seconds: float
+    errors: int
+    p99_milliseconds: float
+    cpu_seconds: float  # of the server
+
+    @property
+    def cpu_microseconds(self) -> float:
+        return self.cpu_seconds / self.requests * 1e6
+
+
+def ask(port: int, pid: int, vms: int, seconds: int) -> Load:
+    """Let wrk ask the server at ``port`` for documents of ``vms`` VMs in turn; the server's CPU is what counts."""
+    wrk = shutil.which("wrk")
+    if wrk is None:
+        raise CannotMeasure("wrk is not installed (Debian: apt-get install wrk)")
+    before = cpu_seconds(pid)
+    told = subprocess.run(
+        ["taskset", "-c", ",".join(map(str, sorted(cores()[1]))), wrk, "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s"]
+        + ["-H", "Metadata: true", "-s", str(_SCRIPT), f"http://127.0.0.1:{port}", "--", str(vms)],
+        capture_output=True,
+        text=True,
+        timeout=seconds + 60,
+        check=True,
+    ).stdout
+    spent = cpu_seconds(pid) - before
+    line = next(line for line in told.splitlines() if line.startswith("BENCH "))
+    requests, microseconds, errors, p99 = map(int, line.split()[1:])
+    return Load(requests, microseconds / 1e6, errors, p99 / 1e3, spent)

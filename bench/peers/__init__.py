@@ -1,0 +1,1 @@
+"""Other servers that give the same answer, for comparison."""

@@ -1,0 +1,111 @@
+"""Processes under measurement: started, watched through /proc, and ended by their own id."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PATIENCE_SECONDS = 60.0
+OPEN_FILES = 65_536
+
+
+class CannotMeasure(Exception):  # noqa: N818 - the name says enough
+    """Something that a part needs is not there. The message says what."""
+
+
+def raise_open_files() -> int:
+    """Allow as many sockets as we may; servers that are started later inherit it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in (OPEN_FILES, hard):
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(wanted, hard)))
+            return wanted
+        except (ValueError, OSError):
+            continue
+    return soft
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def cores() -> tuple[set[int], set[int]]:
+    """One core for the server under test, the others for what asks it."""
+    first, *others = sorted(os.sched_getaffinity(0))
+    return {first}, set(others or [first])
+
+
+@contextmanager
+def running(command: Sequence[str], *, pinned: bool = False, env: dict[str, str] | None = None) -> Iterator[int]:
+    """A server for as long as the block lasts; gives its process id."""
+    server = start(command, pinned=pinned, env=env)
+    try:
+        yield server.pid
+    finally:
+        end(server)
+
+
+def start(
+    command: Sequence[str], *, pinned: bool = False, env: dict[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    if pinned:
+        command = ["taskset", "-c", ",".join(map(str, sorted(cores()[0]))), *command]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+
+
+def end(server: subprocess.Popen[bytes], how: signal.Signals = signal.SIGTERM) -> None:
+    """Ask it to end, and wait until it has."""
+    if server.poll() is None:
+        server.send_signal(how)
+    try:
+        server.wait(_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait(_PATIENCE_SECONDS)
+
+
+def wait_for(port: int, pid: int) -> None:
+    """Until somebody listens at a port of the loopback address."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if not Path(f"/proc/{pid}").exists():
+            break
+        time.sleep(0.005)
+    raise CannotMeasure(f"the server {pid} did not come up at port {port}")
+
+
+def family_of(pid: int) -> list[int]:
+    """A process and its children: nginx answers in one of them."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *map(int, children)]
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process and its children so far."""
+    ticks = 0
+    for member in family_of(pid):
+        fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / _TICKS
+
+
+def memory_megabytes(pid: int | str = "self", field: str = "VmRSS") -> float:
+    """Resident memory now, or with ``VmHWM`` the most there ever was."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) / 1024
+    raise CannotMeasure(f"the kernel does not tell {field}")

@@ -1,0 +1,110 @@
+"""A VM's GET beside nginx and Go: CPU of the server for each answer, in a region of 10 000 VMs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from bench import load
+from bench.figures import Figure, figure_of
+from bench.lines import Exchange, Heard, Line, get
+from bench.load import Load
+from bench.peers import go, nginx
+from bench.processes import CannotMeasure
+from bench.region import DOCUMENT, Served, served
+
+PART = "reads"
+VMS = 10_000
+SECONDS = 2
+_LINES = 100
+_WORKLOADS = {"the same VM on every connection": 1, "another VM at each request": VMS}
+_NGINX_LIMIT = 1.3
+
+
+def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
+    """Rounds take turns, so that what disturbs the machine disturbs all alike."""
+    figures: list[Figure] = []
+    with _contestants(say) as peers:
+        for what, vms in _WORKLOADS.items():
+            for port, pid in peers.values():
+                load.ask(port, pid, vms, 1)
+            taken: dict[str, list[Load]] = {name: [] for name in peers}
+            for turn in range(rounds):
+                for name in sorted(peers, key=lambda name: (list(peers).index(name) + turn) % len(peers)):
+                    taken[name].append(_checked(name, load.ask(*peers[name], vms, SECONDS)))
+                say(f"{what}: " + ", ".join(f"{n} {t[-1].cpu_microseconds:.1f} µs" for n, t in taken.items()))
+            figures += _figures(what, taken)
+    return figures
+
+
+@contextmanager
+def _contestants(say: Callable[[str], None]) -> Iterator[dict[str, tuple[int, int]]]:
+    """Name → (port, process id) of everyone who gives the same answer."""
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forewarn-bench-")))
+        directory.chmod(0o755)  # nginx drops its privileges
+        region = stack.enter_context(served(pinned=True))
+        answer = prepare(region, VMS)
+        peers = {"forewarn": (region.metadata_port, region.pid)}
+        peers["nginx"] = stack.enter_context(nginx.serving(directory, answer.body))
+        if go.version() is not None:
+            server = answer.header(b"server").decode()
+            peers["Go"] = stack.enter_context(go.serving(directory, server, answer.body, VMS))
+        say(f"nginx {nginx.version()}, {go.version() or 'Go is not installed and not compared'}")
+        for name, (port, _) in peers.items():
+            _check_same(name, port, answer)
+        yield peers
+
+
+def prepare(region: Served, vms: int) -> Heard:
+    """Create VMs, let each read once (which enables its scope), and give back one answer."""
+    region.create("web", vms)
+    lines = [Line(region.metadata_port) for _ in range(_LINES)]
+    exchange = Exchange(lines)
+    try:
+        for first in range(0, vms, _LINES):
+            numbers = range(first, min(first + _LINES, vms))
+            heard = exchange.ask(
+                {line: get(f"/vm/web-{n}/{DOCUMENT}") for line, n in zip(lines, numbers, strict=False)}
+            )
+            if any(answer.status != 200 for answer in heard.values()):
+                raise CannotMeasure("a VM was not answered with its document")
+        return next(iter(heard.values()))
+    finally:
+        exchange.close()
+
+
+def _check_same(name: str, port: int, answer: Heard) -> None:
+    """The same status, body and header fields; only the values of Server, Date and the request's id may differ."""
+    exchange = Exchange([line := Line(port)])
+    try:
+        found = exchange.ask({line: get(f"/vm/web-0/{DOCUMENT}")})[line]
+    finally:
+        exchange.close()
+    extra = _fields(found) ^ _fields(answer) - {b"connection"}
+    if (found.status, found.body) != (answer.status, answer.body) or extra - {b"connection"}:
+        raise CannotMeasure(f"{name} does not give the same answer: {found.head!r} {found.body!r}")
+
+
+def _fields(heard: Heard) -> set[bytes]:
+    return {line.partition(b":")[0].lower() for line in heard.head.split(b"\r\n")[1:]}
+
+
+def _checked(name: str, load: Load) -> Load:
+    if load.errors:
+        raise CannotMeasure(f"{name} failed {load.errors} of {load.requests} requests")
+    return load
+
+
+def _figures(what: str, taken: dict[str, list[Load]]) -> list[Figure]:
+    costs = {name: [each.cpu_microseconds for each in loads] for name, loads in taken.items()}
+    figures = [figure_of(PART, f"{name}, {what}", each, "µs CPU") for name, each in costs.items()]
+    for name, limit in (("nginx", _NGINX_LIMIT), ("Go", 1.0)):
+        if name in costs:
+            ratios = [ours / theirs for ours, theirs in zip(costs["forewarn"], costs[name], strict=True)]
+            figures.append(figure_of(PART, f"forewarn to {name}, {what}", ratios, "×", limit))
+    rates = [each.requests / each.seconds for each in taken["forewarn"]]
+    figures.append(figure_of(PART, f"forewarn, {what}, on one core", rates, "answers/s"))
+    return figures

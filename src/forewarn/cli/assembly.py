@@ -1,0 +1,253 @@
+"""The server, put together: journal, plane, the two faces, and the signals that end them. Needs the server extra."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import uvicorn
+import uvloop
+
+from forewarn import __version__
+from forewarn.cli.errors import CommandFailed, Exit
+from forewarn.cli.fleet import create_missing
+from forewarn.cli.fleet_file import FleetEntry
+from forewarn.cli.setting_kinds import Address, ClockChoice
+from forewarn.cli.settings import Settings
+from forewarn.core.causes import Cause
+from forewarn.core.refusal import Refused
+from forewarn.core.rules import Rules
+from forewarn.drivers.simulated import Durations, SimulatedDriver
+from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import JournalFault
+from forewarn.stores.sqlite import SqliteJournal
+from forewarn.web.metadata.face import MetadataFace
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.metadata.settings import MetadataSettings
+from forewarn.web.operator.app import end_streams, operator_app
+from forewarn.web.operator.gate import ANY_HOST
+from forewarn.web.operator.models import SettingView
+
+_log = logging.getLogger(__name__)
+_BACKLOG = 1024
+_GRACE_SECONDS = 5
+_WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+
+
+def run(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], None]) -> int:
+    """Serve until SIGTERM or Ctrl-C. What stops a server from starting is one sentence."""
+    logging.basicConfig(
+        level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s", force=True
+    )
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(settings, fleet, say))
+    except (JournalFault, Refused) as problem:
+        raise CommandFailed(str(problem)) from None
+    return Exit.OK
+
+
+async def _serve(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], None]) -> None:
+    stop = asyncio.Event()
+    with _stopped_by_signals(stop):
+        async with open_server(settings, fleet) as server:
+            say(ready_line(settings, server))
+            await stop.wait()
+            _log.info("Shutting down.")
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers."""
+
+    plane: Plane
+    metadata_url: str
+    control_url: str
+
+
+@asynccontextmanager
+async def open_server(settings: Settings, fleet: Sequence[FleetEntry] = ()) -> AsyncIterator[Running]:
+    """Everything that ``forewarn serve`` runs. It ends in the reverse order: the faces first, the journal last."""
+    async with AsyncExitStack() as stack:
+        plane = await _open_plane(settings, stack)
+        await create_missing(plane, fleet)
+        faults = FaultRules()
+        face = MetadataFace(plane, faults, metadata_settings(settings))
+        with _explained(settings.metadata, "metadata"):
+            await face.start(settings.metadata.host, settings.metadata.port)
+        stack.push_async_callback(face.close)
+        metadata_url = _url(settings.metadata, face.port)
+        listening = _listen(settings.control)
+        stack.callback(listening.close)
+        await _open_control(settings, plane, faults, metadata_url, listening, stack)
+        yield Running(plane, metadata_url, _url(settings.control, listening.getsockname()[1]))
+
+
+async def _open_plane(settings: Settings, stack: AsyncExitStack) -> Plane:
+    """The journal is opened first: whoever holds the data directory is the server of this region."""
+    journal = await asyncio.to_thread(SqliteJournal, settings.data)
+    try:
+        plane = await asyncio.to_thread(Plane, journal, RealClock(), driver_of(settings), rules_of(settings))
+    except BaseException:
+        journal.close()
+        raise
+    stack.push_async_callback(plane.close)
+    plane.clock = clock_of(settings.clock, plane.region.latest_at)
+    await plane.start()
+    return plane
+
+
+async def _open_control(
+    settings: Settings,
+    plane: Plane,
+    faults: FaultRules,
+    metadata_url: str,
+    listening: socket.socket,
+    stack: AsyncExitStack,
+) -> None:
+    host = settings.control.host
+    views = [SettingView(each.name, each.value, each.source, each.help) for each in settings.shown]
+    app = operator_app(
+        plane,
+        faults,
+        views,
+        hosts=(ANY_HOST,) if host in _WILDCARDS else (host,),
+        token=settings.token or None,
+        metadata_url=metadata_url,
+    )
+    server = _Uvicorn(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+    )
+    serving = asyncio.create_task(server.serve([listening]))
+
+    async def close() -> None:
+        end_streams(app)
+        server.should_exit = True
+        await serving
+
+    stack.push_async_callback(close)
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.001)
+
+
+class _Uvicorn(uvicorn.Server):
+    """Leaves the signals to us: the faces close before the journal does, and uvicorn only knows itself."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextmanager
+def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
+    """The first signal ends the server in good order; a second one ends it at once, which loses nothing written."""
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def first() -> None:
+        stop.set()
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+    for number in signals:
+        loop.add_signal_handler(number, first)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def ready_line(settings: Settings, server: Running) -> str:
+    """The one line that says that everything answers."""
+    count = len(server.plane.region.vms)
+    data = settings.data if settings.data.is_absolute() else f"./{settings.data}"
+    return (
+        f"forewarn {__version__} ready: metadata {server.metadata_url}, control {server.control_url}, "
+        f"{count} {'VM' if count == 1 else 'VMs'}, clock {settings.clock}, data {data}"
+    )
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The settings that the core reads."""
+    return Rules(
+        update_domains=settings.update_domains,
+        fault_domains=settings.fault_domains,
+        vms_per_host=settings.vms_per_host,
+        user_operation_limit=settings.user_operation_limit,
+        disable_after=settings.disable_after,
+        notices={Cause(name): value for name, value in settings.notices.items()},
+        recoveries={Cause(name): value for name, value in settings.recoveries.items()},
+        durations={Cause(name): value for name, value in settings.durations.items()},
+    )
+
+
+def driver_of(settings: Settings) -> SimulatedDriver:
+    """The settings that the machines read."""
+    return SimulatedDriver(
+        Durations(
+            restart=settings.reboot_impact,
+            redeploy=settings.redeploy_impact,
+            evict=settings.eviction_impact,
+            delete=settings.deletion_impact,
+        )
+    )
+
+
+def metadata_settings(settings: Settings) -> MetadataSettings:
+    """The settings that the metadata face reads."""
+    return MetadataSettings(
+        first_read_delay=settings.first_read_delay,
+        visibility_lag=settings.visibility_lag,
+        throttle_per_second=settings.throttle_per_second,
+        not_before_format="iso8601" if settings.not_before_format == "iso8601" else "rfc1123",
+        unknown_event="ok" if settings.unknown_event == "ok" else "refuse",
+    )
+
+
+def clock_of(choice: ClockChoice, latest_at: datetime | None) -> Clock:
+    """A clock that goes on where the journal ends. A turnable one stays there, however long the server was down."""
+    if choice.kind != "real":
+        return TurnableClock(latest_at or wall_time(), choice.speed)
+    if latest_at is not None and latest_at > wall_time():
+        _log.warning(
+            "The last fact of this region is of %s, later than this machine's clock: its time stands still until then. "
+            "A region that lived on a fast or virtual clock is best kept on one.",
+            latest_at.isoformat(),
+        )
+    return RealClock(latest_at)
+
+
+def _listen(address: Address) -> socket.socket:
+    """The control socket, opened by us so that a port in use is a sentence."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    with _explained(address, "control"):
+        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+
+
+@contextmanager
+def _explained(address: Address, name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise CommandFailed(f"cannot listen on {address} ({reason}); choose another address with --{name}.") from None
+
+
+def _url(address: Address, port: int) -> str:
+    return f"http://{Address(address.host, port)}"

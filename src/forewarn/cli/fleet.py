@@ -1,0 +1,57 @@
+"""A region file's VMs brought into a region from within the server, before it says that it is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+from forewarn.cli.errors import CommandFailed
+from forewarn.cli.fleet_file import FleetEntry, runs
+from forewarn.core.commands import CreateVms
+from forewarn.core.refusal import Refused
+from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Origin
+
+AT_ONCE = 5_000
+_ORIGIN = Origin("operator", "region file")
+
+
+async def create_missing(plane: Plane, fleet: Sequence[FleetEntry]) -> None:
+    """Create what does not exist yet; what exists is left alone, whatever the file says of it."""
+    for entry in fleet:
+        for run in runs(entry, AT_ONCE, lambda name: fold(name) not in plane.region.vms):
+            names = tuple(entry.name_of(index) for index in range(run.first, run.first + run.count))
+            command = CreateVms(names, spec_of(entry), str(uuid4()).upper(), binding_of(entry))
+            try:
+                await plane.submit(command, _ORIGIN)
+            except Refused as refused:
+                raise CommandFailed(f"the region file's VM {entry.name!r} was refused: {refused.message}") from None
+
+
+def spec_of(entry: FleetEntry) -> VmSpec:
+    """What the core calls the same VMs. Empty fields keep the core's own defaults."""
+    kind, set_name = ScopeKind.VM, ""
+    if entry.availability_set:
+        kind, set_name = ScopeKind.AVAILABILITY_SET, entry.availability_set
+    elif entry.cloud_service:
+        kind, set_name = ScopeKind.CLOUD_SERVICE, entry.cloud_service
+    usual = VmSpec()
+    return VmSpec(
+        kind=kind,
+        set_name=set_name,
+        role=entry.role,
+        spot=entry.spot,
+        eviction_policy=EvictionPolicy(entry.eviction_policy or usual.eviction_policy),
+        vnet=entry.vnet,
+        terminate_notice=entry.terminate_notice,
+        size=entry.size or usual.size,
+        os_type=entry.os_type or usual.os_type,
+        tags=tuple(entry.tags.items()),
+    )
+
+
+def binding_of(entry: FleetEntry) -> Binding | None:
+    """How the metadata face shall know it, where the file says so."""
+    found = Binding(entry.address, entry.local_address, entry.netns)
+    return found if found.claims() else None

@@ -1,0 +1,334 @@
+"""What holds in every region, whatever was asked of it and in whatever order.
+
+Tests, models and simulations ask after every step; a server does not, for the answer costs a look at everything.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+
+from immutables import Map
+
+from forewarn.core.assemble import assemble
+from forewarn.core.causes import USER_OPERATIONS
+from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.region import (
+    Campaign,
+    CampaignState,
+    Event,
+    Group,
+    Health,
+    Host,
+    Power,
+    Region,
+    Scope,
+    ScopeKind,
+    Vm,
+    fold,
+    replace,
+)
+from forewarn.core.settle import may_start, next_deadline
+
+_STEADY = frozenset({Power.RUNNING, Power.DEALLOCATED})
+
+
+def check(region: Region, *, now: datetime | None = None, user_operation_limit: int = 0) -> None:
+    """Fail with a sentence for each thing that is wrong."""
+    wrong = violations(region, now=now, user_operation_limit=user_operation_limit)
+    assert not wrong, "\n".join(wrong)
+
+
+def violations(region: Region, *, now: datetime | None = None, user_operation_limit: int = 0) -> list[str]:
+    """A sentence for each thing that is wrong. ``now``: the region has settled then. 0 stands for no limit."""
+    found = [*_of_vms(region), *_of_hosts(region), *_of_scopes(region), *_of_events(region), *_of_campaigns(region)]
+    found += _of_indexes(region)
+    if user_operation_limit and region.user_operations > user_operation_limit:
+        found.append(f"{region.user_operations} user operations are scheduled; the limit is {user_operation_limit}")
+    if now is not None:
+        found += _of_settled(region, now)
+    return found or list(_of_assembly(region))
+
+
+# VMs and hosts
+
+
+def _of_vms(region: Region) -> Iterator[str]:
+    for key, vm in region.vms.items():
+        if key != vm.key:
+            yield f"VM {vm.name} is filed under {key}"
+        if len(set(vm.events)) != len(vm.events):
+            yield f"VM {key} lists an event twice"
+        for event_id in vm.events:
+            event = region.events.get(event_id)
+            if event is None or key not in event.vms:
+                yield f"VM {key} lists event {event_id}, which does not hit it"
+        yield from _of_home(region, vm)
+        yield from _of_power(region, vm)
+
+
+def _of_home(region: Region, vm: Vm) -> Iterator[str]:
+    if (vm.host is None) != (vm.power is Power.DEALLOCATED):
+        yield f"VM {vm.key} is {vm.power.value} on host {vm.host}"
+    host = None if vm.host is None else region.hosts.get(vm.host)
+    if vm.host is not None and (host is None or vm.key not in host.vms):
+        yield f"VM {vm.key} says that it lives on host {vm.host}, which does not know it"
+    if host is not None and (host.fault_domain, host.update_domain) != (vm.fault_domain, vm.update_domain):
+        yield f"VM {vm.key} lives on {host.name}, which is of other domains"
+
+
+def _of_power(region: Region, vm: Vm) -> Iterator[str]:
+    """What a VM is going through must come from an impact that is under way."""
+    events = [region.events[event_id] for event_id in vm.events if event_id in region.events]
+    in_hand = any(event.impact_began_at is not None and event.impact_ended_at is None for event in events)
+    if vm.power not in _STEADY and not in_hand:
+        yield f"VM {vm.key} is {vm.power.value}, but nothing is being done to it"
+
+
+def _of_hosts(region: Region) -> Iterator[str]:
+    for number, host in region.hosts.items():
+        if number != host.number:
+            yield f"{host.name} is filed under {number}"
+        if len(host.vms) > host.capacity:
+            yield f"{host.name} has {len(host.vms)} VMs and room for {host.capacity}"
+        for key in host.vms:
+            vm = region.vms.get(key)
+            if vm is None or vm.host != number:
+                yield f"{host.name} lists VM {key}, which does not live there"
+
+
+# Scopes
+
+
+def _of_scopes(region: Region) -> Iterator[str]:
+    members: dict[str, set[str]] = defaultdict(set)
+    for vm in region.vms.values():
+        if vm.spec.kind is not ScopeKind.VM:
+            members[vm.scope].add(vm.key)
+    for key in members.keys() - set(region.scopes):
+        yield f"scope {key} has VMs and no record"
+    for key, scope in region.scopes.items():
+        if key != scope.key:
+            yield f"scope {scope.key} is filed under {key}"
+        if set(scope.members) != members[key]:
+            yield f"scope {key} lists other members than it has"
+        if scope.kind is ScopeKind.VM and fold(scope.name) not in region.vms:
+            yield f"scope {key} has outlived its VM"
+        yield from _of_enabling(scope)
+        yield from _of_numbers(region, scope)
+
+
+def _of_enabling(scope: Scope) -> Iterator[str]:
+    instants = (scope.enabled_at, scope.last_read_at, scope.lapses_at)
+    if len({instant is None for instant in instants}) != 1:
+        yield f"scope {scope.key} is half enabled"
+    if (scope.enabled_at is None) != (scope.incarnation == 0):
+        yield f"scope {scope.key} has incarnation {scope.incarnation} and was enabled at {scope.enabled_at}"
+
+
+def _of_numbers(region: Region, scope: Scope) -> Iterator[str]:
+    seen: set[str] = set()
+    for vm in region.members_of(scope):
+        if fold(vm.resource_name) in seen:
+            yield f"two VMs of scope {scope.key} are called {vm.resource_name}"
+        seen.add(fold(vm.resource_name))
+        made = region.lone_vms_made if scope.kind is ScopeKind.VM else scope.counts.get(fold(vm.spec.role), 0)
+        if vm.number >= made:
+            yield f"VM {vm.key} has number {vm.number}, though only {made} were made"
+
+
+# Events
+
+
+def _of_events(region: Region) -> Iterator[str]:
+    listed: dict[str, list[str]] = defaultdict(list)
+    for event_id, event in region.events.items():
+        if event_id != event.id:
+            yield f"event {event.id} is filed under {event_id}"
+        if event.announced:
+            listed[event.scope].append(event_id)
+        yield from _of_phase(event)
+        yield from _of_instants(region, event)
+        yield from _of_targets(region, event)
+    for key, scope in region.scopes.items():
+        if sorted(scope.events) != sorted(listed.pop(key, [])):
+            yield f"scope {key} shows other events than it has"
+    for key in listed:
+        yield f"scope {key} has events and no record"
+
+
+def _of_phase(event: Event) -> Iterator[str]:
+    done = [
+        event.approved_at is not None,
+        event.started_at is not None,
+        event.impact_began_at is not None,
+        event.impact_ended_at is not None,
+    ]
+    fits = {
+        Phase.SCHEDULED: done == [False] * 4,
+        Phase.APPROVED: done == [True, False, False, False],
+        Phase.STARTED: done[1] and done[2] >= done[3],
+    }
+    if not fits.get(event.phase, False):
+        yield f"event {event.id} is {event.phase.value}, which its instants do not show"
+    if event.impact_ends_at is not None and event.impact_began_at is None:
+        yield f"event {event.id} has an end of an impact that has not begun"
+    if (event.approved_at is None) != (event.approved_by == ""):
+        yield f"event {event.id} was approved by {event.approved_by!r} at {event.approved_at}"
+
+
+def _of_instants(region: Region, event: Event) -> Iterator[str]:
+    path = (event.scheduled_at, event.approved_at, event.started_at, event.impact_began_at, event.impact_ended_at)
+    known = [*(instant for instant in path if instant is not None), region.latest_at or event.scheduled_at]
+    if known != sorted(known):
+        yield f"event {event.id} went back in time"
+    if event.not_before.microsecond or event.not_before < event.scheduled_at:
+        yield f"event {event.id} has the NotBefore {event.not_before}"
+    early = event.started_at is not None and event.scheduled_at != event.started_at < event.not_before
+    if early and event.approved_at is None:
+        yield f"event {event.id} started before its NotBefore, and nobody had approved it"
+
+
+def _of_targets(region: Region, event: Event) -> Iterator[str]:
+    if len(set(event.vms)) != len(event.vms) or len(set(event.resources)) != len(event.resources):
+        yield f"event {event.id} names a VM twice"
+    for key in event.vms:
+        vm = region.vms.get(key)
+        if vm is None or event.id not in vm.events:
+            yield f"event {event.id} hits VM {key}, which does not know of it"
+        elif vm.scope != event.scope:
+            yield f"event {event.id} of scope {event.scope} hits VM {key} of scope {vm.scope}"
+        elif vm.update_domain != event.update_domain:
+            yield f"event {event.id} of update domain {event.update_domain} hits VM {key} of {vm.update_domain}"
+        elif vm.resource_name not in event.resources:
+            yield f"event {event.id} hits VM {key} and does not name it"
+
+
+# Campaigns
+
+
+def _of_campaigns(region: Region) -> Iterator[str]:
+    opened: dict[str, dict[str, int | None]] = defaultdict(dict)
+    for event in region.events.values():
+        if event.campaign:
+            opened[event.campaign][event.id] = event.host
+    for key in opened.keys() - set(region.campaigns):
+        yield f"campaign {key} has events and no record"
+    for key, campaign in region.campaigns.items():
+        if dict(campaign.open_events) != opened[key]:
+            yield f"campaign {key} lists other open events than it has"
+        yield from _of_wave(region, campaign)
+        yield from _of_state(campaign)
+
+
+def _of_wave(region: Region, campaign: Campaign) -> Iterator[str]:
+    waves = {region.events[event_id].update_domain for event_id in campaign.open_events if event_id in region.events}
+    waves |= {region.hosts[number].update_domain for number in campaign.waiting}
+    if waves - {campaign.wave}:
+        yield f"campaign {campaign.id} is in wave {campaign.wave} and works on update domains {sorted(waves)}"
+    busy = len(set(campaign.open_events.values()))
+    if campaign.hosts_at_once and busy > campaign.hosts_at_once:
+        yield f"campaign {campaign.id} works on {busy} hosts at once, not on {campaign.hosts_at_once}"
+
+
+def _of_state(campaign: Campaign) -> Iterator[str]:
+    over = campaign.state in (CampaignState.COMPLETED, CampaignState.CANCELED)
+    if over != (campaign.ended_at is not None):
+        yield f"campaign {campaign.id} is {campaign.state.value} and ended at {campaign.ended_at}"
+    if over and campaign.waiting:
+        yield f"campaign {campaign.id} is {campaign.state.value}, and hosts still wait for it"
+    if campaign.state is CampaignState.COMPLETED and campaign.open_events:
+        yield f"campaign {campaign.id} is completed with open events"
+
+
+# What is kept twice
+
+
+def _of_indexes(region: Region) -> Iterator[str]:
+    pending = [event for event in region.events.values() if event.phase in PENDING]
+    scheduled = sum(event.announced and event.cause in USER_OPERATIONS for event in pending)
+    if region.user_operations != scheduled:
+        yield f"{scheduled} user operations are scheduled, {region.user_operations} are counted"
+    if region.groups != _groups(pending):
+        yield "the groups are not those of the pending events"
+    claims = {claim: vm.key for vm in region.vms.values() for claim in vm.binding.claims()}
+    if dict(region.addresses) != claims:
+        yield "the addresses are not those that the VMs claim"
+    if region.vacancies != _vacancies(region):
+        yield "the vacancies are not those of the hosts"
+    soonest = min(_deadlines(region), default=None)
+    if next_deadline(region) != soonest:
+        yield f"something is due at {soonest}, and the agenda says {next_deadline(region)}"
+
+
+def _groups(pending: list[Event]) -> Map[str, Group]:
+    found: dict[str, Group] = {}
+    for event in pending:
+        if event.group:
+            known = found.get(event.group, Group())
+            found[event.group] = Group(
+                known.pending.set(event.id, None), known.awaited + (event.phase is Phase.SCHEDULED)
+            )
+    return Map(found)
+
+
+def _vacancies(region: Region) -> Map[tuple[int, int], Map[int, None]]:
+    found: dict[tuple[int, int], dict[int, None]] = defaultdict(dict)
+    for host in region.hosts.values():
+        if host.health is Health.HEALTHY and len(host.vms) < host.capacity:
+            found[host.fault_domain, host.update_domain][host.number] = None
+    return Map({domain: Map(hosts) for domain, hosts in found.items()})
+
+
+def _deadlines(region: Region) -> Iterator[datetime]:
+    for scope in region.scopes.values():
+        if scope.lapses_at is not None:
+            yield scope.lapses_at
+    for event in region.events.values():
+        due = event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
+        if due is not None:
+            yield due
+
+
+# After settling
+
+
+def _of_settled(region: Region, now: datetime) -> Iterator[str]:
+    if region.latest_at is not None and region.latest_at > now:
+        yield f"something happened at {region.latest_at}, after {now}"
+    due = next_deadline(region)
+    if due is not None and due <= now:
+        yield f"at {now} something is still due since {due}"
+    for event in region.events.values():
+        if event.phase in PENDING and may_start(region, event, now):
+            yield f"event {event.id} may start and has not"
+        if not event.vms:
+            yield f"event {event.id} has nobody left to hit and has not ended"
+    for campaign in region.campaigns.values():
+        if campaign.state is CampaignState.RUNNING and not campaign.open_events:
+            yield f"campaign {campaign.id} is running, and nothing will move it on"
+
+
+# Snapshots
+
+
+def _of_assembly(region: Region) -> Iterator[str]:
+    """What is put together from the parts of a region must be the region."""
+    made = assemble(
+        region.vms.values(),
+        [replace(scope, members=Map()) for scope in region.scopes.values()],
+        [_bare(host) for host in region.hosts.values()],
+        region.events.values(),
+        region.campaigns.values(),
+        region.lone_vms_made,
+        region.latest_at,
+    )
+    if replace(made, agenda=region.agenda) != region:
+        yield "what is assembled from the region's parts is not the region"
+    if next_deadline(made) != next_deadline(region):
+        yield "what is assembled from the region's parts is due at another time"
+
+
+def _bare(host: Host) -> Host:
+    return replace(host, vms=Map())

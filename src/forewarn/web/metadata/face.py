@@ -1,0 +1,63 @@
+"""The metadata face: the service, its connections and its sockets, started and closed together."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+
+from forewarn.core.region import Region
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Record
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.metadata.identify import Door
+from forewarn.web.metadata.listeners import Listeners
+from forewarn.web.metadata.protocol import Connection
+from forewarn.web.metadata.roster import Connections
+from forewarn.web.metadata.service import Service
+from forewarn.web.metadata.settings import MetadataSettings
+
+_GRACE_SECONDS = 2.0
+
+
+class MetadataFace:
+    """What guests see. ``port`` is the port of the main socket, once it listens."""
+
+    def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings) -> None:
+        self._plane = plane
+        self._settings = settings
+        self._service = Service(plane, faults, settings, secrets.token_bytes(8))
+        self._connections = Connections(settings.limits)
+        self._listeners = Listeners(self._connect, settings)
+        self._unsubscribe: Callable[[], None] | None = None
+
+    @property
+    def port(self) -> int:
+        return self._listeners.port
+
+    @property
+    def connections(self) -> int:
+        """How many there are now."""
+        return len(self._connections)
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen for guests; port 0 takes any free one."""
+        self._unsubscribe = self._plane.subscribe(self._publish)
+        await self._listeners.start(host, port, self._plane.region)
+        self._connections.start()
+
+    async def close(self) -> None:
+        """Take no more requests, answer those that came, and go."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        await self._listeners.close()
+        await self._connections.close(_GRACE_SECONDS)
+        await self._service.reading.close()
+
+    def _publish(self, region: Region, records: Sequence[Record]) -> None:
+        self._service.reading.publish(region, records)
+        self._listeners.publish(region, records)
+
+    def _connect(self, door: Door) -> asyncio.Protocol:
+        return Connection(self._service, door, self._settings.limits, self._connections)

@@ -1,0 +1,39 @@
+"""What can come of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from forewarn.web.metadata.answers import Reply
+from forewarn.web.metadata.identify import Caller
+from forewarn.web.metadata.questions import ReadDocument
+from forewarn.web.metadata.waiting import Patience
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """An answer as of ``seq``, to a question that may be asked again in the same words."""
+
+    question: ReadDocument
+    caller: Caller
+    seq: int
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """There is no answer: the connection just goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """An answer that something must happen for. Ending the patience brings it forward where that makes sense."""
+
+    start: Callable[[], Coroutine[Any, Any, Outcome]]
+    patience: Patience = field(default_factory=Patience)
+
+
+Outcome: TypeAlias = "Reply | Known | Later | Dropped"
+DROPPED: Final = Dropped()

@@ -1,0 +1,236 @@
+"""One connection: bytes in, answers out in the order of the questions, and nothing that a client does can make it grow.
+
+A connection is *at rest* when nothing of a request has come and nothing is owed. At rest, the same bytes as last time
+are the same question as last time, and are answered without parsing them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Final, Protocol, cast
+
+from forewarn.web.metadata.answers import Reply, reply_to
+from forewarn.web.metadata.identify import Caller, Door
+from forewarn.web.metadata.outcomes import Dropped, Known, Later, Outcome
+from forewarn.web.metadata.requests import Arrival, Continue, Request, RequestReader, Spoiled
+from forewarn.web.metadata.service import Service
+from forewarn.web.metadata.settings import Limits
+from forewarn.wire.errors import error
+
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_FULL: Final = reply_to(error(503, "Service unavailable. There are too many connections"))
+
+
+class Roster(Protocol):
+    """Where connections are known while they last."""
+
+    def enter(self, connection: Connection) -> bool:
+        """Whether there is room."""
+
+    def leave(self, connection: Connection) -> None: ...
+
+
+class Connection(asyncio.Protocol):
+    """Reading stops while too many answers are owed, or while the client does not take those it has."""
+
+    def __init__(self, service: Service, door: Door, limits: Limits, roster: Roster) -> None:
+        self._service = service
+        self._again = service.reading.again
+        self._door = door
+        self._limits = limits
+        self._roster = roster
+        self._reader = RequestReader(limits)
+        self._owed: deque[Arrival] = deque()
+        self._at_rest = True
+        self._known: Known | None = None
+        self._known_bytes = b""
+        self._chunk = b""  # the bytes of the one request that is owed, where they may be worth remembering
+        self._task: asyncio.Task[None] | None = None
+        self._later: Later | None = None
+        self._writable = True
+        self._reading = True
+        self._ended = False  # the client has said all it will
+        self._closing = False  # so have we
+        self._waited = 0.0  # how long the client has kept us waiting, as far as the sweeps have seen
+
+    # Of the transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's own are no subclasses
+        peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self._caller = Caller.at(self._door, _host(peer), _host(local))
+        if not self._roster.enter(self):
+            self._send(_FULL.with_field("Connection", "close"))
+            self._linger()
+
+    def data_received(self, data: bytes) -> None:
+        if self._at_rest and data == self._known_bytes:
+            assert self._known is not None
+            answer = self._again(self._known)
+            if answer is not None:
+                self._waited = 0.0
+                self._transport.write(answer)
+                return
+        if not self._closing:
+            self._take(data)
+
+    def eof_received(self) -> bool:
+        """A client may stop talking and still listen; one that waited for news gets what there is."""
+        self._ended = True
+        if self._later is not None:
+            self._later.patience.end()
+        return not self._closing and (bool(self._owed) or self._task is not None)
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._regulate()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._waited = 0.0
+        self._work()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = True
+        self._at_rest = False
+        self._owed.clear()
+        self._reader.close()
+        self._known = None
+        self._roster.leave(self)
+        if self._task is not None:
+            self._task.cancel()
+
+    # Of the roster
+
+    def sweep(self, seconds: float) -> None:
+        """So much time has passed. Whoever keeps us waiting for too long has to go."""
+        self._waited += seconds
+        if self._closing:
+            self._abort_after(self._limits.linger_seconds)
+        elif not self._writable or self._ended:
+            self._abort_after(self._limits.stalled_seconds)
+        elif self._task is not None:
+            self._waited = 0.0
+        elif self._reader.partial:
+            if self._waited >= self._limits.request_seconds:
+                self._owe(self._reader.give_up())
+        elif self._waited >= self._limits.idle_seconds:
+            self._transport.close()
+
+    def hang_up(self) -> None:
+        """The server closes: what is owed is still paid, nothing new is taken."""
+        self._reader.close()
+        self._ended = True
+        if self._later is not None:
+            self._later.patience.end()
+        elif self._task is None and not self._owed:
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def _abort_after(self, seconds: float) -> None:
+        if self._waited >= seconds:
+            self._transport.abort()
+
+    # Requests
+
+    def _take(self, data: bytes) -> None:
+        was_at_rest = self._at_rest
+        arrivals = self._reader.feed(data)
+        if was_at_rest and self._reader.partial:
+            self._waited = 0.0
+        memorable = was_at_rest and len(arrivals) == 1 and not self._reader.partial
+        self._chunk = data if memorable and len(data) <= self._limits.remembered_bytes else b""
+        self._owe(arrivals)
+
+    def _owe(self, arrivals: list[Arrival]) -> None:
+        if arrivals:
+            self._waited = 0.0
+            self._owed.extend(arrivals)
+        self._work()
+
+    def _work(self) -> None:
+        """Answer what can be answered now."""
+        while self._owed and self._task is None and self._writable and not self._closing:
+            self._meet(self._owed.popleft())
+        if self._ended and not self._owed and self._task is None and not self._closing:
+            self._closing = True
+            self._transport.close()
+        self._regulate()
+
+    def _meet(self, arrival: Arrival) -> None:
+        match arrival:
+            case Request():
+                self._settle(arrival, self._service.respond(arrival, self._caller))
+            case Spoiled(answer=answer):
+                self._send(reply_to(answer).with_field("Connection", "close"))
+                self._linger()
+            case Continue():
+                self._transport.write(_CONTINUE)
+
+    def _settle(self, request: Request, outcome: Outcome) -> None:
+        match outcome:
+            case Reply():
+                self._reply(request, outcome)
+            case Known(reply=reply):
+                if self._chunk and request.keep_alive and not request.http_1_0:
+                    self._known, self._known_bytes = outcome, self._chunk
+                self._reply(request, reply)
+            case Later():
+                self._later = outcome
+                self._task = asyncio.get_running_loop().create_task(self._carry_out(request, outcome))
+            case Dropped():
+                self._closing = True
+                self._transport.abort()
+
+    async def _carry_out(self, request: Request, later: Later) -> None:
+        outcome = await self._service.carry_out(later)
+        self._task = self._later = None
+        if not self._closing:
+            self._settle(request, outcome)
+            self._work()
+
+    def _reply(self, request: Request, reply: Reply) -> None:
+        if request.verb == b"HEAD":
+            reply = reply.without_body()
+        if not request.keep_alive:
+            reply = reply.with_field("Connection", "close")
+        elif request.http_1_0:
+            reply = reply.with_field("Connection", "keep-alive")
+        self._send(reply)
+        if request.oversized:
+            self._linger()
+        elif not request.keep_alive:
+            self._closing = True
+            self._transport.close()
+
+    def _send(self, reply: Reply) -> None:
+        self._transport.write(self._service.signer.finish(reply))
+
+    def _linger(self) -> None:
+        """Closing at once could destroy our last answer on its way, while the client still sends."""
+        self._closing = True
+        self._waited = 0.0
+        self._reader.close()
+        self._transport.write_eof()
+
+    def _regulate(self) -> None:
+        """Read as long as we keep up. A client that waits for its answer is read on, so that its going is noticed."""
+        self._at_rest = not (
+            self._owed or self._task or self._reader.partial or self._closing or self._ended or not self._writable
+        )
+        reading = self._closing or (self._writable and len(self._owed) < self._limits.queued_requests)
+        if reading is self._reading or self._transport.is_closing():
+            return
+        self._reading = reading
+        if reading:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
+
+
+def _host(address: object) -> str:
+    """The host of a socket address; a client that is gone before we looked has none."""
+    return str(address[0]) if isinstance(address, tuple) and address else ""

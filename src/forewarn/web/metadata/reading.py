@@ -1,0 +1,158 @@
+"""Documents for those who ask: at once where there is one to give, later where a scope must first be enabled, or where
+the reader would rather wait for news."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from forewarn.core.region import Region, Scope, Vm
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Record
+from forewarn.web.metadata.answers import DocumentCache, Reply, Served, Signer, reply_to
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.metadata.identify import Caller, identify
+from forewarn.web.metadata.lag import Lag, as_seen
+from forewarn.web.metadata.outcomes import Known, Later, Outcome
+from forewarn.web.metadata.questions import ReadDocument
+from forewarn.web.metadata.settings import MetadataSettings
+from forewarn.web.metadata.skips import Skips
+from forewarn.web.metadata.waiting import Patience, Waiters, changed_scopes
+from forewarn.wire.errors import NOT_FOUND
+
+_NOT_FOUND = reply_to(NOT_FOUND)
+_MOST_ENABLINGS = 3
+
+
+class Reading:
+    """Serves the published region, or what a lag or a fault rule lets a VM see of it."""
+
+    def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, signer: Signer) -> None:
+        self._plane = plane
+        self._faults = faults
+        self._signer = signer
+        self._first_read_delay = settings.first_read_delay
+        self._documents = DocumentCache(settings.not_before_format)
+        self._waiters = Waiters()
+        self._lag = Lag(settings.visibility_lag, plane.now, plane.region) if settings.visibility_lag else None
+        self._remembers = self._lag is None and not settings.throttle_per_second
+        self._skips = Skips(faults)
+        self._before = plane.region
+        self._tasks: set[asyncio.Task[None]] = set()
+        faults.watch(self._follow_faults)
+        self._follow_faults()
+
+    def publish(self, region: Region, records: Sequence[Record]) -> None:
+        """The plane has a new region: wake those who wait for it, as soon as it shows."""
+        if not records:
+            return
+        changed = changed_scopes(self._before, region, records)
+        self._before = region
+        if self._lag is None:
+            self._waiters.wake(changed)
+            return
+        visible_at = self._lag.publish(records[-1].fact.at, region)
+        if changed:
+            self._start(self._wake_at(visible_at, changed))
+
+    async def close(self) -> None:
+        """End what was still going to wake somebody."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # The same words again
+
+    def again(self, known: Known) -> bytes | None:
+        """The answer to a question already understood, or None where it must be looked at anew."""
+        if self._faults.active or (known.seq != self._plane.seq and not self._renew(known)):
+            return None
+        self._plane.read_by(known.question.vm)
+        return self._signer.sign(known.reply)
+
+    def _renew(self, known: Known) -> bool:
+        """Something has changed in the region, most often somewhere else."""
+        region, question = self._plane.region, known.question
+        vm = identify(region, known.caller, question.named)
+        if vm is None or vm.key != question.vm.key:
+            return False
+        scope = region.scope_of(vm)
+        if not self._is_ready(scope):
+            return False
+        known.reply = _pick(self._documents.served(region, scope, question.version), question)
+        known.seq = self._plane.seq
+        return True
+
+    # A question
+
+    def read(self, question: ReadDocument, caller: Caller) -> Outcome:
+        """The document, or how to come by it."""
+        scope = self._plane.region.scope_of(question.vm)
+        if self._is_ready(scope):
+            served = self._served(question.vm, scope, question)
+            if not question.wait_seconds or not question.unless.covers(served.incarnation):
+                reply = _pick(served, question)
+                memorable = self._remembers and question.wait_seconds is None and not self._faults.active
+                return Known(question, caller, self._plane.seq, reply) if memorable else reply
+        patience = Patience(question.wait_seconds or 0)
+        return Later(partial(self._read_later, question, caller, patience), patience)
+
+    async def _read_later(self, question: ReadDocument, caller: Caller, patience: Patience) -> Outcome:
+        """Enable, hold back the first answers, wait for news: until there is an answer to give."""
+        enablings = 0
+        while (vm := identify(self._plane.region, caller, question.named)) is not None:
+            scope = self._plane.region.scope_of(vm)
+            if scope.enabled_at is None:
+                enablings += 1
+                assert enablings <= _MOST_ENABLINGS, f"{scope.key} was enabled and is not"
+                await self._plane.enable(vm)
+            elif not self._is_ready(scope):
+                await self._plane.clock.sleep_until(scope.enabled_at + self._first_read_delay)
+            else:
+                served = self._served(vm, scope, question)
+                if patience.over or not question.unless.covers(served.incarnation):
+                    return _pick(served, question)
+                await patience.until_news(self._waiters, scope.key)
+        return _NOT_FOUND
+
+    def _is_ready(self, scope: Scope) -> bool:
+        """Whether the scope has a document: enabling takes its time, if the owner of the region wants it so."""
+        if scope.enabled_at is None:
+            return False
+        return not self._first_read_delay or scope.enabled_at + self._first_read_delay <= self._plane.now()
+
+    def _served(self, vm: Vm, scope: Scope, question: ReadDocument) -> Served:
+        """The document that this VM gets to see now, and a note that it has looked."""
+        self._plane.read_by(vm)
+        shown = self._skips.shown(vm, self._visible())
+        seen = scope if shown is self._plane.region else as_seen(shown, scope)
+        return self._documents.served(shown, seen, question.version)
+
+    # What shows
+
+    def _visible(self) -> Region:
+        return self._plane.region if self._lag is None else self._lag.region()
+
+    def _follow_faults(self) -> None:
+        self._skips.follow(self._visible())
+
+    async def _wake_at(self, at: datetime, scopes: set[str]) -> None:
+        await self._plane.clock.sleep_until(at)
+        self._waiters.wake(scopes)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _pick(served: Served, question: ReadDocument) -> Reply:
+    """The whole document for those who do not have it yet."""
+    reply = served.unchanged if question.unless.covers(served.incarnation) else served.whole
+    if question.wait_seconds is None:
+        return reply
+    return reply.with_field("Preference-Applied", f"wait={question.wait_seconds}")

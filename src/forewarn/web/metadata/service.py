@@ -1,0 +1,162 @@
+"""From a request to what comes of it. Nothing here knows a socket, and nothing that goes wrong here leaves it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import Final
+
+from forewarn.core.commands import Approve
+from forewarn.core.refusal import Refused
+from forewarn.core.region import Vm
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import JournalFault, Origin
+from forewarn.web.metadata.answers import Reply, Signer, reply_to
+from forewarn.web.metadata.faults import FaultKind, FaultRule, FaultRules
+from forewarn.web.metadata.identify import Caller, identify
+from forewarn.web.metadata.instance import instance_info
+from forewarn.web.metadata.outcomes import DROPPED, Later, Outcome
+from forewarn.web.metadata.questions import (
+    ApproveEvents,
+    Question,
+    ReadDocument,
+    ReadInstance,
+    ReadVersions,
+    question_of,
+)
+from forewarn.web.metadata.reading import Reading
+from forewarn.web.metadata.requests import Request
+from forewarn.web.metadata.settings import MetadataSettings
+from forewarn.web.metadata.throttle import Throttle
+from forewarn.wire import errors
+from forewarn.wire.errors import JSON, Answer
+from forewarn.wire.instance import instance_tree
+from forewarn.wire.json_bytes import WireError
+from forewarn.wire.start_requests import decode_start_requests
+from forewarn.wire.tree import read_tree
+from forewarn.wire.versions import VERSIONS_BODY
+
+_log = logging.getLogger(__name__)
+
+_EMPTY: Final = reply_to(Answer(200, JSON, b""))
+_VERSIONS: Final = reply_to(Answer(200, JSON, VERSIONS_BODY))
+_THROTTLED: Final = reply_to(errors.THROTTLED)
+_TOO_LARGE: Final = reply_to(errors.TOO_LARGE)
+_INJECTED: Final = {
+    FaultKind.GONE: reply_to(errors.GONE),
+    FaultKind.THROTTLED: _THROTTLED,
+    FaultKind.ERROR: reply_to(errors.error(500, "Internal server error. A fault rule of this region wants it so")),
+    FaultKind.EMPTY: _EMPTY,
+}
+_FOR_APPROVALS: Final = frozenset(FaultKind) - {FaultKind.SKIP, FaultKind.EMPTY}
+_FOR_READS: Final = _FOR_APPROVALS | {FaultKind.EMPTY}  # to an approval, an empty 200 would say that it was taken
+
+
+class Service:
+    """Checks in order, then the answer."""
+
+    def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, seed: bytes) -> None:
+        self._plane = plane
+        self._faults = faults
+        self._longest_wait = settings.limits.wait_seconds
+        self._ignore_unknown = settings.unknown_event == "ok"
+        self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
+        self.signer = Signer(plane.now, seed)
+        self.reading = Reading(plane, faults, settings, self.signer)
+
+    def respond(self, request: Request, caller: Caller) -> Outcome:
+        """What to do about a request."""
+        try:
+            return self._respond(request, caller)
+        except Exception:
+            return self._failed()
+
+    async def carry_out(self, later: Later) -> Outcome:
+        """Do what an answer needs."""
+        try:
+            return await later.start()
+        except JournalFault as fault:
+            return self._unavailable(fault)
+        except Exception:
+            return self._failed()
+
+    def _respond(self, request: Request, caller: Caller) -> Outcome:
+        region = self._plane.region
+        question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
+        if isinstance(question, Answer):
+            return reply_to(question)
+        now = asyncio.get_running_loop().time()
+        if self._throttle is not None and not self._throttle.admits(question.vm.key, now):
+            return _THROTTLED
+        rule = self._strike(question) if self._faults.active else None
+        if rule is not None:
+            return self._injure(rule, request, question, caller)
+        return self._answer(request, question, caller)
+
+    def _answer(self, request: Request, question: Question, caller: Caller) -> Outcome:
+        if request.oversized:
+            return _TOO_LARGE
+        match question:
+            case ReadDocument():
+                return self.reading.read(question, caller)
+            case ApproveEvents(vm=vm, body=body):
+                return self._approve(vm, body)
+            case ReadInstance(vm=vm, version=version, steps=steps, format=form):
+                return reply_to(read_tree(instance_tree(instance_info(vm), version), steps, form))
+            case ReadVersions():
+                return _VERSIONS
+
+    # Approvals
+
+    def _approve(self, vm: Vm, body: bytes) -> Outcome:
+        try:
+            ids = decode_start_requests(body)
+        except WireError as error:
+            return reply_to(errors.bad_request(str(error)))
+        return Later(partial(self._approve_later, vm, ids))
+
+    async def _approve_later(self, vm: Vm, ids: tuple[str, ...]) -> Outcome:
+        """The answer leaves when the approval is on disk."""
+        request_id = self.signer.mint()
+        command = Approve(ids, vm.resource_name, vm.scope, ignore_unknown=self._ignore_unknown)
+        try:
+            await self._plane.submit(command, Origin("vm", vm.name, request_id))
+        except Refused as refused:
+            return reply_to(errors.bad_request(refused.message))._replace(request_id=request_id)
+        return _EMPTY._replace(request_id=request_id)
+
+    # What fault rules do
+
+    def _strike(self, question: Question) -> FaultRule | None:
+        kinds = _FOR_APPROVALS if isinstance(question, ApproveEvents) else _FOR_READS
+        return self._faults.strike(question.vm.key, kinds)
+
+    def _injure(self, rule: FaultRule, request: Request, question: Question, caller: Caller) -> Outcome:
+        match FaultKind(rule.kind):
+            case FaultKind.DROP:
+                return DROPPED
+            case FaultKind.DELAY:
+                return Later(partial(self._delayed, rule.delay_seconds, request, question, caller))
+            case kind:
+                return _INJECTED[kind]
+
+    async def _delayed(self, seconds: float, request: Request, question: Question, caller: Caller) -> Outcome:
+        await asyncio.sleep(seconds)
+        return self._answer(request, question, caller)
+
+    # When the fault is ours
+
+    def _unavailable(self, fault: JournalFault) -> Reply:
+        request_id = self.signer.mint()
+        _log.error("Request %s could not be kept: %s", request_id, fault)
+        return _apology(request_id)
+
+    def _failed(self) -> Reply:
+        request_id = self.signer.mint()
+        _log.exception("Request %s failed.", request_id)
+        return _apology(request_id)
+
+
+def _apology(request_id: str) -> Reply:
+    return reply_to(errors.server_error(request_id))._replace(request_id=request_id)

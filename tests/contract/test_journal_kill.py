@@ -1,0 +1,59 @@
+"""``kill -9`` at any instant: what was acknowledged is there, once; what is there is whole."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.contract import journal_appender
+
+from forewarn.core.facts import Fact
+from forewarn.stores.sqlite import SqliteJournal
+
+ROUNDS = 10
+SEED = 20260304
+
+
+def _acknowledged_until_killed(directory: Path, first: int, acknowledgements: int) -> list[int]:
+    """Let a process append, kill it after so many acknowledgements, and return all it managed to give."""
+    program = [sys.executable, str(Path(journal_appender.__file__)), str(directory), str(first)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        heard = [process.stdout.readline() for _ in range(acknowledgements)]
+        process.kill()
+        heard += process.stdout.readlines()
+    return [int(line) for line in heard if line.endswith("\n")]
+
+
+@pytest.mark.slow
+def test_a_server_killed_at_any_moment_has_lost_nothing_it_acknowledged_and_doubled_nothing(tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    directory = tmp_path / "data"
+    kept: list[Fact] = []
+    blocks = 0
+    for _ in range(ROUNDS):
+        acknowledged = _acknowledged_until_killed(directory, blocks, chance.randrange(60))
+        assert acknowledged == list(range(blocks, blocks + len(acknowledged)))
+        journal = SqliteJournal(directory)
+        found = [record.fact for record in journal.read(0, 1_000_000)]
+        flaws = list(journal.verify())
+        snapshot, seq = journal.load()
+        journal.close()
+
+        # Everything acknowledged, and at most the one block whose acknowledgement was cut off.
+        wanted = [entry.fact for number in range(blocks, blocks + len(acknowledged)) for entry in _block(number)]
+        unheard = [entry.fact for entry in _block(blocks + len(acknowledged))]
+        assert found in (kept + wanted, kept + wanted + unheard)
+        assert flaws == []
+        assert seq <= len(found)
+        assert (snapshot.lone_vms_made == 0) == (seq == 0)
+        blocks += len(acknowledged) + (len(found) > len(kept + wanted))
+        kept = found
+    assert blocks > ROUNDS
+
+
+_block = journal_appender.block

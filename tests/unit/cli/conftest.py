@@ -1,0 +1,158 @@
+"""The command line, run in this process against a real region: the operator face on a port, a clock that stands still."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import pytest
+import uvicorn
+
+from forewarn.cli.main import main
+from forewarn.core.rules import Rules
+from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.plane.clock import Clock, RealClock, TurnableClock
+from forewarn.plane.plane import Plane
+from forewarn.stores.memory import MemoryJournal
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.operator.app import end_streams, operator_app
+from forewarn.web.operator.models import SettingView
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run one command, as if typed; ``stdin`` is what is piped into it."""
+
+    def run(*arguments: str, stdin: str = "") -> Result:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capsys.readouterr()
+        status = main(arguments)
+        out, err = capsys.readouterr()
+        return Result(status, out, err)
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of whoever runs the tests shall matter."""
+    for name in [name for name in os.environ if name.startswith("FOREWARN_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+
+
+class Region:
+    """A region behind the operator face, on a loop of its own."""
+
+    def __init__(self, clock: Clock, token: str | None) -> None:
+        self.token = token
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.plane, self._server, self._serving = self.wait(self._start(clock))
+
+    async def _start(self, clock: Clock) -> tuple[Plane, uvicorn.Server, asyncio.Task[None]]:
+        plane = Plane(MemoryJournal(), clock, SimulatedDriver(), Rules())
+        await plane.start()
+        view = SettingView("clock", "virtual", "flag", "the clock")
+        self._app = operator_app(
+            plane, FaultRules(), [view], hosts=(), token=self.token, metadata_url="http://127.0.0.1:16925"
+        )
+        server = uvicorn.Server(uvicorn.Config(self._app, log_level="critical", lifespan="off"))
+        started = asyncio.create_task(server.serve([self._socket]))
+        while not server.started:
+            await asyncio.sleep(0)
+        return plane, server, started
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have the region's loop do something."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+    def read(self, *names: str) -> None:
+        """VMs read their documents, which enables their scopes."""
+        for name in names:
+            self.wait(self.plane.enable(self.plane.region.vms[name]))
+
+    def close(self) -> None:
+        self.wait(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _stop(self) -> None:
+        end_streams(self._app)
+        self._server.should_exit = True
+        await self._serving
+        await self.plane.close()
+
+
+@pytest.fixture
+def open_region(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Region]]:
+    """Make a region of a certain kind; the commands find it by FOREWARN_URL."""
+    opened: list[Region] = []
+
+    def open_one(clock: Clock | None = None, token: str | None = None) -> Region:
+        opened.append(Region(clock or TurnableClock(NOON), token))
+        monkeypatch.setenv("FOREWARN_URL", opened[-1].url)
+        return opened[-1]
+
+    yield open_one
+    for region in opened:
+        region.close()
+
+
+@pytest.fixture
+def region(open_region: Callable[..., Region]) -> Region:
+    """A region whose clock stands at noon."""
+    return open_region()
+
+
+@pytest.fixture
+def real_time_region(open_region: Callable[..., Region]) -> Region:
+    """A region on the machine's own clock."""
+    return open_region(RealClock())
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An address that is taken and at which nobody answers."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+        monkeypatch.setenv("FOREWARN_URL", url)
+        yield url

@@ -1,0 +1,100 @@
+"""``forewarn event``: list, show, approve, cancel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Region, Run
+
+
+def schedule(run: Run, region: Region, *names: str) -> list[str]:
+    """Restart VMs of one set that reads; the ids of the events."""
+    run("vm", "create", "web", "--count", "3", "--availability-set", "front")
+    region.read("web-0")
+    for name in names:
+        assert run("vm", "restart", name).status == 0
+    return [event["id"] for event in run("event", "list", "--json").json]
+
+
+def test_a_list_shows_when_and_whom(run: Run, region: Region) -> None:
+    [event_id] = schedule(run, region, "web-0")
+    run("clock", "advance", "5m")
+
+    line = run("event", "list").lines[1]
+
+    assert line.startswith(f"{event_id}  Reboot  scheduled  2026-01-01T12:15:00Z (in 10 min)")
+    assert line.endswith("availability-set/front  web-0")
+
+
+def test_a_list_can_be_narrowed_to_a_vm_or_a_scope(run: Run, region: Region) -> None:
+    schedule(run, region, "web-0", "web-1")
+
+    assert len(run("event", "list", "--vm", "web-1", "--json").json) == 1
+    assert len(run("event", "list", "--scope", "availability-set/front", "--json").json) == 2
+    assert "no active events" in run("event", "list", "--vm", "web-2").err
+
+
+def test_an_approved_event_starts_and_its_story_names_the_operator(run: Run, region: Region) -> None:
+    [event_id] = schedule(run, region, "web-0")
+
+    approved = run("event", "approve", event_id)
+    shown = run("event", "show", event_id)
+
+    assert approved.status == 0
+    assert "started" in approved.out
+    assert "given by operator" in shown.out
+    facts = [line.split()[1] for line in shown.lines if line.startswith("2026-")]
+    assert facts[:3] == ["EventScheduled", "EventApproved", "EventStarted"]
+
+
+def test_an_ended_event_keeps_its_story(run: Run, region: Region) -> None:
+    [event_id] = schedule(run, region, "web-0")
+    run("clock", "advance", "1h")
+
+    shown = run("event", "show", event_id, "--json").json
+
+    assert run("event", "list", "--json").json == []
+    assert shown["phase"] == "completed"
+    assert shown["timeline"][-1]["fact"] == "EventCompleted"
+
+
+def test_the_beginning_of_an_id_is_enough_where_it_is_unique(run: Run, region: Region) -> None:
+    [event_id] = schedule(run, region, "web-0")
+
+    assert run("event", "approve", event_id[:8].lower()).status == 0
+    assert run("event", "show", event_id[:4], "--json").json["id"] == event_id
+
+
+def test_an_id_that_is_too_short_or_unknown_changes_nothing(run: Run, region: Region) -> None:
+    [event_id] = schedule(run, region, "web-0")
+    before = region.plane.seq
+
+    short, unknown = run("event", "approve", event_id[:2]), run("event", "approve", "zzzz")
+    absent = run("event", "approve", event_id, "00000000-0000-0000-0000-000000000000")
+
+    assert (short.status, unknown.status) == (2, 4)
+    assert absent.status in (1, 4)
+    assert region.plane.seq == before
+
+
+def test_a_canceled_event_leaves_and_a_started_one_cannot(run: Run, region: Region) -> None:
+    first, second = schedule(run, region, "web-0", "web-1")
+    run("event", "approve", second)
+
+    canceled, refused = run("event", "cancel", first), run("event", "cancel", second)
+
+    assert (canceled.status, refused.status) == (0, 1)
+    assert [event["id"] for event in run("event", "list", "--json").json] == [second]
+
+
+def test_the_eleventh_restart_is_refused_with_the_servers_sentence(run: Run, region: Region) -> None:
+    run("vm", "create", "n", "--count", "11", "--availability-set", "s")
+    region.read("n-0")
+    for number in range(10):
+        assert run("vm", "restart", f"n-{number}").status == 0
+
+    refused = run("vm", "restart", "n-10")
+
+    assert refused.status == 1
+    assert "user_operation_limit" in refused.err

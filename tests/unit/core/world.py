@@ -1,0 +1,216 @@
+"""A region in a test's hands: values, a ``now``, and whatever the plane would do around them, done on the spot.
+
+After every command the invariants are checked, and the facts alone must lead to the same region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+
+from forewarn.core import commands as c
+from forewarn.core import facts as f
+from forewarn.core import invariants
+from forewarn.core.causes import Cause
+from forewarn.core.documents import document_for
+from forewarn.core.evolve import evolve
+from forewarn.core.refusal import Refused
+from forewarn.core.region import (
+    Campaign,
+    Event,
+    EvictionPolicy,
+    Host,
+    Policy,
+    Region,
+    Scope,
+    ScopeKind,
+    Vm,
+    VmSpec,
+    fold,
+    replace,
+)
+from forewarn.core.rules import Rules
+from forewarn.core.settle import next_deadline
+from forewarn.core.step import step
+from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.terms import Document, ScheduledEvent
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SECOND, MINUTE, HOUR, DAY = (timedelta(seconds=seconds) for seconds in (1, 60, 3600, 86_400))
+SPOT = VmSpec(spot=True)
+SPOT_DELETED = VmSpec(spot=True, eviction_policy=EvictionPolicy.DELETE)
+
+
+def in_set(name: str, **more: object) -> VmSpec:
+    return replace(VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name=name), **more)
+
+
+def in_service(name: str, role: str) -> VmSpec:
+    return VmSpec(kind=ScopeKind.CLOUD_SERVICE, set_name=name, role=role)
+
+
+class World:
+    """``drives`` false leaves the impacts to the test."""
+
+    def __init__(self, rules: Rules | None = None, *, start: datetime = NOON, drives: bool = True) -> None:
+        self.rules = rules or Rules()
+        self.now = start
+        self.region = Region()
+        self.facts: list[f.Fact] = []
+        self._driver = SimulatedDriver() if drives else None
+        self._replayed = Region()
+        self._seeds = (f"seed-{number}" for number in count())
+
+    def do(self, command: c.Command) -> tuple[f.Fact, ...]:
+        """Carry out a command now, and begin the impact of whatever it started."""
+        self.region, facts = step(self.region, command, self.now, self.rules)
+        for fact in facts:
+            self._replayed = evolve(self._replayed, fact)
+        self.facts += facts
+        self._check()
+        self._begin_impacts(facts)
+        return facts
+
+    def refused(self, command: c.Command) -> Refused:
+        """The command is refused, and nothing has changed."""
+        before = self.region
+        with pytest.raises(Refused) as caught:
+            self.do(command)
+        assert self.region is before
+        assert caught.value.message.endswith(".")
+        return caught.value
+
+    def _check(self) -> None:
+        invariants.check(self.region, now=self.now, user_operation_limit=self.rules.user_operation_limit)
+        assert replace(self._replayed, agenda=self.region.agenda) == self.region
+        assert next_deadline(self._replayed) == next_deadline(self.region)
+
+    def _begin_impacts(self, facts: Sequence[f.Fact]) -> None:
+        for fact in facts:
+            match fact:
+                case f.EventStarted(event_id=event_id):
+                    self._begin(event_id)
+                case f.EventBornStarted(event=event):
+                    self._begin(event.id)
+
+    def _begin(self, event_id: str) -> None:
+        event = self.region.events.get(event_id)
+        if self._driver is not None and event is not None:
+            self.do(c.BeginImpact(event_id, self._driver.begin(event, self.now)))
+
+    # Time
+
+    def advance(self, by: timedelta) -> None:
+        """Let time pass, stopping wherever something is due."""
+        to = self.now + by
+        while (due := next_deadline(self.region)) is not None and due <= to:
+            self.now = max(due, self.now)
+            self.do(c.Tick())
+        self.now = to
+        self.do(c.Tick())
+
+    def next(self) -> None:
+        """To the next deadline."""
+        due = next_deadline(self.region)
+        assert due is not None, "nothing is due"
+        self.advance(due - self.now)
+
+    # What people ask
+
+    def seed(self) -> str:
+        return next(self._seeds)
+
+    def create(self, *names: str, spec: VmSpec | None = None) -> None:
+        self.do(c.CreateVms(names, spec or VmSpec(), self.seed()))
+
+    def read(self, name: str) -> None:
+        """A VM's GET."""
+        self.do(c.Pulse(((fold(name), self.now),)))
+
+    def reading(self, *names: str, spec: VmSpec | None = None) -> None:
+        """VMs of which each reads its document."""
+        self.create(*names, spec=spec)
+        for name in names:
+            self.read(name)
+
+    def restart(self, *names: str) -> list[str]:
+        return raised(self.do(c.RestartVms(names, self.seed())))
+
+    def redeploy(self, *names: str) -> list[str]:
+        return raised(self.do(c.RedeployVms(names, self.seed())))
+
+    def evict(self, *names: str) -> list[str]:
+        return raised(self.do(c.EvictVms(names, self.seed())))
+
+    def delete(self, *names: str) -> list[str]:
+        return raised(self.do(c.DeleteVms(names, self.seed())))
+
+    def deallocate(self, *names: str) -> None:
+        self.do(c.DeallocateVms(names))
+
+    def start(self, *names: str) -> None:
+        self.do(c.StartVms(names))
+
+    def maintain(self, cause: Cause, *hosts: str) -> list[str]:
+        return raised(self.do(c.MaintainHosts(hosts, cause, self.seed())))
+
+    def fail(self, *hosts: str) -> list[str]:
+        return raised(self.do(c.FailHosts(hosts, self.seed())))
+
+    def approve(self, *event_ids: str, by: str = "operator", scope: str | None = None) -> tuple[f.Fact, ...]:
+        return self.do(c.Approve(event_ids, by, scope))
+
+    def cancel(self, *event_ids: str) -> tuple[f.Fact, ...]:
+        return self.do(c.CancelEvents(event_ids, "plans changed"))
+
+    def set_policy(self, scope: str, **policy: bool) -> None:
+        self.do(c.SetPolicy(scope, Policy(**policy)))
+
+    def start_campaign(self, campaign_id: str = "C1", cause: Cause = Cause.FREEZE, **more: object) -> list[str]:
+        return raised(self.do(replace(c.StartCampaign(campaign_id, cause), **more)))
+
+    # What is there
+
+    def vm(self, name: str) -> Vm:
+        return self.region.vms[fold(name)]
+
+    def host_of(self, name: str) -> Host:
+        number = self.vm(name).host
+        assert number is not None
+        return self.region.hosts[number]
+
+    def scope(self, name: str) -> Scope:
+        return self.region.scope_of(self.vm(name))
+
+    def event(self, event_id: str) -> Event:
+        return self.region.events[event_id]
+
+    def gone(self, event_id: str) -> bool:
+        return event_id not in self.region.events
+
+    def campaign(self, campaign_id: str = "C1") -> Campaign:
+        return self.region.campaigns[campaign_id]
+
+    def document(self, name: str) -> Document:
+        return document_for(self.region, self.scope(name))
+
+    def seen(self, name: str) -> ScheduledEvent:
+        """The one event that the VM sees."""
+        (event,) = self.document(name).events
+        return event
+
+    def statuses(self, name: str) -> list[str]:
+        return [event.status for event in self.document(name).events]
+
+
+def raised(facts: Sequence[f.Fact]) -> list[str]:
+    """The ids of the events that came to be."""
+    return [fact.event.id for fact in facts if isinstance(fact, f.EventScheduled | f.EventBornStarted)]
+
+
+def kinds(facts: Sequence[f.Fact]) -> list[str]:
+    """What happened, by name."""
+    return [type(fact).__name__ for fact in facts]
