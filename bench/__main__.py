@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
 from bench.figures import Figure, as_records, as_table
@@ -49,9 +50,7 @@ def _read_args() -> argparse.Namespace:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[[], *_PARTS], help="only these (default: all)")
     parser.add_argument("--json", action="store_true", help="print JSON for programs instead of a table")
-    parser.add_argument(
-        "--rounds", type=int, default=5, metavar="N", help="repeat so often, take the median (default: 5)"
-    )
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="repeat, take the median (default: 5)")
     return parser.parse_args()
 
 
@@ -73,8 +72,8 @@ def machine() -> str:
 
 
 def _processor() -> str:
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
 if __name__ == "__main__":

@@ -52,8 +52,8 @@ def figure_of(
     note: str = "",
 ) -> Figure:
     """The median of several rounds, with the lowest and the highest."""
-    spread = (min(values), max(values)) if len(values) > 1 else (None, None)
-    return Figure(part, what, median(values), unit, limit, at_least, *spread, note)
+    low, high = (min(values), max(values)) if len(values) > 1 else (None, None)
+    return Figure(part, what, median(values), unit, limit, at_least, low, high, note)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -72,7 +72,7 @@ def amount(value: float) -> str:
 
 
 def _unit(unit: str) -> str:
-    return f" {unit}" if unit and unit != "×" else unit
+    return f" {unit}" if unit and unit != "x" else unit
 
 
 def as_records(figures: Iterable[Figure]) -> list[dict[str, object]]:
@@ -82,15 +82,16 @@ def as_records(figures: Iterable[Figure]) -> list[dict[str, object]]:
 def as_table(figures: Sequence[Figure]) -> str:
     """A Markdown table that also reads well in a terminal."""
     header = ("part", "figure", "measured (lowest to highest)", "target", "")
-    rows = [(figure.part, figure.what, figure.measured(), figure.target(), _verdict(figure.met)) for figure in figures]
+    rows = [(each.part, each.what, each.measured(), each.target(), _verdict(each.met)) for each in figures]
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
-    ]
-    head = "| " + " | ".join(cell.ljust(width) for cell, width in zip(header, widths, strict=True)) + " |"
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     notes = [f"{figure.part}, {figure.what}: {figure.note}" for figure in figures if figure.note]
-    return "\n".join([head, rule, *lines, *(["", *notes] if notes else [])])
+    lines = [_line(header, widths), rule, *(_line(row, widths) for row in rows)]
+    return "\n".join([*lines, *(["", *notes] if notes else [])])
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
 
 
 def _verdict(met: bool | None) -> str:

@@ -12,10 +12,11 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from bench.processes import memory_megabytes
 from forewarn.core.causes import Cause
 from forewarn.core.commands import Approve, CreateVms, MaintainHosts, Pulse, RestartVms, Tick
 from forewarn.core.facts import EventScheduled
@@ -28,45 +29,45 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.stores.sqlite import SqliteJournal
 
-from bench.processes import memory_megabytes
-
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _OPERATOR = Origin("operator")
 _RULES = Rules(user_operation_limit=0)
 _AT_ONCE = 10_000
-READERS = 1_000  # VMs that read their events, spread over the fleet
 _TURNS = 200
 _DUE_HOSTS = 5
 
 
 class Fleet:
-    """VMs of which a thousand read their events; the same thousand, whatever the size of the rest."""
+    """Lone VMs, each of which reads its events: every one has its scope, its document and its place in the agenda."""
 
     def __init__(self, plane: Plane, size: int) -> None:
         self._plane = plane
-        self._readers = [f"web-{number * (size // READERS)}" for number in range(READERS)]
+        self._size = size
         self._turn = 0
 
-    async def build(self, size: int) -> dict[str, float]:
+    async def build(self) -> dict[str, float]:
         before, begun = memory_megabytes(), time.process_time()
-        for first in range(0, size, _AT_ONCE):
-            names = tuple(f"web-{number}" for number in range(first, min(first + _AT_ONCE, size)))
-            await self._plane.submit(CreateVms(names, VmSpec(), _guid()), _OPERATOR)
-        spent = time.process_time() - begun
-        gc.collect()
-        held = memory_megabytes() - before
-        now = self._plane.now()
-        await self._plane.submit(Pulse(tuple((name, now) for name in self._readers)), _OPERATOR)
-        return {"megabytes": held, "cpu_seconds": spent}
+        for chunk in self._chunks():
+            await self._plane.submit(CreateVms(chunk, VmSpec(), _guid()), _OPERATOR)
+        spent, created = time.process_time() - begun, _settled_megabytes()
+        for chunk in self._chunks():
+            now = self._plane.now()
+            await self._plane.submit(Pulse(tuple((name, now) for name in chunk)), _OPERATOR)
+        return {"created": created - before, "reading": _settled_megabytes() - before, "cpu_seconds": spent}
 
-    def _some_readers(self, count: int) -> list[str]:
-        self._turn += count
-        return [self._readers[number % READERS] for number in range(self._turn - count, self._turn)]
+    def _chunks(self) -> Iterator[tuple[str, ...]]:
+        for first in range(0, self._size, _AT_ONCE):
+            yield tuple(f"web-{number}" for number in range(first, min(first + _AT_ONCE, self._size)))
+
+    def _some_vms(self) -> list[str]:
+        """VMs from all over the fleet, others each time."""
+        self._turn += 1
+        return [f"web-{(self._turn * 61 + number * 7919) % self._size}" for number in range(_TURNS)]
 
     async def written(self) -> dict[str, float]:
         """A restart and its approval through the plane, on disk before they are answered."""
         cpu, wall = time.process_time(), time.perf_counter()
-        for name in self._some_readers(_TURNS):
+        for name in self._some_vms():
             facts = await self._plane.submit(RestartVms((name,), _guid()), _OPERATOR)
             ids = tuple(fact.event.id for fact in facts if isinstance(fact, EventScheduled))
             await self._plane.submit(Approve(ids, "operator"), _OPERATOR)
@@ -78,7 +79,7 @@ class Fleet:
         """The same in the core alone: no journal, no loop."""
         region, now = self._plane.region, self._plane.now()
         cpu = time.process_time()
-        for name in self._some_readers(_TURNS):
+        for name in self._some_vms():
             region, facts = step(region, RestartVms((name,), _guid()), now, _RULES)
             ids = tuple(fact.event.id for fact in facts if isinstance(fact, EventScheduled))
             region, _ = step(region, Approve(ids, "operator"), now, _RULES)
@@ -117,7 +118,7 @@ async def _run(size: int) -> None:
         plane = Plane(journal, TurnableClock(_START), SimulatedDriver(), _RULES)
         await plane.start()
         fleet = Fleet(plane, size)
-        _tell(await fleet.build(size))
+        _tell(await fleet.build())
         questions: dict[str, Callable[[], Awaitable[dict[str, float]]]] = {
             "written": fleet.written,
             "stepped": fleet.stepped,
@@ -131,6 +132,11 @@ async def _run(size: int) -> None:
 
 def _tell(answer: dict[str, float]) -> None:
     print(json.dumps(answer), flush=True)
+
+
+def _settled_megabytes() -> float:
+    gc.collect()
+    return memory_megabytes()
 
 
 def _guid() -> str:

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.processes import CannotMeasure, cores, cpu_seconds
+from bench.processes import CannotMeasure, cores, cpu_seconds, on_cores
 
 _SCRIPT = Path(__file__).with_name("wrk.lua")
 CONNECTIONS = 32
@@ -34,13 +34,10 @@ def ask(port: int, pid: int, vms: int, seconds: int) -> Load:
     if wrk is None:
         raise CannotMeasure("wrk is not installed (Debian: apt-get install wrk)")
     before = cpu_seconds(pid)
+    command = [wrk, "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-H", "Metadata: true", "-s", str(_SCRIPT)]
+    command += [f"http://127.0.0.1:{port}", "--", str(vms)]
     told = subprocess.run(
-        ["taskset", "-c", ",".join(map(str, sorted(cores()[1]))), wrk, "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s"]
-        + ["-H", "Metadata: true", "-s", str(_SCRIPT), f"http://127.0.0.1:{port}", "--", str(vms)],
-        capture_output=True,
-        text=True,
-        timeout=seconds + 60,
-        check=True,
+        on_cores(cores()[1], command), capture_output=True, text=True, timeout=seconds + 60, check=True
     ).stdout
     spent = cpu_seconds(pid) - before
     line = next(line for line in told.splitlines() if line.startswith("BENCH "))

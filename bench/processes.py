@@ -56,11 +56,16 @@ def running(command: Sequence[str], *, pinned: bool = False, env: dict[str, str]
         end(server)
 
 
+def on_cores(which: set[int], command: Sequence[str]) -> list[str]:
+    return ["taskset", "-c", ",".join(map(str, sorted(which))), *command]
+
+
 def start(
     command: Sequence[str], *, pinned: bool = False, env: dict[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
+    """A server is pinned to one core where it stands beside others."""
     if pinned:
-        command = ["taskset", "-c", ",".join(map(str, sorted(cores()[0]))), *command]
+        command = on_cores(cores()[0], command)
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **(env or {})})
 
 

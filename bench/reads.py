@@ -46,7 +46,8 @@ def _contestants(say: Callable[[str], None]) -> Iterator[dict[str, tuple[int, in
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forewarn-bench-")))
         directory.chmod(0o755)  # nginx drops its privileges
         region = stack.enter_context(served(pinned=True))
-        answer = prepare(region, VMS)
+        region.create("web", VMS)
+        answer = read_all(region, VMS)
         peers = {"forewarn": (region.metadata_port, region.pid)}
         peers["nginx"] = stack.enter_context(nginx.serving(directory, answer.body))
         if go.version() is not None:
@@ -58,17 +59,14 @@ def _contestants(say: Callable[[str], None]) -> Iterator[dict[str, tuple[int, in
         yield peers
 
 
-def prepare(region: Served, vms: int) -> Heard:
-    """Create VMs, let each read once (which enables its scope), and give back one answer."""
-    region.create("web", vms)
+def read_all(region: Served, vms: int) -> Heard:
+    """Let VMs web-0 … read once each, which enables their scopes, and give back the last answer."""
     lines = [Line(region.metadata_port) for _ in range(_LINES)]
     exchange = Exchange(lines)
     try:
         for first in range(0, vms, _LINES):
-            numbers = range(first, min(first + _LINES, vms))
-            heard = exchange.ask(
-                {line: get(f"/vm/web-{n}/{DOCUMENT}") for line, n in zip(lines, numbers, strict=False)}
-            )
+            paths = [f"/vm/web-{number}/{DOCUMENT}" for number in range(first, min(first + _LINES, vms))]
+            heard = exchange.ask({line: get(path) for line, path in zip(lines, paths, strict=False)})
             if any(answer.status != 200 for answer in heard.values()):
                 raise CannotMeasure("a VM was not answered with its document")
         return next(iter(heard.values()))
@@ -104,7 +102,7 @@ def _figures(what: str, taken: dict[str, list[Load]]) -> list[Figure]:
     for name, limit in (("nginx", _NGINX_LIMIT), ("Go", 1.0)):
         if name in costs:
             ratios = [ours / theirs for ours, theirs in zip(costs["forewarn"], costs[name], strict=True)]
-            figures.append(figure_of(PART, f"forewarn to {name}, {what}", ratios, "×", limit))
+            figures.append(figure_of(PART, f"forewarn to {name}, {what}", ratios, "x", limit))
     rates = [each.requests / each.seconds for each in taken["forewarn"]]
     figures.append(figure_of(PART, f"forewarn, {what}, on one core", rates, "answers/s"))
     return figures

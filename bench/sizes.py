@@ -33,8 +33,10 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
             taken = [(small.ask(question), large.ask(question)) for _ in range(rounds)]
             figures += _figures(what, taken)
             say(f"{what}: " + ", ".join(f"{s['cpu'] * 1e6:.1f}/{m['cpu'] * 1e6:.1f} µs" for s, m in taken))
-        held = built[LARGE]["megabytes"] * 1024 * 1024 / LARGE
-        return [*figures, Figure(PART, f"memory, each of {LARGE:,} VMs", held, "bytes")]
+        for what in ("created", "reading"):
+            held = built[LARGE][what] * 1024 * 1024 / LARGE
+            figures.append(Figure(PART, f"memory of each VM, {what}, among {LARGE:,}", held, "bytes"))
+        return figures
     finally:
         small.close()
         large.close()
@@ -45,7 +47,7 @@ def _figures(what: str, taken: list[tuple[dict[str, float], dict[str, float]]]) 
     return [
         figure_of(PART, f"{what}, {SMALL:,} VMs", [few["cpu"] * 1e6 for few, _ in taken], "µs CPU"),
         figure_of(PART, f"{what}, {LARGE:,} VMs", [many["cpu"] * 1e6 for _, many in taken], "µs CPU"),
-        figure_of(PART, f"{what}, {LARGE:,} to {SMALL:,} VMs", ratios, "×", _LIMIT),
+        figure_of(PART, f"{what}, {LARGE:,} to {SMALL:,} VMs", ratios, "x", _LIMIT),
     ]
 
 

@@ -17,9 +17,9 @@ _SOURCE = Path(__file__).with_name("metadata.go")
 def version() -> str | None:
     """What Go says of itself; None where it is not installed."""
     go = shutil.which("go")
-    return (
-        None if go is None else subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True).stdout.strip()
-    )
+    if go is None:
+        return None
+    return subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True).stdout.strip()
 
 
 @contextmanager

@@ -108,9 +108,7 @@ class MetadataRegion:
         self.clock: Clock
         loop.set_exception_handler(lambda _, context: self.complaints.append(context))
 
-    async def open(
-        self, settings: MetadataSettings, clock: Clock, journal: Journal, rules: Rules, host: str
-    ) -> None:
+    async def open(self, settings: MetadataSettings, clock: Clock, journal: Journal, rules: Rules, host: str) -> None:
         self.clock = clock
         self.plane = Plane(journal, clock, SimulatedDriver(), rules)
         self.faults = FaultRules(random.Random(7))
@@ -229,12 +227,10 @@ def metadata_region(
                     host,
                 )
             )
-            try:
-                yield region
-            finally:
-                region.close_guests()
-                region.run(region.shut())
+            yield region
         finally:
+            region.close_guests()
+            region.run(region.shut())
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()

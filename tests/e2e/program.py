@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ _URL = re.compile(r"http://[^\s,;]+:\d+")
 
 def clean_environment(**more: str) -> dict[str, str]:
     """This process's environment without what would tell forewarn or Python something of its own."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("FOREWARN_", "PYTHON"))} | more
+    return {key: value for key, value in os.environ.items() if not key.startswith(("FOREWARN_", "PYTHON"))} | {"PYTHONUNBUFFERED": "1"} | more
 
 
 def run(
@@ -45,6 +46,14 @@ def run(
     assert done.returncode == status, f"forewarn {arguments} ended with {done.returncode}, not {status}:\n{told}"
     assert "Traceback" not in told, told
     return done
+
+
+def free_port() -> int:
+    """A port that nobody has now: for those who must know it before there is a listener."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 @dataclass(frozen=True)

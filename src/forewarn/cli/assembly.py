@@ -47,6 +47,7 @@ def run(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], No
     logging.basicConfig(
         level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s", force=True
     )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it would tell our own story a second time
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings, fleet, say))
@@ -130,6 +131,7 @@ async def _open_control(
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
     )
@@ -141,12 +143,22 @@ async def _open_control(
         await serving
 
     stack.push_async_callback(close)
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.001)
+    await asyncio.wait((serving, asyncio.ensure_future(server.ready.wait())), return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        serving.result()
+        raise CommandFailed("the operator API did not start; the log above says why.")
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves the signals to us: the faces close before the journal does, and uvicorn only knows itself."""
+    """Says when it answers, and leaves the signals to us: the faces must close before the journal does."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -23,7 +23,7 @@ EXIT_HELP = {
     Exit.USAGE: "the command line, a setting or a file is not right",
     Exit.UNREACHABLE: "no server answers, or the server extra is not installed",
     Exit.NOT_FOUND: "the thing that was named does not exist",
-    Exit.INTERRUPTED: "ended by Ctrl-C",
+    Exit.INTERRUPTED: "ended by Ctrl-C (a server that is ended so ends with 0)",
     Exit.PIPE_CLOSED: "the reader of the output went away",
 }
 

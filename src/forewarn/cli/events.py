@@ -160,8 +160,7 @@ def _watch(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
     after = client.ping()["seq"] if args.after is None else args.after
     book, wanted = Book(), Wanted(args.id, args.vm, args.scope)
-    if args.after is None:
-        book.fill(client.events())
+    book.fill(client.events())
     if out.terminal and not out.as_json:
         out.note("Following events; Ctrl-C ends.")
     changes = ((record, book.learn(record)) for record in follow(client, after, out.note))

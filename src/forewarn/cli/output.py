@@ -146,7 +146,7 @@ def _cell(value: object) -> str:
 
 def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None) -> list[int]:
     """Natural widths, taken back from the flexible columns (the widest first) until the row fits."""
-    widths = [max(len(column.title), *(len(row[i]) for row in rows)) for i, column in enumerate(columns)]
+    widths = [max(len(column.title), max(len(row[i]) for row in rows)) for i, column in enumerate(columns)]
     flexible = [i for i, column in enumerate(columns) if column.flexible]
     while room is not None and flexible and sum(widths) + len(_GAP) * (len(widths) - 1) > room:
         widest = max(flexible, key=lambda i: widths[i])

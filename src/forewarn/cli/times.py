@@ -6,9 +6,9 @@ import re
 from datetime import UTC, datetime, timedelta
 
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)")
-_PLAIN = re.compile(rf"(?:{_PART.pattern})+")
-_ISO = re.compile(r"P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)", re.ASCII)
+_PLAIN = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
+_ISO = re.compile(r"P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.ASCII)
 _LONGEST = timedelta(days=3660)
 
 

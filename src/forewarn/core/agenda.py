@@ -18,11 +18,14 @@ class Due(NamedTuple):
     key: str
 
 
-class _Node(NamedTuple):
+class _Node(Struct, frozen=True):
+    """Left branches may grow as long as the agenda; the collector's bookkeeping is what lets them be freed safely."""
+
     rank: int
-    due: Due
-    left: _Node | None
-    right: _Node | None
+    at: datetime
+    key: str
+    left: _Node | None = None
+    right: _Node | None = None
 
 
 def _merge(a: _Node | None, b: _Node | None) -> _Node | None:
@@ -30,27 +33,58 @@ def _merge(a: _Node | None, b: _Node | None) -> _Node | None:
         return b
     if b is None:
         return a
-    if b.due < a.due:
+    if b.at < a.at or (b.at == a.at and b.key < a.key):
         a, b = b, a
     left, right = a.left, _merge(a.right, b)
     left_rank = left.rank if left else 0
     right_rank = right.rank if right else 0
     if left_rank < right_rank:
         left, right, right_rank = right, left, left_rank
-    return _Node(right_rank + 1, a.due, left, right)
+    return _Node(right_rank + 1, a.at, a.key, left, right)
 
 
-class Agenda(Struct, frozen=True):
+def _merge_all(roots: list[_Node]) -> _Node | None:
+    """In pairs, and the pairs in pairs: one after the other would walk the growing heap again for each."""
+    heaps: list[_Node | None] = [*roots]
+    while len(heaps) > 1:
+        odd = heaps[-1:] if len(heaps) % 2 else []
+        heaps = [_merge(a, b) for a, b in zip(heaps[::2], heaps[1::2], strict=False)] + odd
+    return heaps[0] if heaps else None
+
+
+class Agenda(Struct, frozen=True, gc=False):
     """All that is due, soonest first; ties by key, so that the order never depends on history."""
 
     root: _Node | None = None
 
     def add(self, at: datetime, key: str) -> Agenda:
-        return Agenda(_merge(self.root, _Node(1, Due(at, key), None, None)))
+        return Agenda(_merge(self.root, _Node(1, at, key)))
 
     def first(self) -> Due | None:
-        return self.root.due if self.root else None
+        return Due(self.root.at, self.root.key) if self.root else None
 
     def rest(self) -> Agenda:
         assert self.root is not None
         return Agenda(_merge(self.root.left, self.root.right))
+
+    def due_by(self, now: datetime) -> list[Due]:
+        """What is due by ``now``, soonest first."""
+        return self._walk(now)[0]
+
+    def after(self, now: datetime) -> Agenda:
+        """The agenda without what is due by ``now``. Costs what is due."""
+        return Agenda(_merge_all(self._walk(now)[1]))
+
+    def _walk(self, now: datetime) -> tuple[list[Due], list[_Node]]:
+        """What is due by ``now``, and the branches on which nothing is."""
+        due: list[Due] = []
+        later: list[_Node] = []
+        ahead = [self.root] if self.root else []
+        while ahead:
+            node = ahead.pop()
+            if node.at > now:
+                later.append(node)
+                continue
+            due.append(Due(node.at, node.key))
+            ahead += [branch for branch in (node.left, node.right) if branch]
+        return sorted(due), later

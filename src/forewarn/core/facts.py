@@ -17,7 +17,7 @@ from forewarn.core.region import Binding, Event, Health, Policy, ScopeKind, VmSp
 FORMAT = 1
 
 
-class _Fact(Struct, frozen=True, tag_field="fact", tag=True, omit_defaults=True):
+class _Fact(Struct, frozen=True, gc=False, tag_field="fact", tag=True, omit_defaults=True):
     at: datetime
 
 

@@ -133,7 +133,7 @@ class Vm(Struct, frozen=True, gc=False):
         return derive_guid(self.seed, self.key).lower()
 
 
-class Host(Struct, frozen=True):
+class Host(Struct, frozen=True, gc=False):
     """One machine of the platform. All its VMs share a fault domain and an update domain."""
 
     number: int
@@ -148,7 +148,7 @@ class Host(Struct, frozen=True):
         return f"host-{self.number}"
 
 
-class Scope(Struct, frozen=True):
+class Scope(Struct, frozen=True, gc=False):
     """Who sees a document and may approve what is in it."""
 
     key: str
@@ -165,7 +165,7 @@ class Scope(Struct, frozen=True):
     changed_at: datetime | None = None  # when the incarnation last grew
 
 
-class Event(Struct, frozen=True, omit_defaults=True):
+class Event(Struct, frozen=True, gc=False, omit_defaults=True):
     """One scheduled event, or (``announced`` false) the same work where nobody reads and so nobody is told."""
 
     id: str
@@ -195,7 +195,7 @@ class Event(Struct, frozen=True, omit_defaults=True):
         return None if self.impact_ended_at is None else self.impact_ended_at + self.recovery
 
 
-class Group(Struct, frozen=True):
+class Group(Struct, frozen=True, gc=False):
     """Events that start together: a host's co-tenants."""
 
     pending: Map[str, None] = Map()
@@ -211,7 +211,7 @@ class CampaignState(StrEnum):
     CANCELED = "canceled"
 
 
-class Campaign(Struct, frozen=True):
+class Campaign(Struct, frozen=True, gc=False):
     """Maintenance over a fleet, one update domain at a time."""
 
     id: str
@@ -227,7 +227,7 @@ class Campaign(Struct, frozen=True):
     ended_at: datetime | None = None
 
 
-class Region(Struct, frozen=True):
+class Region(Struct, frozen=True, gc=False):
     """Everything that one journal holds."""
 
     vms: Map[str, Vm] = Map()

@@ -57,12 +57,10 @@ def _deadline(region: Region, key: str) -> datetime | None:
 
 
 def _collect_due(draft: Draft) -> None:
-    agenda = draft.region.agenda
-    while (due := agenda.first()) is not None and due.at <= draft.now:
-        draft.touched.append(due.key)
-        agenda = agenda.rest()
-    if agenda is not draft.region.agenda:
-        draft.region = replace(draft.region, agenda=agenda)
+    due = draft.region.agenda.due_by(draft.now)
+    if due:
+        draft.touched += [each.key for each in due]
+        draft.region = replace(draft.region, agenda=draft.region.agenda.after(draft.now))
 
 
 def _look(draft: Draft, key: str) -> None:

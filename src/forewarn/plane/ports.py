@@ -13,7 +13,7 @@ from forewarn.core.facts import Fact
 from forewarn.core.region import Event, Region
 
 
-class Origin(Struct, frozen=True):
+class Origin(Struct, frozen=True, gc=False):
     """Who asked, through which door."""
 
     door: str  # "vm", "operator", "resource-manager", "clock", "driver"
@@ -21,7 +21,7 @@ class Origin(Struct, frozen=True):
     request_id: str = ""
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, gc=False):
     """One fact in its place in the journal. Sequence numbers start at 1 and have no gaps."""
 
     seq: int
@@ -30,7 +30,7 @@ class Record(Struct, frozen=True):
     origin: Origin
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """A fact on its way into the journal; the journal gives it its number."""
 
     fact: Fact

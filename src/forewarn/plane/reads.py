@@ -55,11 +55,5 @@ def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:
 
 
 def _lapsing(region: Region, now: datetime) -> set[str]:
-    due: set[str] = set()
-    agenda = region.agenda
-    while (first := agenda.first()) is not None and first.at <= now:
-        kind, _, key = first.key.partition("/")
-        if kind == "scope":
-            due.add(key)
-        agenda = agenda.rest()
-    return due
+    keys = (due.key.partition("/") for due in region.agenda.due_by(now))
+    return {key for kind, _, key in keys if kind == "scope"}

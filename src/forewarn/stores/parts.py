@@ -36,6 +36,7 @@ from forewarn.core.region import (
 
 CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
 
+_NO_COUNTS: Map[str, int] = Map()
 _T = TypeVar("_T")
 
 
@@ -231,6 +232,7 @@ class Assembly:
         self._hosts: dict[int, Host] = {}
         self._numbers: dict[int | None, int | None] = {None: None}
         self._vms: list[Vm] = []
+        self._names: dict[str, str] = {}
         self._scopes: list[Scope] = []
         self._events: list[Event] = []
         self._campaigns: list[Campaign] = []
@@ -283,19 +285,21 @@ class Assembly:
             self._vms[first + place] = msgspec.structs.replace(self._vms[first + place], events=events)
 
     def _take_scopes(self, rows: list[_ScopeRow]) -> None:
+        if not self._names:
+            self._names = {vm.name: vm.name for vm in self._vms}
         same: dict[datetime | None, datetime | None] = {}
-        self._scopes += (_scope_of(row, same) for row in rows)
+        self._scopes += (_scope_of(row, self._names.get(row.name, row.name), same) for row in rows)
 
 
-def _scope_of(row: _ScopeRow, same: dict[datetime | None, datetime | None]) -> Scope:
-    """``same`` holds the instants of this part: a scope's are mostly equal to each other or to a neighbour's."""
+def _scope_of(row: _ScopeRow, name: str, same: dict[datetime | None, datetime | None]) -> Scope:
+    """``name`` is the lone VM's own string; ``same`` holds instants, as a scope's are mostly equal to each other."""
     enabled, read, changed, lapses = row.enabled_at, row.last_read_at, row.changed_at, row.lapses_at
     return Scope(
-        key=scope_key(row.kind, row.name),
+        key=scope_key(row.kind, name),
         kind=row.kind,
-        name=row.name,
+        name=name,
         policy=DEFAULT_POLICY if row.policy is None else row.policy,
-        counts=Map(row.counts),
+        counts=Map(row.counts) if row.counts else _NO_COUNTS,
         enabled_at=same.setdefault(enabled, enabled),
         last_read_at=same.setdefault(read, read),
         lapses_at=same.setdefault(lapses, lapses),

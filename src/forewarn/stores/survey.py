@@ -100,7 +100,7 @@ def _check_snapshots(connection: sqlite3.Connection, path: Path, head: int) -> i
     """What a snapshot stands for was in the journal once, and must still be. The newest one's record."""
     newest = 0
     for found, header in snapshot_files.headers(path.parent):
-        if header.seq > head or chain_at(connection, header.seq) != header.mark:
+        if chain_at(connection, header.seq) != header.mark:
             raise JournalFault(
                 f"The snapshot {found} stands for record {header.seq}, but the journal {path} ends at record {head} or "
                 f"holds another one there: it has lost records, or belongs elsewhere. {_RESTORE}, or move the "

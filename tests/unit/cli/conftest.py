@@ -1,4 +1,4 @@
-"""The command line, run in this process against a real region: the operator face on a port, a clock that stands still."""
+"""The command line, run in this process against a real region behind the operator face; its clock stands still."""
 
 from __future__ import annotations
 
@@ -74,66 +74,92 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
 
 
-class Region:
-    """A region behind the operator face, on a loop of its own."""
+class House(uvicorn.Server):
+    """One HTTP server for all tests; behind it stands the region of the test that is running."""
 
-    def __init__(self, clock: Clock, token: str | None) -> None:
-        self.token = token
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
+    def __init__(self) -> None:
+        super().__init__(uvicorn.Config(self._answer, interface="asgi3", log_level="critical", lifespan="off"))
+        self.region: Region | None = None
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever)
+        self._ready = threading.Event()
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        assert self.region is not None
+        await self.region.app(scope, receive, send)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready.set()
+
+    def open(self) -> str:
+        """Its address, once it answers."""
+        listening = socket.create_server(("127.0.0.1", 0))
         self._thread.start()
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self.plane, self._server, self._serving = self.wait(self._start(clock))
+        self._serving = asyncio.run_coroutine_threadsafe(self.serve([listening]), self.loop)
+        assert self._ready.wait(30)
+        return f"http://127.0.0.1:{listening.getsockname()[1]}"
 
-    async def _start(self, clock: Clock) -> tuple[Plane, uvicorn.Server, asyncio.Task[None]]:
+    def close(self) -> None:
+        self.should_exit = True
+        self._serving.result(30)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+class Region:
+    """A region behind the operator face."""
+
+    def __init__(self, house: House, clock: Clock, token: str | None) -> None:
+        self._house = house
+        self.plane = self.wait(self._start(clock))
+        view = SettingView("clock", "virtual", "flag", "the clock")
+        self.app = operator_app(
+            self.plane, FaultRules(), [view], hosts=(), token=token, metadata_url="http://127.0.0.1:16925"
+        )
+        house.region = self
+
+    async def _start(self, clock: Clock) -> Plane:
         plane = Plane(MemoryJournal(), clock, SimulatedDriver(), Rules())
         await plane.start()
-        view = SettingView("clock", "virtual", "flag", "the clock")
-        self._app = operator_app(
-            plane, FaultRules(), [view], hosts=(), token=self.token, metadata_url="http://127.0.0.1:16925"
-        )
-        server = uvicorn.Server(uvicorn.Config(self._app, log_level="critical", lifespan="off"))
-        started = asyncio.create_task(server.serve([self._socket]))
-        while not server.started:
-            await asyncio.sleep(0)
-        return plane, server, started
+        return plane
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Have the region's loop do something."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self._house.loop).result(30)
 
     def read(self, *names: str) -> None:
         """VMs read their documents, which enables their scopes."""
         for name in names:
             self.wait(self.plane.enable(self.plane.region.vms[name]))
 
-    def close(self) -> None:
-        self.wait(self._stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _stop(self) -> None:
-        end_streams(self._app)
-        self._server.should_exit = True
-        await self._serving
+    async def close(self) -> None:
+        end_streams(self.app)
         await self.plane.close()
 
 
+@pytest.fixture(scope="session")
+def house() -> Iterator[tuple[House, str]]:
+    """The HTTP server and its address."""
+    opened = House()
+    yield opened, opened.open()
+    opened.close()
+
+
 @pytest.fixture
-def open_region(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Region]]:
+def open_region(house: tuple[House, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Region]]:
     """Make a region of a certain kind; the commands find it by FOREWARN_URL."""
     opened: list[Region] = []
 
     def open_one(clock: Clock | None = None, token: str | None = None) -> Region:
-        opened.append(Region(clock or TurnableClock(NOON), token))
-        monkeypatch.setenv("FOREWARN_URL", opened[-1].url)
+        opened.append(Region(house[0], clock or TurnableClock(NOON), token))
+        monkeypatch.setenv("FOREWARN_URL", house[1])
         return opened[-1]
 
     yield open_one
     for region in opened:
-        region.close()
+        region.wait(region.close())
 
 
 @pytest.fixture

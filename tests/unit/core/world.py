@@ -101,6 +101,13 @@ class World:
         if self._driver is not None and event is not None:
             self.do(c.BeginImpact(event_id, self._driver.begin(event, self.now)))
 
+    def begin(self, event_id: str) -> None:
+        """A driver that cannot tell how long it will take."""
+        self.do(c.BeginImpact(event_id))
+
+    def end(self, event_id: str) -> None:
+        self.do(c.EndImpact(event_id))
+
     # Time
 
     def advance(self, by: timedelta) -> None:

@@ -105,6 +105,13 @@ def _bad_page(directory: Path) -> None:
     _patch(directory / FILE, size - 4096, b"\xa5" * 4096)
 
 
+def _bad_index_page(directory: Path) -> None:
+    """Nothing that a start reads for itself; the first write would meet it."""
+    with tampering(directory) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'facts_by_subject'").fetchone()
+    _patch(directory / FILE, 4096 * (page - 1), b"\xa5" * 4096)
+
+
 def _bad_schema_page(directory: Path) -> None:
     _patch(directory / FILE, 100, b"\xa5" * 300)
 
@@ -150,6 +157,7 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     _without_chains: "stands for record 20, but the journal .* holds another one there",
     _without_table: f"has not the shape of a journal. It was not touched; {RESTORE}",
     _bad_page: f"is damaged. .*{RESTORE}",
+    _bad_index_page: f"is damaged. .*{RESTORE}",
     _bad_schema_page: f"is damaged. .*{RESTORE}",
     _cut_tail: "stands for record 20, but the journal .* ends at record 15 .* or move the snapshots away",
     _missing: "is missing, though what belongs to it is still there: snapshot-.*, snapshot-.* Bring it back",

@@ -155,7 +155,22 @@ def test_a_block_that_was_not_finished_is_not_there_after_a_crash(tmp_path: Path
     journal.close()
 
 
-# When the disk is full
+# Nothing half-written
+
+
+def test_a_fact_that_cannot_be_written_takes_its_whole_block_with_it(journal: SqliteJournal) -> None:
+    before = journal.read(0, 1000)
+
+    def write() -> None:
+        with journal.write() as transaction:
+            transaction.append([*entries(3, "lost"), *entries(1, "\ud800"), *entries(3, "lost")])
+
+    with pytest.raises(UnicodeEncodeError):
+        write()
+    assert journal.read(0, 1000) == before
+    append(journal, 1, "next")
+    assert [record.seq for record in journal.about("vm/next-0", 10)] == [RECORDS + 1]
+    assert list(journal.verify()) == []
 
 
 def test_a_full_disk_is_a_fault_that_passes_and_leaves_nothing_half_written(journal: SqliteJournal) -> None:

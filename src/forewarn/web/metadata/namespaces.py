@@ -30,7 +30,7 @@ def listen_in(namespace: Path, address: str, port: int) -> socket.socket:
     """
     descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _enter(descriptor)
+        enter(descriptor)
     finally:
         os.close(descriptor)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -47,7 +47,7 @@ def listen_in(namespace: Path, address: str, port: int) -> socket.socket:
     return listening
 
 
-def _enter(descriptor: int) -> None:
+def enter(descriptor: int) -> None:
     """setns(2), which Python itself knows from 3.12 on."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(descriptor, _CLONE_NEWNET) != 0:

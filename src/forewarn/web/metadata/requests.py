@@ -58,6 +58,7 @@ class RequestReader:
         self._parser: HttpRequestParser | None = HttpRequestParser(self)
         self._arrivals: list[Arrival] = []
         self._fault = MALFORMED
+        self._number = 0
         self.partial = False  # a request has begun and not ended
         self._begin()
 
@@ -65,9 +66,11 @@ class RequestReader:
         """What has become complete with this data."""
         if self._parser is None:
             return []
+        unfinished = self._number if self.partial else 0
         try:
-            self._weigh(len(data))
             self._parse(self._parser, data)
+            if self.partial and self._number == unfinished:
+                self._weigh(len(data))
         except HttpParserError:
             self._end_with(Spoiled(self._fault))
         arrivals, self._arrivals = self._arrivals, []
@@ -97,9 +100,7 @@ class RequestReader:
                     return
 
     def _weigh(self, length: int) -> None:
-        """A request that keeps arriving without ever becoming complete must not fill our memory."""
-        if not self.partial:
-            return
+        """A request that fills one piece of data after the other and never ends must not fill our memory too."""
         self._raw_bytes += length
         if not self._head_complete and self._raw_bytes > self._limits.head_bytes:
             self._refuse(HEAD_TOO_LARGE)
@@ -128,6 +129,7 @@ class RequestReader:
 
     def on_message_begin(self) -> None:
         self._begin()
+        self._number += 1
         self.partial = True
 
     def on_url(self, piece: bytes) -> None:

@@ -1,0 +1,443 @@
+"""Connections that are used hard, badly, slowly, or against us. Every one ends in a clean answer or is closed."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+
+import pytest
+
+from forewarn.web.metadata.settings import Limits, MetadataSettings
+from tests.e2e.metadata_region import Guest, approval, get, metadata_region, path_of, post, request
+
+_QUICK = MetadataSettings(
+    limits=Limits(request_seconds=0.05, idle_seconds=0.05, stalled_seconds=0.05, linger_seconds=0.05)
+)
+
+
+def _last_answer(guest: Guest) -> tuple[int, str | None]:
+    """The status of an answer after which the server closes."""
+    answer = guest.answer()
+    assert guest.rest() == b""
+    return answer.status, answer.fields.get("connection")
+
+
+def test_a_connection_answers_one_request_after_the_other() -> None:
+    with metadata_region() as region:
+        region.create("web", "other")
+        guest = region.guest()
+        questions = [get("web"), get("other"), get("web"), get("web", version="2017-03-01"), get("web"), get("nobody")]
+        assert [guest.ask(question).status for question in questions * 3] == [200, 200, 200, 200, 200, 404] * 3
+
+
+def test_pipelined_requests_are_answered_in_order() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        event = region.restart("web")
+        guest = region.guest()
+        guest.send(
+            get("web")
+            + post("web", approval(event))
+            + get("web")
+            + request("GET", "/vm/web/metadata/versions", "Metadata: true")
+            + get("nobody")
+            + post("web", b"{")
+            + get("web")
+        )
+        answers = [guest.answer() for _ in range(7)]
+    assert [answer.status for answer in answers] == [200, 200, 200, 200, 404, 400, 200]
+    assert [json.loads(answers[place].body)["Events"][0]["EventStatus"] for place in (0, 2, 6)] == [
+        "Scheduled",
+        "Started",
+        "Started",
+    ]
+
+
+def test_requests_may_come_in_any_pieces() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        event = region.restart("web")
+        data = get("web") + post("web", approval(event)) + get("web")
+        for size in (1, 7, 100):
+            guest = region.guest()
+            for start in range(0, len(data), size):
+                guest.send(data[start : start + size])
+            assert [guest.answer().status for _ in range(3)] == [200, 200, 200]
+
+
+def test_known_bytes_that_come_with_more_are_still_read_to_the_end() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        for _ in range(3):
+            guest.ask(get("web"))
+        guest.send(get("web")[:-10])
+        guest.send(get("web")[-10:] + get("web"))
+        assert [guest.answer().status for _ in range(2)] == [200, 200]
+
+
+def test_many_pipelined_requests_are_all_answered() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        count = 2000
+        guest.send(get("web") * count)
+        assert {guest.answer().status for _ in range(count)} == {200}
+
+
+def test_a_client_that_asks_to_close_is_closed_after_its_answer() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(get("web", "Connection: close") + get("web"))
+        assert _last_answer(guest) == (200, "close")
+
+
+def test_http_1_0_closes_unless_asked_not_to() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        old = get("web").replace(b"HTTP/1.1", b"HTTP/1.0")
+        guest = region.guest()
+        guest.send(old)
+        assert _last_answer(guest) == (200, "close")
+        keeping = get("web", "Connection: keep-alive").replace(b"HTTP/1.1", b"HTTP/1.0")
+        guest = region.guest()
+        assert [guest.ask(keeping).fields["connection"] for _ in range(3)] == ["keep-alive"] * 3
+
+
+def test_a_client_that_has_said_all_still_gets_its_answers() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        event = region.restart("web")
+        guest = region.guest()
+        guest.send(post("web", approval(event)) + get("web"))
+        guest.socket.shutdown(socket.SHUT_WR)
+        assert [guest.answer().status, guest.answer().status] == [200, 200]
+        assert guest.rest() == b""
+
+
+def test_half_a_request_and_an_end_is_just_closed() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(get("web")[:30])
+        guest.socket.shutdown(socket.SHUT_WR)
+        assert guest.rest() == b""
+
+
+def test_a_client_may_vanish_at_any_moment() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        for data in (b"", get("web")[:20], get("web"), post("web", b"{"), get("web") * 50):
+            guest = region.guest()
+            guest.send(data)
+            guest.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            guest.close()
+        assert region.get("web").status == 200
+
+
+def test_a_body_may_be_announced_and_waited_for() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        body = approval(region.restart("web"))
+        guest = region.guest()
+        guest.send(post("web", body, "Expect: 100-continue").removesuffix(body))
+        assert guest.answer().raw == b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert guest.ask(body).status == 200
+
+
+def test_the_word_to_go_on_keeps_its_place_in_the_order() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        body = approval(region.restart("web"))
+        guest = region.guest()
+        guest.send(post("web", body) + get("web") + post("web", body, "Expect: 100-Continue"))
+        assert [guest.answer().status for _ in range(4)] == [200, 200, 100, 200]
+
+
+def test_a_body_may_come_in_chunks() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        body = approval(region.restart("web"))
+        chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+        guest = region.guest()
+        question = request("POST", path_of("web"), "Metadata: true", "Transfer-Encoding: chunked")
+        assert guest.ask(question + chunks).status == 200
+        assert guest.ask(get("web")).incarnation() == 3
+
+
+def test_what_comes_after_a_body_cannot_stand_in_for_a_header() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        question = request("POST", path_of("web"), "Transfer-Encoding: chunked") + b"0\r\nMetadata: true\r\n\r\n"
+        answer = region.guest().ask(question)
+    assert answer.body == b'{"error":"Bad request. Required metadata header not specified"}'
+
+
+def test_a_body_of_64_kib_is_taken_and_one_more_byte_is_too_large() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        assert guest.ask(post("web", b" " * 65536)).status == 400
+        guest.send(post("web", b" " * 65537))
+        assert _last_answer(guest) == (413, "close")
+
+
+def test_too_large_a_body_is_refused_before_it_comes() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        for line in ("Content-Length: 65537", "Content-Length: 9223372036854775807"):
+            guest = region.guest()
+            guest.send(request("POST", path_of("web"), "Metadata: true", line, "Expect: 100-continue"))
+            assert _last_answer(guest) == (413, "close")
+
+
+def test_too_large_a_body_in_chunks_is_refused_when_it_becomes_too_large() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(request("POST", path_of("web"), "Metadata: true", "Transfer-Encoding: chunked"))
+        guest.send(b"8000\r\n" + b" " * 0x8000 + b"\r\n" + b"8001\r\n" + b" " * 0x8001 + b"\r\n")
+        assert _last_answer(guest) == (413, "close")
+
+
+def test_a_body_that_grows_without_content_is_refused() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(request("POST", path_of("web"), "Metadata: true", "Transfer-Encoding: chunked"))
+        guest.send(b"1;" + b"x" * 600_000)
+        assert _last_answer(guest) == (413, "close")
+
+
+def test_the_size_of_a_body_is_the_last_thing_that_is_checked() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        for target, status in (("/nowhere", 404), ("/metadata/scheduledevents", 400), ("/metadata/versions", 405)):
+            guest = region.guest()
+            guest.send(request("POST", target, "Metadata: true", "Content-Length: 70000"))
+            assert _last_answer(guest) == (status, "close")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"nonsense\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET\r\n\r\n",
+        b"GET /\r\n\r\n",
+        b"GET / HTTP/2.0\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"FETCH / HTTP/1.1\r\n\r\n",
+        b"GET /a b HTTP/1.1\r\n\r\n",
+        b"GET /\x00 HTTP/1.1\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\nHost: a\n\n",
+        b"GET / HTTP/1.1\r\nMeta data: true\r\n\r\n",
+        b"GET / HTTP/1.1\r\nMetadata : true\r\n\r\n",
+        b"GET / HTTP/1.1\r\n: true\r\n\r\n",
+        b"GET / HTTP/1.1\r\nMetadata: tr\x00ue\r\n\r\n",
+        b"GET / HTTP/1.1\r\nMetadata: true\r\n folded\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        b"POST / HTTP/1.1\r\nContent-Length: 3, 3\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 0x3\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\nContent-Length:\r\n\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: identity\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+    ],
+)
+def test_what_is_no_request_is_refused_and_ends_the_connection(data: bytes) -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(data + get("web"))
+        assert _last_answer(guest) == (400, "close")
+
+
+def test_requests_before_a_bad_one_are_answered_first() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(get("web") + get("web") + b"nonsense\r\n\r\n" + get("web"))
+        assert [guest.answer().status, guest.answer().status] == [200, 200]
+        assert _last_answer(guest) == (400, "close")
+
+
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [
+        (request("GET", "/" + "x" * 9000, "Metadata: true"), 414),
+        (request("GET", "/", *(f"X-{number}: 1" for number in range(200))), 431),
+        (request("GET", "/", "X: " + "y" * 20_000), 431),
+        (request("GET", "/", "X" * 20_000 + ": y"), 431),
+        (request("GET", "/", "X: " + "y" * 600_000), 431),
+        (
+            request("POST", "/", "Transfer-Encoding: chunked")
+            + b"0\r\n"
+            + b"".join(b"X-%d: 1\r\n" % number for number in range(200)),
+            431,
+        ),
+    ],
+)
+def test_a_flood_in_the_head_is_refused(question: bytes, status: int) -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(question)
+        assert _last_answer(guest) == (status, "close")
+
+
+def test_a_head_that_never_ends_is_refused_at_its_limit() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(20):
+            guest.send(b"y" * 1000)
+        assert _last_answer(guest) == (431, "close")
+
+
+def test_a_head_as_large_as_allowed_is_taken() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        lines = [f"X-{number}: {'y' * 150}" for number in range(90)]
+        assert region.get("web", *lines).status == 200
+
+
+@pytest.mark.parametrize("protocol", ["h2c", "websocket"])
+def test_an_offer_to_change_the_protocol_is_passed_over(protocol: str) -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(get("web", f"Upgrade: {protocol}", "Connection: upgrade") + get("web") + get("web"))
+        assert [guest.answer().status for _ in range(3)] == [200, 200, 200]
+        body = approval("00000000-0000-0000-0000-000000000000")
+        question = post("web", body, f"Upgrade: {protocol}", "Connection: upgrade")
+        guest.send(question + get("web"))
+        assert [guest.answer().status for _ in range(2)] == [400, 200]
+
+
+def test_a_tunnel_is_not_opened() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(request("CONNECT", "169.254.169.254:80", "Metadata: true") + get("web"))
+        assert _last_answer(guest) == (404, "close")
+
+
+@pytest.mark.parametrize("start", [b"G", get("web")[:-2], post("web", b"12345")[:-2]])
+def test_a_request_that_comes_too_slowly_is_refused(start: bytes) -> None:
+    with metadata_region(_QUICK) as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(start)
+        assert _last_answer(guest) == (408, "close")
+
+
+def test_a_request_that_trickles_is_refused_all_the_same() -> None:
+    with metadata_region(_QUICK) as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(b"GET / HTTP/1.1\r\nX: ")
+        guest.socket.settimeout(0.005)
+        answer = b""
+        while not answer:
+            try:
+                guest.send(b"y")
+                answer = guest.socket.recv(4096)
+            except TimeoutError:
+                continue
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("start", [b"", b"\r\n\r\n", get("web")])
+def test_a_connection_without_requests_is_closed(start: bytes) -> None:
+    with metadata_region(_QUICK) as region:
+        region.create("web")
+        region.get("web")
+        guest = region.guest()
+        guest.send(start)
+        if start.strip():
+            assert guest.answer().status == 200
+        assert guest.rest() == b""
+
+
+def test_a_refused_client_that_keeps_talking_is_cut() -> None:
+    with metadata_region(_QUICK) as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(b"nonsense\r\n\r\n")
+        assert guest.answer().status == 400
+        with pytest.raises(ConnectionError):
+            while True:
+                guest.send(b"more nonsense" * 100)
+
+
+def test_a_client_that_takes_no_answers_is_not_read_any_further_and_goes() -> None:
+    with metadata_region(_QUICK) as region:
+        region.create("web")
+        guest = region.guest()
+        guest.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sent = 0
+        with pytest.raises(ConnectionError):
+            while sent < 1 << 30:
+                sent += guest.socket.send(get("web") * 100)
+        assert sent < 100 << 20
+
+
+def test_a_client_that_takes_its_answers_late_gets_them_all() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        guest.socket.setblocking(False)
+        question, sent = get("web"), 0
+        try:
+            while True:
+                sent += guest.socket.send(question * 100)
+        except BlockingIOError:
+            guest.socket.settimeout(20)
+        whole = sent // len(question)
+        assert {guest.answer().status for _ in range(whole)} == {200}
+
+
+def test_one_connection_too_many_is_told_so() -> None:
+    with metadata_region(MetadataSettings(limits=Limits(connections=2))) as region:
+        region.create("web")
+        first, second = region.guest(), region.guest()
+        assert [first.ask(get("web")).status, second.ask(get("web")).status] == [200, 200]
+        assert _last_answer(region.guest()) == (503, "close")
+        assert first.ask(get("web")).status == 200
+
+
+def test_a_server_that_closes_answers_what_it_owes() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        event = region.restart("web")
+        idle, partial, busy, waiting = (region.guest() for _ in range(4))
+        idle.ask(get("web"))
+        partial.send(get("web")[:20])
+        waiting.send(get("web", "If-None-Match: 2", "Prefer: wait=100"))
+        busy.send(post("web", approval(event)) + get("web"))
+        assert busy.answer().status == 200
+        region.run(region.face.close())
+        assert [idle.rest(), partial.rest()] == [b"", b""]
+        assert busy.answer().status == 200
+        assert waiting.answer().status == 200

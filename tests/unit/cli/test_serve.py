@@ -1,0 +1,146 @@
+"""``forewarn serve``: the program itself, started, asked, ended."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from forewarn import __version__
+from forewarn.cli import assembly
+from forewarn.cli.setting_kinds import ClockChoice
+from forewarn.plane.clock import wall_time
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Run
+
+SERVE = [sys.executable, "-m", "forewarn.cli.main", "serve"]
+ANY_PORTS = ["--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0"]
+FLEET = '[settings]\nclock = "virtual"\n[[vm]]\nname = "web"\ncount = 3\navailability_set = "front"\n'
+
+
+@contextmanager
+def serving(directory: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server in a directory, and its ready line."""
+    command = [*SERVE, *ANY_PORTS, "--log-level", "warning", *arguments]
+    with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+
+
+def control_of(ready: str) -> str:
+    return ready.partition("control ")[2].partition(",")[0]
+
+
+def refused(directory: Path, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run([*SERVE, *arguments], cwd=directory, check=False, capture_output=True, text=True, timeout=60)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
+@pytest.mark.slow
+def test_a_server_says_that_it_is_ready_answers_and_ends_cleanly(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "region.toml").write_text(FLEET)
+
+    with serving(tmp_path, "--config", "region.toml") as (process, ready):
+        pong = run("ping", "--wait", "--url", control_of(ready), "--json").json
+        run("clock", "advance", "15m", "--url", control_of(ready))
+        second = refused(tmp_path, *ANY_PORTS)
+        settings = run("settings", "--running", "--url", control_of(ready), "--json").json
+        before = run("clock", "show", "--url", control_of(ready), "--json").json["now"]
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=30)
+
+    assert ready.startswith(f"forewarn {__version__} ready: metadata http://127.0.0.1:")
+    assert ready.endswith("3 VMs, clock virtual, data ./forewarn-data\n")
+    assert (pong["vms"], pong["clock"]["kind"]) == (3, "virtual")
+    assert second[0] == 1
+    assert second[1].startswith("forewarn: The data directory ")
+    assert len(second[1].splitlines()) == 1
+    assert next(each["source"] for each in settings if each["name"] == "clock") == "file"
+    assert (process.returncode, errors) == (0, "")
+
+    with serving(tmp_path, "--config", "region.toml") as (process, ready):
+        after = run("clock", "show", "--url", control_of(ready), "--json").json["now"]
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+
+    assert "3 VMs" in ready
+    assert after == before
+    assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.slow
+def test_a_follower_does_not_keep_a_server_from_ending(run: Run, tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, ready):
+        run("vm", "create", "db", "--url", control_of(ready))
+        host, port = control_of(ready).removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as follower:
+            follower.sendall(b"GET /v1/journal/stream?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b"200 OK" in follower.recv(4096)
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=30)
+
+    assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.slow
+def test_a_server_does_not_start_where_it_should_not(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert refused(tmp_path, "--control", "0.0.0.0:16926")[0] == 2
+    assert refused(tmp_path, "--metadata", "127.0.0.1:16926")[0] == 2
+    status, sentence = refused(tmp_path, *ANY_PORTS, "--data", "file")
+    assert status == 1
+    assert sentence.startswith("forewarn: The data directory ")
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+def test_a_port_in_use_is_a_sentence_that_names_the_option(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        control = refused(tmp_path, "--metadata", "127.0.0.1:0", "--control", address)
+        metadata = refused(tmp_path, "--metadata", address, "--control", "127.0.0.1:0")
+
+    assert (control[0], metadata[0]) == (1, 1)
+    assert f"cannot listen on {address}" in control[1]
+    assert "--control" in control[1]
+    assert "--metadata" in metadata[1]
+
+
+@pytest.mark.slow
+def test_a_fleet_that_the_region_refuses_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "region.toml").write_text("[[vm]]\nname = 'not a name!'\n")
+
+    status, sentence = refused(tmp_path, *ANY_PORTS, "--config", "region.toml")
+
+    assert status == 1
+    assert "the region file's VM 'not a name!' was refused" in sentence
+
+
+def test_a_turnable_clock_goes_on_where_the_journal_ends() -> None:
+    past = datetime(2026, 1, 1, tzinfo=UTC)
+
+    assert assembly.clock_of(ClockChoice("virtual", 0.0), past).now() == past
+    assert assembly.clock_of(ClockChoice("fast", 60.0), past).now() < past + timedelta(days=1)
+    assert assembly.clock_of(ClockChoice("virtual", 0.0), None).now() <= wall_time()
+
+
+def test_a_real_clock_never_goes_behind_the_journal() -> None:
+    future = wall_time() + timedelta(days=1)
+
+    assert assembly.clock_of(ClockChoice("real", 1.0), future).now() == future

@@ -1,0 +1,192 @@
+"""Settings: where each value comes from, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from forewarn.cli import assembly, reference
+from forewarn.cli.errors import CommandFailed
+from forewarn.cli.setting_kinds import Address
+from forewarn.cli.setting_table import CAUSE_DEFAULTS, SETTINGS
+from forewarn.cli.settings import Settings, resolve
+from forewarn.core.causes import CAUSES, Cause
+from forewarn.core.rules import Rules
+from forewarn.drivers.simulated import Durations
+from forewarn.web.metadata.settings import MetadataSettings
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Run
+
+
+def source(settings: Settings, name: str) -> str:
+    return next(shown.source for shown in settings.shown if shown.name == name)
+
+
+def refusal(flags: dict[str, str], environment: dict[str, str] | None = None) -> str:
+    with pytest.raises(CommandFailed) as caught:
+        resolve(flags, environment or {})
+    assert caught.value.status == 2
+    return caught.value.message
+
+
+def test_without_a_word_the_defaults_hold() -> None:
+    settings = resolve({}, {})
+
+    assert settings.data == Path("forewarn-data")
+    assert (str(settings.metadata), str(settings.control)) == ("127.0.0.1:16925", "127.0.0.1:16926")
+    assert {shown.source for shown in settings.shown} == {"default"}
+    assert [shown.name for shown in settings.shown] == list(SETTINGS)
+
+
+def test_a_flag_wins_over_the_environment_which_wins_over_the_file() -> None:
+    file = {"clock": "virtual", "update_domains": "7", "fault_domains": "2"}
+    environment = {"FOREWARN_CLOCK": "x10", "FOREWARN_UPDATE_DOMAINS": "6"}
+
+    settings = resolve({"clock": "x5", "update_domains": None}, environment, file, Path("region.toml"))
+
+    assert (str(settings.clock), source(settings, "clock")) == ("x5", "flag")
+    assert (settings.update_domains, source(settings, "update_domains")) == (6, "environment")
+    assert (settings.fault_domains, source(settings, "fault_domains")) == (2, "file")
+
+
+def test_a_profile_changes_defaults_only() -> None:
+    settings = resolve({"profile": "azure", "visibility_lag": "5s"}, {})
+
+    assert (settings.throttle_per_second, source(settings, "throttle_per_second")) == (5, "profile azure")
+    assert (settings.first_read_delay, source(settings, "first_read_delay")) == (timedelta(seconds=60), "profile azure")
+    assert (settings.visibility_lag, source(settings, "visibility_lag")) == (timedelta(seconds=5), "flag")
+
+
+def test_a_profile_may_come_from_the_file() -> None:
+    assert resolve({}, {}, {"profile": "azure"}, Path("r.toml")).throttle_per_second == 5
+
+
+def test_an_empty_variable_is_not_set() -> None:
+    assert source(resolve({}, {"FOREWARN_CLOCK": ""}), "clock") == "default"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("clock", "fast", "write real, virtual, or xN"),
+        ("clock", "x0", "is not a clock"),
+        ("clock", "xnan", "is not a clock"),
+        ("clock", "x-2", "is not a clock"),
+        ("metadata", "16925", "is not HOST:PORT"),
+        ("metadata", "127.0.0.1:70000", "is not HOST:PORT"),
+        ("metadata", "::1:16925", "stands in brackets"),
+        ("control", ":16926", "is not HOST:PORT"),
+        ("first_read_delay", "121s", "is not between 0s and 2m"),
+        ("first_read_delay", "60", "is not a duration"),
+        ("update_domains", "0", "whole number from 1 to 20"),
+        ("vms_per_host", "1.5", "whole number"),
+        ("throttle_per_second", "inf", "is not a number"),
+        ("unknown_event", "maybe", "none of refuse, ok"),
+        ("profile", "aws", "none of plain, azure"),
+        ("token", "with space", "without spaces"),
+        ("duration_freeze", "-2", "is not a duration"),
+        ("duration_freeze", "1.5s", "whole number of seconds"),
+        ("data", "", "directory"),
+        ("notice_reboot", "11y", "is not a duration"),
+        ("notice_reboot", "99999d", "longer than ten years"),
+    ],
+)
+def test_a_value_that_is_not_right_is_refused_with_its_name_and_place(name: str, text: str, sentence: str) -> None:
+    message = refusal({name: text})
+
+    assert f"the setting {name} ({SETTINGS[name].flag})" in message
+    assert sentence in message
+
+
+def test_the_place_of_a_bad_value_is_named() -> None:
+    assert "(FOREWARN_CLOCK)" in refusal({}, {"FOREWARN_CLOCK": "slow"})
+
+
+def test_the_two_faces_never_share_a_port() -> None:
+    assert "must not share port 16926" in refusal({"metadata": "10.0.0.1:16926"})
+    assert resolve({"metadata": "127.0.0.1:0", "control": "127.0.0.1:0"}, {}).control.port == 0
+
+
+def test_beyond_loopback_control_needs_a_token() -> None:
+    assert "needs a token" in refusal({"control": "0.0.0.0:16926"})
+    assert "needs a token" in refusal({"control": "operator.example:16926"})
+    assert resolve({"control": "0.0.0.0:16926"}, {"FOREWARN_TOKEN": "sesame"}).token == "sesame"
+    assert resolve({"control": "[::1]:16926"}, {}).control == Address("::1", 16926)
+
+
+def test_a_token_is_never_shown() -> None:
+    settings = resolve({"token": "sesame"}, {})
+
+    assert "sesame" not in repr(settings)
+    assert next(shown.value for shown in settings.shown if shown.name == "token") == "(set)"
+
+
+def test_the_table_of_causes_says_the_same_as_the_core() -> None:
+    assert [cause for cause, *_ in CAUSE_DEFAULTS] == [cause.value.replace("-", "_") for cause in CAUSES]
+    settings = resolve({}, {})
+
+    for cause, row in CAUSES.items():
+        assert settings.recoveries[cause.value] == row.recovery
+        assert settings.durations[cause.value] == row.duration_seconds
+        if cause.value in settings.notices:
+            assert settings.notices[cause.value] == row.notice
+    assert set(CAUSES) - {Cause(name) for name in settings.notices} == {Cause.FAILURE, Cause.DELETION}
+
+
+def test_the_defaults_are_those_of_the_parts_themselves() -> None:
+    settings = resolve({}, {})
+    rules, usual = assembly.rules_of(settings), Rules()
+
+    for name in ("update_domains", "fault_domains", "vms_per_host", "user_operation_limit", "disable_after"):
+        assert getattr(rules, name) == getattr(usual, name)
+    assert assembly.metadata_settings(settings) == MetadataSettings()
+    assert settings.reboot_impact == Durations().restart
+    assert settings.redeploy_impact == Durations().redeploy
+    assert (settings.eviction_impact, settings.deletion_impact) == (Durations().evict, Durations().delete)
+
+
+def test_every_chosen_number_reaches_the_rules() -> None:
+    settings = resolve({"notice_live_migration": "1m", "recovery_user_restart": "2s", "duration_reboot": "90s"}, {})
+    rules = assembly.rules_of(settings)
+
+    assert rules.notice(Cause.LIVE_MIGRATION) == timedelta(minutes=1)
+    assert rules.recovery(Cause.USER_RESTART) == timedelta(seconds=2)
+    assert rules.duration_seconds(Cause.REBOOT) == 90
+
+
+def test_the_command_shows_every_setting_and_its_source(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "region.toml"
+    file.write_text('[settings]\nvms_per_host = 4\nnotice_freeze = "1m"\n')
+    monkeypatch.setenv("FOREWARN_CLOCK", "virtual")
+    monkeypatch.setenv("FOREWARN_CONFIG", str(file))
+
+    shown = {each["name"]: each for each in run("settings", "--duration-reboot", "-1", "--json").json}
+
+    assert set(shown) == set(SETTINGS)
+    assert (shown["vms_per_host"]["value"], shown["vms_per_host"]["where"]) == ("4", str(file))
+    assert (shown["clock"]["source"], shown["clock"]["where"]) == ("environment", "FOREWARN_CLOCK")
+    assert (shown["duration_reboot"]["value"], shown["duration_reboot"]["source"]) == ("-1", "flag")
+    assert "environment FOREWARN_CLOCK" in run("settings").out
+
+
+def test_the_command_refuses_what_the_server_would_refuse(run: Run) -> None:
+    result = run("settings", "--clock", "sundial")
+
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("forewarn: the setting clock (--clock) is not right")
+
+
+def test_the_documentation_has_every_setting_and_command() -> None:
+    table, commands = reference.settings_markdown(), reference.cli_markdown()
+
+    assert all(f"| `{name}` |" in table for name in SETTINGS)
+    assert "\\|" in table
+    for command in ("forewarn serve", "forewarn vm evict", "forewarn event watch", "forewarn journal export"):
+        assert f"### `{command}`" in commands
+    assert max(map(len, commands.splitlines())) <= 110

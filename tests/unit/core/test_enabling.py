@@ -1,0 +1,185 @@
+"""A scope reads and its events wait; it falls silent for a day and nothing waits any more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from forewarn.core import commands as c
+from forewarn.core.causes import Cause
+from forewarn.core.region import VmSpec
+from forewarn.core.rules import Rules
+from forewarn.terms import Document
+from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, SPOT, World, in_set, kinds
+
+
+def test_a_scope_that_nobody_has_read_for_is_not_enabled(world: World) -> None:
+    world.create("web")
+    assert world.scope("web").enabled_at is None
+    assert world.document("web") == Document(incarnation=0)
+
+
+def test_the_first_read_of_any_vm_enables_its_scope_at_incarnation_one(world: World) -> None:
+    world.create("web-0", "web-1", spec=in_set("front"))
+    world.read("web-1")
+    assert world.scope("web-0").enabled_at == NOON
+    assert world.document("web-0") == Document(incarnation=1)
+
+
+def test_further_reads_change_no_document(world: World) -> None:
+    world.reading("web")
+    world.advance(HOUR)
+    assert kinds(world.do(c.Pulse((("web", world.now),)))) == ["ScopeRead"]
+    assert world.document("web").incarnation == 1
+
+
+def test_a_read_that_is_known_already_is_not_news(world: World) -> None:
+    world.reading("web")
+    assert world.do(c.Pulse((("web", NOON), ("web", NOON - HOUR), ("nobody", NOON)))) == ()
+
+
+def test_a_day_without_a_read_disables_to_the_second(world: World) -> None:
+    world.reading("web")
+    world.advance(DAY - SECOND)
+    assert world.scope("web").enabled_at == NOON
+    world.advance(SECOND)
+    assert world.scope("web").enabled_at is None
+    assert world.document("web").incarnation == 0
+
+
+@pytest.mark.parametrize("age", [SECOND, HOUR, DAY - SECOND])
+def test_the_day_counts_from_the_last_read_of_anyone_in_the_scope(age: timedelta, world: World) -> None:
+    world.create("web-0", "web-1", spec=in_set("front"))
+    world.read("web-0")
+    world.advance(age)
+    world.read("web-1")
+    world.advance(DAY - SECOND)
+    assert world.scope("web-0").enabled_at == NOON
+    world.advance(SECOND)
+    assert world.scope("web-0").enabled_at is None
+
+
+def test_a_read_reported_late_counts_from_when_it_was(world: World) -> None:
+    world.reading("web")
+    world.advance(10 * HOUR)
+    world.do(c.Pulse((("web", NOON + 3 * HOUR),)))
+    world.advance(17 * HOUR - SECOND)
+    assert world.scope("web").enabled_at is not None
+    world.advance(SECOND)
+    assert world.scope("web").enabled_at is None
+
+
+def test_a_read_reported_at_the_last_instant_still_counts(world: World) -> None:
+    world.reading("web")
+    world.now += DAY
+    world.do(c.Pulse((("web", NOON + HOUR),)))
+    assert world.scope("web").enabled_at == NOON
+
+
+def test_other_scopes_reads_do_not_count(world: World) -> None:
+    world.reading("a")
+    world.reading("b")
+    world.advance(DAY - HOUR)
+    world.read("b")
+    world.advance(HOUR)
+    assert world.scope("a").enabled_at is None
+    assert world.scope("b").enabled_at is not None
+
+
+def test_enabled_again_the_incarnation_starts_again_at_one(world: World) -> None:
+    world.reading("web")
+    (event_id,) = world.restart("web")
+    world.approve(event_id)
+    world.advance(2 * DAY)
+    world.read("web")
+    assert world.document("web") == Document(incarnation=1)
+
+
+def test_what_was_scheduled_keeps_its_not_before_and_is_there_when_somebody_reads_again(world: World) -> None:
+    world.reading("web")
+    world.advance(DAY - MINUTE)
+    (event_id,) = world.restart("web")
+    world.advance(2 * MINUTE)
+    assert (world.scope("web").enabled_at, world.document("web").incarnation) == (None, 0)
+    world.read("web")
+    assert world.document("web").incarnation == 1
+    assert (world.seen("web").event_id, world.seen("web").status) == (event_id, "Scheduled")
+    world.approve(event_id, by="web", scope="vm/web")
+    assert world.document("web").incarnation == 2
+
+
+def test_an_event_of_a_silent_scope_runs_its_course(world: World) -> None:
+    world.reading("web")
+    world.advance(DAY - MINUTE)
+    (event_id,) = world.restart("web")
+    world.advance(15 * MINUTE)
+    assert world.event(event_id).started_at is not None
+    world.advance(MINUTE)
+    assert world.gone(event_id)
+    assert world.document("web") == Document(incarnation=0)
+
+
+def test_after_the_silence_nothing_waits(world: World) -> None:
+    world.reading("web")
+    world.advance(DAY)
+    (event_id,) = world.restart("web")
+    assert world.event(event_id).started_at == world.now
+
+
+def test_a_scope_that_is_not_enabled_loses_its_vms_without_notice(world: World) -> None:
+    world.create("a", spec=VmSpec(terminate_notice=5 * MINUTE))
+    world.create("b")
+    assert world.delete("a", "b") == []
+    assert len(world.region.vms) == 0
+
+
+def test_a_spot_vm_that_nobody_reads_for_is_evicted_at_once(world: World) -> None:
+    world.create("web", spec=SPOT)
+    (event_id,) = world.evict("web")
+    assert world.event(event_id).started_at == NOON
+
+
+def test_a_read_during_unannounced_work_does_not_reveal_it(world: World) -> None:
+    world.create("web")
+    world.maintain(Cause.FREEZE)
+    world.read("web")
+    world.advance(HOUR)
+    assert world.document("web") == Document(incarnation=1)
+
+
+def test_an_owner_may_choose_another_silence() -> None:
+    world = World(Rules(disable_after=HOUR))
+    world.reading("web")
+    world.advance(HOUR - SECOND)
+    assert world.scope("web").enabled_at == NOON
+    world.advance(SECOND)
+    assert world.scope("web").enabled_at is None
+
+
+def test_a_shorter_silence_counts_from_the_next_read(world: World) -> None:
+    world.reading("web")
+    world.rules = Rules(disable_after=HOUR)
+    world.advance(MINUTE)
+    world.read("web")
+    world.advance(HOUR)
+    assert world.scope("web").enabled_at is None
+
+
+def test_a_deleted_vms_name_starts_afresh(world: World) -> None:
+    world.reading("web")
+    world.restart("web")
+    world.delete("web")
+    world.create("web")
+    assert world.scope("web").enabled_at is None
+    assert world.document("web") == Document(incarnation=0)
+    world.advance(2 * DAY)
+    world.read("web")
+    assert world.document("web") == Document(incarnation=1)
+
+
+def test_a_set_stays_enabled_when_its_last_vm_goes(world: World) -> None:
+    world.reading("web-0", spec=in_set("front"))
+    world.delete("web-0")
+    world.create("web-1", spec=in_set("front"))
+    assert world.scope("web-1").enabled_at == NOON

@@ -1,0 +1,48 @@
+"""The table of an event's life, held against what the decisions allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import pytest
+
+from forewarn.core.lifecycle import ENDED, PENDING, TRANSITIONS, Phase, after
+
+_FACTS = sorted({fact for _, fact in TRANSITIONS} | {"VmDeleted", "nonsense"})
+_ORDER = [Phase.SCHEDULED, Phase.APPROVED, Phase.STARTED, Phase.COMPLETED]
+
+
+def impossible() -> Iterable[tuple[Phase | None, str]]:
+    return sorted(set(product([None, *Phase], _FACTS)) - set(TRANSITIONS), key=str)
+
+
+@pytest.mark.parametrize(("phase", "fact"), impossible())
+def test_what_is_not_in_the_table_cannot_happen(phase: Phase | None, fact: str) -> None:
+    with pytest.raises(AssertionError, match=f"{fact} cannot follow"):
+        after(phase, fact)
+
+
+@pytest.mark.parametrize(("phase", "fact"), TRANSITIONS)
+def test_what_is_in_the_table_happens(phase: Phase | None, fact: str) -> None:
+    assert after(phase, fact) is TRANSITIONS[phase, fact]
+
+
+def test_a_life_never_goes_backwards() -> None:
+    for (before, _), later in TRANSITIONS.items():
+        if before is not None and later is not Phase.CANCELED:
+            assert _ORDER.index(later) >= _ORDER.index(before)
+
+
+def test_nothing_follows_an_end_and_only_what_is_pending_is_canceled() -> None:
+    assert not {before for before, _ in TRANSITIONS} & ENDED
+    assert {before for (before, fact) in TRANSITIONS if fact == "EventCanceled"} == PENDING
+
+
+def test_a_life_begins_scheduled_or_started() -> None:
+    assert {later for (before, _), later in TRANSITIONS.items() if before is None} == {Phase.SCHEDULED, Phase.STARTED}
+
+
+def test_every_phase_can_be_reached_and_left_unless_it_is_an_end() -> None:
+    assert set(TRANSITIONS.values()) == set(Phase)
+    assert {before for before, _ in TRANSITIONS if before is not None} == set(Phase) - ENDED
