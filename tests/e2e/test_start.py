@@ -86,15 +86,17 @@ def test_a_region_file_that_is_not_right_is_refused(text: str, sentence: str, tm
     assert list(tmp_path.iterdir()) == [config]
 
 
-def test_a_fleet_that_cannot_be_is_refused_and_none_of_it_is_made(tmp_path: Path) -> None:
+def test_a_fleet_that_cannot_be_is_refused_and_goes_on_once_it_is_mended(tmp_path: Path) -> None:
+    """A fleet is made in pieces, each whole: those before the refused one are there, and are not made again."""
     config = tmp_path / "region.toml"
     config.write_text("[[vm]]\nname = 'good'\n[[vm]]\nname = 'not a name'\n")
     told = _refused("--data", tmp_path / "data", "--config", config, *FREE, status=1)
-    with ServerProgram.start(tmp_path / "data") as server:
+    config.write_text("[[vm]]\nname = 'good'\n[[vm]]\nname = 'better'\n")
+    with ServerProgram.start(tmp_path / "data", "--config", config) as server:
         vms = server.json("vm", "list")
 
-    assert "not a name" in told
-    assert vms == []
+    assert "'not a name'" in told
+    assert sorted(vm["name"] for vm in vms) == ["better", "good"]
 
 
 def test_flags_beat_the_environment_and_the_environment_beats_the_file(tmp_path: Path) -> None:

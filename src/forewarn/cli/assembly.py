@@ -10,7 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import uvicorn
 import uvloop
@@ -39,6 +39,7 @@ from forewarn.web.operator.models import SettingView
 _log = logging.getLogger(__name__)
 _BACKLOG = 1024
 _GRACE_SECONDS = 5
+_SKEW_MOST = timedelta(minutes=5)  # a machine's clock may have been set back by so much; that is waited out
 _WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
@@ -236,11 +237,10 @@ def clock_of(choice: ClockChoice, latest_at: datetime | None) -> Clock:
     """A clock that goes on where the journal ends. A turnable one stays there, however long the server was down."""
     if choice.kind != "real":
         return TurnableClock(latest_at or wall_time(), choice.speed)
-    if latest_at is not None and latest_at > wall_time():
-        _log.warning(
-            "The last fact of this region is of %s, later than this machine's clock: its time stands still until then. "
-            "A region that lived on a fast or virtual clock is best kept on one.",
-            latest_at.isoformat(),
+    if latest_at is not None and latest_at > wall_time() + _SKEW_MOST:
+        raise CommandFailed(
+            f"this region's time is {latest_at:%Y-%m-%d %H:%M:%S} UTC, ahead of the real one, and time never goes back; "
+            "go on with --clock virtual or --clock x1, or choose another --data directory."
         )
     return RealClock(latest_at)
 

@@ -72,7 +72,7 @@ def _look_yourself(output: Output, metadata: str, control: str) -> None:
     output.line(f'  curl -H Metadata:true "{metadata}/vm/web-0/metadata/scheduledevents?api-version=2020-07-01"')
     for command in ("vm list", "vm restart web-1", "event watch", "campaign start --kind freeze", "clock show"):
         output.line(f"  {prefix}.venv/bin/forewarn {command}")
-    output.line(f"  {control}/docs  (the operator API, in a browser)")
+    output.line(f"  curl {control}/openapi.json   # the operator API")
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ import pytest
 
 from forewarn import __version__
 from forewarn.cli import assembly
+from forewarn.cli.errors import CommandFailed
 from forewarn.cli.setting_kinds import ClockChoice
 from forewarn.plane.clock import wall_time
 
@@ -140,7 +141,14 @@ def test_a_turnable_clock_goes_on_where_the_journal_ends() -> None:
     assert assembly.clock_of(ClockChoice("virtual", 0.0), None).now() <= wall_time()
 
 
-def test_a_real_clock_never_goes_behind_the_journal() -> None:
-    future = wall_time() + timedelta(days=1)
+def test_a_real_clock_waits_out_a_small_step_back() -> None:
+    future = wall_time() + timedelta(minutes=1)
 
     assert assembly.clock_of(ClockChoice("real", 1.0), future).now() == future
+
+
+def test_a_region_ahead_of_the_real_time_is_not_put_on_a_real_clock() -> None:
+    future = wall_time() + timedelta(days=1)
+
+    with pytest.raises(CommandFailed, match="ahead of the real one"):
+        assembly.clock_of(ClockChoice("real", 1.0), future)

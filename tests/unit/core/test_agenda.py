@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.core.world import NOON
 
 from forewarn.core.agenda import Agenda, Due
-from tests.unit.core.world import NOON
 
 _DUES = st.lists(st.tuples(st.integers(0, 50), st.sampled_from("abcdef")), max_size=60)
 

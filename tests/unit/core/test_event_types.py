@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, SPOT, World
 
 from forewarn.core.causes import CAUSES, HOST_MAINTENANCE, Cause
 from forewarn.core.region import Power, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.terms import EventSource, EventStatus, EventType
-from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, SPOT, World
 
 _P, _U = EventSource.PLATFORM, EventSource.USER
 
@@ -254,9 +254,7 @@ def test_every_cause_has_its_row() -> None:
 
 def test_an_owner_may_choose_notice_recovery_and_announced_duration() -> None:
     world = World(
-        Rules(
-            notices={Cause.FREEZE: 2 * MINUTE}, recoveries={Cause.FREEZE: 3 * MINUTE}, durations={Cause.FREEZE: 20}
-        )
+        Rules(notices={Cause.FREEZE: 2 * MINUTE}, recoveries={Cause.FREEZE: 3 * MINUTE}, durations={Cause.FREEZE: 20})
     )
     world.reading("web")
     (event_id,) = world.maintain(Cause.FREEZE)

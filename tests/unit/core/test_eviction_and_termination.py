@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.unit.core.world import MINUTE, SECOND, SPOT, SPOT_DELETED, World, in_set, kinds
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Power, VmSpec
 from forewarn.core.rules import Rules
-from tests.unit.core.world import MINUTE, SECOND, SPOT, SPOT_DELETED, World, in_set, kinds
 
 NOTICED = VmSpec(terminate_notice=5 * MINUTE)
 
@@ -161,7 +161,9 @@ def test_a_deleted_vm_leaves_nothing_behind(world: World) -> None:
     world.redeploy("web")
     world.delete("web")
     region = world.region
-    assert [len(part) for part in (region.vms, region.scopes, region.events, region.groups, region.addresses)] == [0] * 5
+    assert [len(part) for part in (region.vms, region.scopes, region.events, region.groups, region.addresses)] == [
+        0
+    ] * 5
     assert region.user_operations == 0
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, World, in_set, kinds
+
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Health, Power
 from forewarn.core.rules import Rules
 from forewarn.terms import EventSource, EventStatus, EventType
-from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, World, in_set, kinds
 
 
 def test_a_failure_is_born_started_and_rebuilds_the_vm_elsewhere(world: World) -> None:
@@ -99,7 +100,7 @@ def test_a_host_named_twice_fails_once(world: World) -> None:
 
 def test_a_host_has_one_name(world: World) -> None:
     world.reading("a")
-    for name in ("host-00", "host-+0", "host", "host-", "0", "host-0 ", "host-٠", f"host-{'9' * 5000}"):
+    for name in ("host-00", "host-+0", "host", "host-", "0", "host-0 ", "host-\u0660", f"host-{'9' * 5000}"):
         assert world.refused(c.FailHosts(("host-0", name), "s")).hint is Hint.NOT_FOUND
 
 
