@@ -103,7 +103,9 @@ def test_the_readme_teaches_an_approval_that_is_seen(server: ServerProgram) -> N
     assert (story["type"], story["phase"], story["resources"]) == ("Reboot", "started", ["web-0"])
 
 
-@pytest.mark.parametrize("page", [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name
+)
 def test_the_make_targets_that_a_page_names_exist(page: Path) -> None:
     assert set(_TARGET.findall(page.read_text())) <= _make_targets()
 

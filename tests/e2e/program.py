@@ -27,7 +27,7 @@ _URL = re.compile(r"http://[^\s,;]+:\d+")
 
 def clean_environment(**more: str) -> dict[str, str]:
     """This process's environment without what would tell forewarn or Python something of its own."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("FOREWARN_", "PYTHON"))} | {"PYTHONUNBUFFERED": "1"} | more
+    return {key: value for key, value in os.environ.items() if not key.startswith(("FOREWARN_", "PYTHON"))} | more
 
 
 def run(

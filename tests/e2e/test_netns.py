@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.e2e.program import EVENTS, PATIENCE_SECONDS, ServerProgram, clean_environment
 
 GUEST_URL = f"http://169.254.169.254{EVENTS}"

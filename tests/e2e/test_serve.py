@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-
 from tests.e2e.program import EVENTS, FOREWARN, ServerProgram, ask, clean_environment, free_port, run
 
 VIRTUAL = ("--clock", "virtual")
@@ -220,7 +219,7 @@ def test_the_vms_of_a_region_file_are_made_once(tmp_path: Path) -> None:
 def test_a_watcher_sees_every_change_and_ends_with_the_count(tmp_path: Path) -> None:
     with ServerProgram.start(tmp_path / "data", *VIRTUAL) as server:
         event_id = _a_scheduled_event(server)
-        watch = [FOREWARN, "event", "watch", "--after", "0", "--id", event_id, "--count", "4", "--json"]
+        watch = [str(FOREWARN), "event", "watch", "--after", "0", "--id", event_id, "--count", "4", "--json"]
         with subprocess.Popen(watch, env=server.environment(), stdout=subprocess.PIPE, text=True) as watching:
             server.approve("web", event_id)
             server.forewarn("clock", "advance", "1m")

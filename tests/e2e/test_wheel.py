@@ -1,4 +1,4 @@
-"""What is shipped: the wheel, in an environment of its own. Alone it is the light guest side; with the extra, a server."""
+"""What is shipped: the wheel, in an environment of its own. Alone it is the light side; with the extra, a server."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.e2e.program import ROOT, ServerProgram, clean_environment
 
 from forewarn import __version__
-from tests.e2e.program import ROOT, ServerProgram, clean_environment
 
 _DISTRIBUTIONS = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
 

@@ -138,7 +138,12 @@ def _serve(args: argparse.Namespace, out: Output) -> int:
     order = read_order(args)
     assembly = server_part("forewarn.cli.assembly", "forewarn serve")
     run: Callable[[Settings, tuple[FleetEntry, ...], Callable[[str], None]], int] = assembly.run
-    return run(order.settings, order.fleet, out.line)
+    return run(order.settings, order.fleet, _say_at_once)
+
+
+def _say_at_once(text: str) -> None:
+    """Into a pipe too: whoever started the server may be waiting for this line."""
+    print(text, flush=True)
 
 
 def _demo(args: argparse.Namespace, out: Output) -> int:

@@ -69,22 +69,26 @@ class Agenda(Struct, frozen=True, gc=False):
 
     def due_by(self, now: datetime) -> list[Due]:
         """What is due by ``now``, soonest first."""
-        return self._walk(now)[0]
+        return sorted(self._walk(now)[0])
 
-    def after(self, now: datetime) -> Agenda:
-        """The agenda without what is due by ``now``. Costs what is due."""
-        return Agenda(_merge_all(self._walk(now)[1]))
+    def split(self, now: datetime) -> tuple[list[Due], Agenda]:
+        """What is due by ``now``, soonest first, and the agenda without it. Costs what is due."""
+        due, later = self._walk(now)
+        return (sorted(due), Agenda(_merge_all(later))) if due else ([], self)
 
     def _walk(self, now: datetime) -> tuple[list[Due], list[_Node]]:
         """What is due by ``now``, and the branches on which nothing is."""
         due: list[Due] = []
         later: list[_Node] = []
-        ahead = [self.root] if self.root else []
+        ahead = [self.root]
         while ahead:
             node = ahead.pop()
+            if node is None:
+                continue
             if node.at > now:
                 later.append(node)
-                continue
-            due.append(Due(node.at, node.key))
-            ahead += [branch for branch in (node.left, node.right) if branch]
-        return sorted(due), later
+            else:
+                due.append(Due(node.at, node.key))
+                ahead.append(node.left)
+                ahead.append(node.right)
+        return due, later

@@ -26,17 +26,19 @@ def assemble(
     joined: dict[str, Map[str, None]] = {}
     addresses: Map[str, str] = Map()
     by_key: dict[str, Vm] = {}
+    nothing: Map[str, None] = Map()
     for vm in vms:
-        by_key[vm.key] = vm
+        key = vm.key
+        by_key[key] = vm
         if vm.host is not None:
-            housed[vm.host] = housed.get(vm.host, Map()).set(vm.key, None)
+            housed[vm.host] = housed.get(vm.host, nothing).set(key, None)
         if vm.spec.kind is not ScopeKind.VM:
-            joined[vm.scope] = joined.get(vm.scope, Map()).set(vm.key, None)
+            joined[vm.scope] = joined.get(vm.scope, nothing).set(key, None)
         for claim in vm.binding.claims():
-            addresses = addresses.set(claim, vm.key)
+            addresses = addresses.set(claim, key)
     region = Region(
         vms=Map(by_key),
-        scopes=Map({scope.key: replace(scope, members=joined.get(scope.key, Map())) for scope in scopes}),
+        scopes=Map({scope.key: replace(scope, members=joined.get(scope.key, nothing)) for scope in scopes}),
         events=Map({event.id: event for event in events}),
         campaigns=Map({campaign.id: campaign for campaign in campaigns}),
         addresses=addresses,
@@ -44,7 +46,7 @@ def assemble(
         latest_at=latest_at,
     )
     for host in hosts:
-        region = put_host(region, replace(host, vms=housed.get(host.number, Map())))
+        region = put_host(region, replace(host, vms=housed.get(host.number, nothing)))
     return _index(region)
 
 

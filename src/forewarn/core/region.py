@@ -117,7 +117,9 @@ class Vm(Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> str:
-        return fold(self.name)
+        """The name without case; the name itself where that is the same, so that a fleet holds each text once."""
+        folded = fold(self.name)
+        return self.name if folded == self.name else folded
 
     @property
     def scope(self) -> str:

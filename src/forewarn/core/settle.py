@@ -57,10 +57,10 @@ def _deadline(region: Region, key: str) -> datetime | None:
 
 
 def _collect_due(draft: Draft) -> None:
-    due = draft.region.agenda.due_by(draft.now)
+    due, later = draft.region.agenda.split(draft.now)
     if due:
         draft.touched += [each.key for each in due]
-        draft.region = replace(draft.region, agenda=draft.region.agenda.after(draft.now))
+        draft.region = replace(draft.region, agenda=later)
 
 
 def _look(draft: Draft, key: str) -> None:

@@ -28,11 +28,12 @@ _VM = Origin("vm")
 _SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is more
 _PULSE_EVERY = timedelta(hours=1)
 _BATCH_MOST = 1_000
-_RETRY_SECONDS = 1
 
 
 class Plane:
     """Reads are free and never wait: ``region`` is the last published state. Writes go through ``submit``."""
+
+    retry_seconds = 1.0  # real ones, after something of ours has failed
 
     def __init__(self, journal: Journal, clock: Clock, driver: Driver, rules: Rules) -> None:
         self.journal = journal
@@ -180,8 +181,8 @@ class Plane:
             await self.submit(command, origin)
         except Exception:
             if not self._closing:
-                _log.exception("A %s failed; going on in a second.", type(command).__name__)
-            await asyncio.sleep(_RETRY_SECONDS)
+                _log.exception("A %s failed; going on in a moment.", type(command).__name__)
+            await asyncio.sleep(self.retry_seconds)
 
     # Writing
 
@@ -263,7 +264,7 @@ class Plane:
         return begun
 
     def _owe(self, *event_ids: str) -> None:
-        _log.exception("Impacts could not be begun or recorded; trying again in a second.")
+        _log.exception("Impacts could not be begun or recorded; trying again in a moment.")
         self._owed += event_ids
         self._indebted.set()
 
@@ -271,7 +272,7 @@ class Plane:
         while True:
             await self._indebted.wait()
             self._indebted.clear()
-            await asyncio.sleep(_RETRY_SECONDS)
+            await asyncio.sleep(self.retry_seconds)
             await self._submit_ours(Tick(), _CLOCK)
 
     def _begin(self, event_id: str) -> BeginImpact:

@@ -19,10 +19,11 @@ class ReadBook:
     def newer_than(self, region: Region, age: timedelta) -> list[tuple[str, datetime]]:
         """The last read of each scope that the journal does not know, where it is newer by ``age`` or more.
 
-        Everything else is forgotten: what stays in the book is at most one entry for each VM that still polls.
+        What the journal knows is forgotten, but not yet what is answered here, for writing it may fail. So the book
+        holds at most one entry for each VM that still polls.
         """
         newest = self._newest(region)
-        self._last = {name: at for name, at, scope in newest.values() if not _is_newer(scope, at, age)}
+        self._last = {name: at for name, at, scope in newest.values() if _is_newer(scope, at, timedelta(0))}
         return [(fold(name), at) for name, at, scope in newest.values() if _is_newer(scope, at, age)]
 
     def keeping_alive(self, region: Region, now: datetime) -> list[tuple[str, datetime]]:

@@ -287,23 +287,22 @@ class Assembly:
     def _take_scopes(self, rows: list[_ScopeRow]) -> None:
         if not self._names:
             self._names = {vm.name: vm.name for vm in self._vms}
-        same: dict[datetime | None, datetime | None] = {}
-        self._scopes += (_scope_of(row, self._names.get(row.name, row.name), same) for row in rows)
+        self._scopes += (_scope_of(row, self._names.get(row.name, row.name)) for row in rows)
 
 
-def _scope_of(row: _ScopeRow, name: str, same: dict[datetime | None, datetime | None]) -> Scope:
-    """``name`` is the lone VM's own string; ``same`` holds instants, as a scope's are mostly equal to each other."""
-    enabled, read, changed, lapses = row.enabled_at, row.last_read_at, row.changed_at, row.lapses_at
+def _scope_of(row: _ScopeRow, name: str) -> Scope:
+    """``name`` is the lone VM's own string. A scope's instants are mostly the same one, and are one object then."""
+    enabled = row.enabled_at
     return Scope(
         key=scope_key(row.kind, name),
         kind=row.kind,
         name=name,
         policy=DEFAULT_POLICY if row.policy is None else row.policy,
         counts=Map(row.counts) if row.counts else _NO_COUNTS,
-        enabled_at=same.setdefault(enabled, enabled),
-        last_read_at=same.setdefault(read, read),
-        lapses_at=same.setdefault(lapses, lapses),
+        enabled_at=enabled,
+        last_read_at=enabled if row.last_read_at == enabled else row.last_read_at,
+        lapses_at=row.lapses_at,
         incarnation=row.incarnation,
         events=row.events,
-        changed_at=same.setdefault(changed, changed),
+        changed_at=enabled if row.changed_at == enabled else row.changed_at,
     )

@@ -52,6 +52,7 @@ class Connection(asyncio.Protocol):
         self._reading = True
         self._ended = False  # the client has said all it will
         self._closing = False  # so have we
+        self._unsent = 0  # what the last sweep found to be written still
         self._waited = 0.0  # how long the client has kept us waiting, as far as the sweeps have seen
 
     # Of the transport
@@ -109,6 +110,7 @@ class Connection(asyncio.Protocol):
         if self._closing:
             self._abort_after(self._limits.linger_seconds)
         elif not self._writable or self._ended:
+            self._note_progress()
             self._abort_after(self._limits.stalled_seconds)
         elif self._task is not None:
             self._waited = 0.0
@@ -129,6 +131,13 @@ class Connection(asyncio.Protocol):
 
     def abort(self) -> None:
         self._transport.abort()
+
+    def _note_progress(self) -> None:
+        """A client that takes its answers slowly takes them."""
+        unsent = self._transport.get_write_buffer_size()
+        if unsent < self._unsent:
+            self._waited = 0.0
+        self._unsent = unsent
 
     def _abort_after(self, seconds: float) -> None:
         if self._waited >= seconds:

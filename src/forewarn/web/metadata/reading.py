@@ -49,8 +49,10 @@ class Reading:
         """The plane has a new region: wake those who wait for it, as soon as it shows."""
         if not records:
             return
-        changed = changed_scopes(self._before, region, records)
-        self._before = region
+        before, self._before = self._before, region
+        if self._lag is None and not self._waiters.anybody:
+            return
+        changed = changed_scopes(before, region, records)
         if self._lag is None:
             self._waiters.wake(changed)
             return

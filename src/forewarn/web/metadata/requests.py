@@ -58,7 +58,7 @@ class RequestReader:
         self._parser: HttpRequestParser | None = HttpRequestParser(self)
         self._arrivals: list[Arrival] = []
         self._fault = MALFORMED
-        self._number = 0
+        self._taken = 0  # how many requests
         self.partial = False  # a request has begun and not ended
         self._begin()
 
@@ -66,10 +66,10 @@ class RequestReader:
         """What has become complete with this data."""
         if self._parser is None:
             return []
-        unfinished = self._number if self.partial else 0
+        taken = self._taken
         try:
             self._parse(self._parser, data)
-            if self.partial and self._number == unfinished:
+            if self.partial and self._taken == taken:
                 self._weigh(len(data))
         except HttpParserError:
             self._end_with(Spoiled(self._fault))
@@ -88,16 +88,22 @@ class RequestReader:
         self.partial = False
 
     def _parse(self, parser: HttpRequestParser, data: bytes) -> None:
-        """An offer to change the protocol is passed over: what follows is HTTP/1.1 as before."""
-        rest = data
-        while rest:
-            try:
-                parser.feed_data(rest)
-                return
-            except HttpParserUpgrade as upgrade:
-                rest = rest[upgrade.args[0] :]
-                if self._parser is None:
-                    return
+        """An offer to change the protocol is passed over.
+
+        At such an offer the parser stops after the head and takes a body for the new protocol's; so it gets the same
+        head once more, without the offer.
+        """
+        try:
+            parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            if self._parser is not None:
+                self._parse(parser, self._plain_head() + data[upgrade.args[0] :])
+
+    def _plain_head(self) -> bytes:
+        version = b"1.0" if self._http_1_0 else b"1.1"
+        lines = [b"%b %b HTTP/%b" % (self._verb, self._target, version)]
+        lines += [b"%b: %b" % field for field in self._fields if field[0] != b"upgrade"]
+        return b"\r\n".join(lines) + b"\r\n\r\n"
 
     def _weigh(self, length: int) -> None:
         """A request that fills one piece of data after the other and never ends must not fill our memory too."""
@@ -118,7 +124,8 @@ class RequestReader:
             self.close()
 
     def _begin(self) -> None:
-        self._target = b""
+        self._verb = self._target = b""
+        self._http_1_0 = False
         self._fields: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
         self._raw_bytes = self._head_bytes = self._body_bytes = 0
@@ -129,7 +136,6 @@ class RequestReader:
 
     def on_message_begin(self) -> None:
         self._begin()
-        self._number += 1
         self.partial = True
 
     def on_url(self, piece: bytes) -> None:
@@ -150,14 +156,17 @@ class RequestReader:
     def on_headers_complete(self) -> None:
         assert self._parser is not None
         self._head_complete = True
-        if self._parser.get_http_version() not in ("1.1", "1.0"):
+        self._verb = self._parser.get_method()
+        version = self._parser.get_http_version()
+        self._http_1_0 = version == "1.0"
+        if version not in ("1.1", "1.0"):
             self._refuse(MALFORMED)
         if any(name == b"transfer-encoding" and value.lower() != b"chunked" for name, value in self._fields):
             self._refuse(MALFORMED)
         fields = dict(self._fields)
         if int(fields.get(b"content-length", b"0")) > self._limits.body_bytes:
             self._take(oversized=True)
-        if fields.get(b"expect", b"").lower() == b"100-continue" and self._parser.get_http_version() == "1.1":
+        if fields.get(b"expect", b"").lower() == b"100-continue" and not self._http_1_0:
             self._arrivals.append(CONTINUE)
 
     def on_body(self, piece: bytes) -> None:
@@ -167,21 +176,24 @@ class RequestReader:
         self._body.append(piece)
 
     def on_message_complete(self) -> None:
-        self._take()
+        assert self._parser is not None
+        if not self._parser.should_upgrade() or self._verb == b"CONNECT":
+            self._take()
 
     def _take(self, *, oversized: bool = False) -> None:
         """The request is as complete as it will be. One with too much body is answered, and is the last."""
         assert self._parser is not None
         request = Request(
-            verb=self._parser.get_method(),
+            verb=self._verb,
             target=self._target,
             fields=self._fields,
             body=b"" if oversized else b"".join(self._body),
             keep_alive=self._parser.should_keep_alive() and not oversized,
-            http_1_0=self._parser.get_http_version() == "1.0",
+            http_1_0=self._http_1_0,
             oversized=oversized,
         )
         self._arrivals.append(request)
+        self._taken += 1
         self._begin()
         self.partial = False
         if not request.keep_alive or request.verb == b"CONNECT":

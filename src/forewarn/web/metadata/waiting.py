@@ -64,6 +64,10 @@ class Waiters:
             for patience in self._by_scope.get(scope, ()):
                 patience.wake()
 
+    @property
+    def anybody(self) -> bool:
+        return bool(self._by_scope)
+
     def __len__(self) -> int:
         return sum(len(waiting) for waiting in self._by_scope.values())
 

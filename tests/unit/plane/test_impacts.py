@@ -1,0 +1,145 @@
+"""Started events go to the driver, once they are on disk, and what it says comes back as facts."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.plane.bench import MINUTE, NOON, SECOND, ShakyJournal, WatchedDriver, crashed, opened
+
+from forewarn.core import commands as c
+from forewarn.core import facts as f
+from forewarn.core.causes import Cause
+from forewarn.core.region import Event, Power
+from forewarn.core.rules import Rules
+from forewarn.plane.clock import TurnableClock
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_no_machine_is_touched_before_the_start_is_on_disk() -> None:
+    driver, journal = WatchedDriver(), ShakyJournal()
+    written: list[bool] = []
+
+    def look(event: Event) -> None:
+        written.append(any(record.command == "Approve" for record in journal.about(event.id, 100)))
+
+    driver.on_begin = look
+    async with opened(journal=journal, driver=driver) as bench:
+        await bench.reading("web")
+        event_id = await bench.restart("web")
+        assert driver.begun == []
+        await bench.approve(event_id)
+        await bench.plane.advance(NOON + SECOND)
+        assert driver.begun == [(event_id, NOON)]
+        assert written == [True]
+
+
+async def test_events_born_started_are_begun_too_all_in_one_transaction() -> None:
+    driver = WatchedDriver()
+    rules = Rules(update_domains=1, fault_domains=1)
+    async with opened(driver=driver, rules=rules) as bench:
+        await bench.create("a", "b", "c")
+        writes = bench.journal.writes
+        await bench.do(c.FailHosts(("host-0",), "s"))
+        await bench.plane.advance(NOON)
+        assert len(driver.begun) == 3
+        assert bench.journal.writes == writes + 3  # the failure, the three beginnings, the turn of the clock
+
+
+async def test_a_driver_that_cannot_tell_the_end_says_so_later() -> None:
+    driver = WatchedDriver()
+    driver.knows = False
+    async with opened(driver=driver) as bench:
+        await bench.reading("web")
+        event_id = await bench.restart("web")
+        await bench.approve(event_id)
+        await bench.plane.advance(NOON + 20 * MINUTE)
+        assert bench.plane.region.vms["web"].power is Power.RESTARTING
+        await bench.do(c.EndImpact(event_id))
+        await bench.plane.advance(NOON + 21 * MINUTE)
+        assert len(bench.plane.region.events) == 0
+
+
+async def test_a_driver_that_fails_is_asked_again() -> None:
+    driver = WatchedDriver()
+    async with opened(driver=driver) as bench:
+        began = bench.expect(f.ImpactBegan)
+        await bench.reading("web")
+        event_id = await bench.restart("web")
+        driver.failures = 1
+        await bench.approve(event_id)
+        await began.wait()
+        assert driver.begun == [(event_id, NOON)]
+        await bench.plane.advance(NOON + MINUTE)
+        assert len(bench.plane.region.events) == 0
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_beginning_that_could_not_be_recorded_is_recorded_later(late: bool) -> None:
+    async with opened() as bench:
+        began = bench.expect(f.ImpactBegan)
+        await bench.reading("web")
+        event_id = await bench.restart("web")
+
+        def fail_next() -> None:
+            bench.journal.before_commit = lambda: None
+            bench.journal.failures, bench.journal.late = 1, late
+
+        bench.journal.before_commit = fail_next  # the approval is written, what follows from it is not
+        await bench.approve(event_id)
+        await began.wait()
+        await bench.plane.advance(NOON + MINUTE)
+        assert bench.plane.region.vms["web"].boots == 2
+        assert len(bench.plane.region.events) == 0
+
+
+async def test_a_new_start_takes_up_what_had_started_and_not_begun() -> None:
+    first = WatchedDriver()
+    first.failures = 1_000_000
+    async with opened(driver=first) as bench:
+        await bench.reading("web")
+        event_id = await bench.restart("web")
+        await bench.approve(event_id)
+        left = crashed(bench.journal)
+    second = WatchedDriver()
+    async with opened(journal=left, clock=TurnableClock(NOON + MINUTE), driver=second) as again:
+        assert second.begun == [(event_id, NOON + MINUTE)]
+        assert again.plane.region.vms["web"].power is Power.RESTARTING
+        await again.plane.advance(NOON + 2 * MINUTE)
+        assert len(again.plane.region.events) == 0
+
+
+async def test_a_new_start_leaves_alone_what_ends_by_itself() -> None:
+    async with opened() as bench:
+        await bench.reading("web")
+        await bench.approve(await bench.restart("web"))
+        await bench.plane.advance(NOON + SECOND)
+        left = crashed(bench.journal)
+    driver = WatchedDriver()
+    async with opened(journal=left, clock=TurnableClock(NOON + SECOND), driver=driver) as again:
+        assert driver.begun == []
+        await again.plane.advance(NOON + MINUTE)
+        assert again.plane.region.vms["web"].boots == 2
+        assert len(again.plane.region.events) == 0
+
+
+async def test_a_new_start_makes_up_for_what_fell_due_meanwhile() -> None:
+    async with opened() as bench:
+        await bench.reading("web")
+        await bench.restart("web")
+        left = crashed(bench.journal)
+    async with opened(journal=left, clock=TurnableClock(NOON + 20 * MINUTE)) as again:
+        (event,) = again.plane.region.events.values()
+        assert (event.started_at, event.impact_began_at) == (NOON + 20 * MINUTE, NOON + 20 * MINUTE)
+
+
+async def test_many_impacts_left_over_cost_one_transaction() -> None:
+    first = WatchedDriver()
+    first.failures = 1_000_000
+    async with opened(driver=first) as bench:
+        await bench.create(*(f"vm-{number}" for number in range(200)))
+        await bench.do(c.MaintainHosts((), Cause.REBOOT, "s"))
+        left = crashed(bench.journal)
+    writes = left.writes
+    async with opened(journal=left) as again:
+        assert {vm.power for vm in again.plane.region.vms.values()} == {Power.RESTARTING}
+        assert left.writes == writes + 2

@@ -1,0 +1,103 @@
+"""A plane that ends, in order or not, and another on the same journal: nothing is lost and nothing doubled."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.plane.bench import HOUR, MINUTE, NOON, Bench, ShakyJournal, crashed, opened
+
+from forewarn.core import commands as c
+from forewarn.core import invariants
+from forewarn.core.causes import Cause
+from forewarn.core.region import Region, ScopeKind, VmSpec, replace
+from forewarn.plane.clock import TurnableClock
+
+pytestmark = pytest.mark.anyio
+FRONT = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="front")
+
+
+async def lived_in(bench: Bench) -> None:
+    await bench.reading("web-0", "web-1", spec=FRONT)
+    await bench.create("quiet")
+    await bench.approve(await bench.restart("web-0"))
+    await bench.do(c.StartCampaign("C1", Cause.REDEPLOY))
+    await bench.plane.advance(NOON + 12 * MINUTE)
+    await bench.restart("web-1")
+
+
+def same(one: Region, other: Region) -> bool:
+    return replace(one, agenda=other.agenda) == other
+
+
+async def test_an_orderly_end_leaves_a_snapshot_of_everything() -> None:
+    async with opened() as bench:
+        await lived_in(bench)
+    region, seq = bench.journal.load()
+    assert seq == bench.journal.head()
+    assert same(region, bench.plane.region)
+
+
+async def test_from_the_snapshot_and_from_the_facts_the_same_region_comes() -> None:
+    async with opened() as bench:
+        await lived_in(bench)
+        left = crashed(bench.journal)
+    assert left.load() == (Region(), 0)
+    clock = TurnableClock(bench.plane.now())
+    async with opened(journal=left, clock=clock) as from_facts:
+        assert from_facts.plane.seq == bench.plane.seq
+        assert same(from_facts.plane.region, bench.plane.region)
+        assert from_facts.plane.next_deadline() == bench.plane.next_deadline()
+
+
+async def test_a_life_with_a_crash_at_every_minute_is_the_life_without() -> None:
+    async with opened() as steady:
+        await lived_in(steady)
+        await steady.plane.advance(NOON + 2 * HOUR)
+        expected = [story for story in steady.story() if story[0] != "ClockMoved"]
+    async with opened() as bench:
+        await lived_in(bench)
+        journal = crashed(bench.journal)
+    for minute in range(13, 121):
+        async with opened(journal=journal, clock=TurnableClock(NOON + (minute - 1) * MINUTE)) as bench:
+            await bench.plane.advance(NOON + minute * MINUTE)
+            journal = crashed(bench.journal)
+    assert [story for story in bench.story() if story[0] != "ClockMoved"] == expected
+
+
+async def test_snapshots_are_kept_on_the_way_and_one_that_fails_loses_nothing() -> None:
+    journal = ShakyJournal()
+    async with opened(journal=journal) as bench:
+        journal.snapshot_failures = 1
+        await bench.create(*(f"vm-{number}" for number in range(20_001)))
+        while journal.snapshot_failures:
+            await bench.do(c.Tick())
+        while journal.load()[1] == 0:
+            await bench.do(c.Tick(moved=True))
+        assert journal.load()[1] > 20_000
+
+
+async def test_a_second_writer_sees_what_the_first_has_written() -> None:
+    journal = ShakyJournal()
+    async with opened(journal=journal) as first:
+        await first.create("web")
+        async with opened(journal=journal) as second:
+            await second.create("db")
+            await first.create("cache")
+            assert sorted(first.plane.region.vms) == ["cache", "db", "web"]
+            await second.do(c.Tick())
+            assert same(second.plane.region, first.plane.region)
+    invariants.check(first.plane.region)
+
+
+async def test_the_story_can_be_told_from_the_journal() -> None:
+    async with opened() as bench:
+        await bench.reading("web")
+        event_id = await bench.restart("web")
+        await bench.plane.advance(NOON + HOUR)
+        told = [(type(record.fact).__name__, record.origin.door) for record in bench.journal.about(event_id, 100)]
+        assert told == [
+            ("EventScheduled", "operator"),
+            ("EventStarted", "clock"),
+            ("ImpactBegan", "driver"),
+            ("ImpactEnded", "clock"),
+            ("EventCompleted", "clock"),
+        ]
