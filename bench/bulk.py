@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from bench.figures import Figure, figure_of
 from bench.processes import cpu_seconds, memory_megabytes
+from bench.reads import read_all
 from bench.region import PROGRAM, Served, served
 
 PART = "bulk"
@@ -41,7 +42,12 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
         figures += [
             figure_of(PART, f"start to first answer, {what}", each, "s", _SECONDS) for what, each in taken.items()
         ]
-        return [*figures, *_memory(region, "after a start")]
+        figures += _memory(region, "after a start")
+        read_all(region, VMS, "fleet")
+        figures += _memory(region, "once every VM has read")
+        seconds = _restart(region, signal.SIGKILL)
+        figures.append(Figure(PART, "start to first answer, killed after every VM has read", seconds, "s", _SECONDS))
+        return figures
 
 
 def _memory(region: Served, when: str) -> list[Figure]:

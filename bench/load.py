@@ -14,6 +14,16 @@ CONNECTIONS = 32
 
 
 @dataclass(frozen=True)
+class Workload:
+    """Documents of so many VMs in turn; ``new``: no two requests have the same bytes."""
+
+    what: str
+    vms: int
+    new: bool = False
+    compared: bool = True  # whether the targets are about it
+
+
+@dataclass(frozen=True)
 class Load:
     """What one round came to."""
 
@@ -28,14 +38,14 @@ class Load:
         return self.cpu_seconds / self.requests * 1e6
 
 
-def ask(port: int, pid: int, vms: int, seconds: int) -> Load:
-    """Let wrk ask the server at ``port`` for documents of ``vms`` VMs in turn; the server's CPU is what counts."""
+def ask(port: int, pid: int, workload: Workload, seconds: int) -> Load:
+    """Let wrk ask the server at ``port``; the server's CPU is what counts."""
     wrk = shutil.which("wrk")
     if wrk is None:
         raise CannotMeasure("wrk is not installed (Debian: apt-get install wrk)")
     before = cpu_seconds(pid)
     command = [wrk, "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-H", "Metadata: true", "-s", str(_SCRIPT)]
-    command += [f"http://127.0.0.1:{port}", "--", str(vms)]
+    command += [f"http://127.0.0.1:{port}", "--", str(workload.vms), *(["new"] if workload.new else [])]
     told = subprocess.run(
         on_cores(cores()[1], command), capture_output=True, text=True, timeout=seconds + 60, check=True
     ).stdout

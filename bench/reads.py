@@ -10,7 +10,7 @@ from pathlib import Path
 from bench import load
 from bench.figures import Figure, figure_of
 from bench.lines import Exchange, Heard, Line, get
-from bench.load import Load
+from bench.load import Load, Workload
 from bench.peers import go, nginx
 from bench.processes import CannotMeasure
 from bench.region import DOCUMENT, Served, served
@@ -19,7 +19,11 @@ PART = "reads"
 VMS = 10_000
 SECONDS = 2
 _LINES = 100
-_WORKLOADS = {"the same VM on every connection": 1, "another VM at each request": VMS}
+_WORKLOADS = (
+    Workload("the same VM on every connection", 1),
+    Workload("another VM at each request", VMS),
+    Workload("bytes never seen before", VMS, new=True, compared=False),
+)
 _NGINX_LIMIT = 1.3
 
 
@@ -27,15 +31,16 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
     """Rounds take turns, so that what disturbs the machine disturbs all alike."""
     figures: list[Figure] = []
     with _contestants(say) as peers:
-        for what, vms in _WORKLOADS.items():
+        for workload in _WORKLOADS:
             for port, pid in peers.values():
-                load.ask(port, pid, vms, 1)
+                load.ask(port, pid, workload, 1)
             taken: dict[str, list[Load]] = {name: [] for name in peers}
             for turn in range(rounds):
                 for name in sorted(peers, key=lambda name: (list(peers).index(name) + turn) % len(peers)):
-                    taken[name].append(_checked(name, load.ask(*peers[name], vms, SECONDS)))
-                say(f"{what}: " + ", ".join(f"{n} {t[-1].cpu_microseconds:.1f} µs" for n, t in taken.items()))
-            figures += _figures(what, taken)
+                    taken[name].append(_checked(name, load.ask(*peers[name], workload, SECONDS)))
+                told = ", ".join(f"{name} {each[-1].cpu_microseconds:.1f} µs" for name, each in taken.items())
+                say(f"{workload.what}: {told}")
+            figures += _figures(workload, taken)
     return figures
 
 
@@ -59,13 +64,13 @@ def _contestants(say: Callable[[str], None]) -> Iterator[dict[str, tuple[int, in
         yield peers
 
 
-def read_all(region: Served, vms: int) -> Heard:
-    """Let VMs web-0 … read once each, which enables their scopes, and give back the last answer."""
+def read_all(region: Served, vms: int, name: str = "web") -> Heard:
+    """Let VMs NAME-0 … read once each, which enables their scopes, and give back one answer."""
     lines = [Line(region.metadata_port) for _ in range(_LINES)]
     exchange = Exchange(lines)
     try:
         for first in range(0, vms, _LINES):
-            paths = [f"/vm/web-{number}/{DOCUMENT}" for number in range(first, min(first + _LINES, vms))]
+            paths = [f"/vm/{name}-{number}/{DOCUMENT}" for number in range(first, min(first + _LINES, vms))]
             heard = exchange.ask({line: get(path) for line, path in zip(lines, paths, strict=False)})
             if any(answer.status != 200 for answer in heard.values()):
                 raise CannotMeasure("a VM was not answered with its document")
@@ -96,13 +101,16 @@ def _checked(name: str, load: Load) -> Load:
     return load
 
 
-def _figures(what: str, taken: dict[str, list[Load]]) -> list[Figure]:
+def _figures(workload: Workload, taken: dict[str, list[Load]]) -> list[Figure]:
+    what = workload.what
     costs = {name: [each.cpu_microseconds for each in loads] for name, loads in taken.items()}
     figures = [figure_of(PART, f"{name}, {what}", each, "µs CPU") for name, each in costs.items()]
     for name, limit in (("nginx", _NGINX_LIMIT), ("Go", 1.0)):
         if name in costs:
             ratios = [ours / theirs for ours, theirs in zip(costs["forewarn"], costs[name], strict=True)]
-            figures.append(figure_of(PART, f"forewarn to {name}, {what}", ratios, "x", limit))
+            figures.append(
+                figure_of(PART, f"forewarn to {name}, {what}", ratios, "x", limit if workload.compared else None)
+            )
     rates = [each.requests / each.seconds for each in taken["forewarn"]]
     figures.append(figure_of(PART, f"forewarn, {what}, on one core", rates, "answers/s"))
     return figures

@@ -7,8 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.unit.stores.examples import AT, EVERY_FACT, ORIGIN, entries
-from tests.unit.stores.story import story
 
 from forewarn.core.evolve import evolve
 from forewarn.core.facts import VmCreated, subject_of
@@ -16,6 +14,8 @@ from forewarn.core.region import Region, VmSpec
 from forewarn.plane.ports import Entry, Journal, JournalFault, Origin, Record
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.sqlite import SqliteJournal
+from tests.unit.stores.examples import AT, EVERY_FACT, ORIGIN, entries
+from tests.unit.stores.story import story
 
 EVERYTHING = 1_000_000
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.contract import journal_appender
 
 from forewarn.core.facts import Fact
 from forewarn.stores.sqlite import SqliteJournal
+from tests.contract import journal_appender
 
 ROUNDS = 10
 SEED = 20260304

@@ -108,10 +108,18 @@ class MetadataRegion:
         self.clock: Clock
         loop.set_exception_handler(lambda _, context: self.complaints.append(context))
 
-    async def open(self, settings: MetadataSettings, clock: Clock, journal: Journal, rules: Rules, host: str) -> None:
+    async def open(
+        self,
+        settings: MetadataSettings,
+        clock: Clock,
+        journal: Journal,
+        rules: Rules,
+        host: str,
+        dice: random.Random,
+    ) -> None:
         self.clock = clock
         self.plane = Plane(journal, clock, SimulatedDriver(), rules)
-        self.faults = FaultRules(random.Random(7))
+        self.faults = FaultRules(dice)
         self.face = MetadataFace(self.plane, self.faults, settings)
         await self.plane.start()
         await self.face.start(host, 0)
@@ -209,6 +217,7 @@ def metadata_region(
     journal: Journal | None = None,
     rules: Rules | None = None,
     host: str = "127.0.0.1",
+    dice: random.Random | None = None,
     expected_errors: int = 0,
 ) -> Iterator[MetadataRegion]:
     """A region for one test. When it ends, nothing may have escaped: not into the loop, not into the log."""
@@ -225,6 +234,7 @@ def metadata_region(
                     journal or MemoryJournal(),
                     rules or Rules(),
                     host,
+                    dice or random.Random(7),
                 )
             )
             yield region

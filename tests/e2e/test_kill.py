@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
 from tests.e2e.program import EVENTS, ServerProgram
 
 ROUNDS = 5

@@ -208,6 +208,26 @@ def test_a_namespace_that_comes_later_or_anew_is_found(namespaces: list[str]) ->
             gone.wait()
 
 
+def test_a_namespace_in_which_nobody_can_listen_is_told_of(namespaces: list[str]) -> None:
+    with metadata_region(MetadataSettings(guest_address="192.0.2.256")) as region:
+        told = _Told(f"Cannot listen in network namespace {namespaces[0]}")
+        region.create("web", binding=Binding(netns=namespaces[0]))
+        told.wait()
+
+
+def test_a_file_that_is_no_namespace_is_told_of(namespaces: list[str]) -> None:
+    name = namespaces[0]
+    subprocess.run(["ip", "netns", "delete", name], check=True, capture_output=True)
+    (NAMESPACES / name).touch()
+    try:
+        with metadata_region() as region:
+            told = _Told("cannot enter the namespace")
+            region.create("web", binding=Binding(netns=name))
+            told.wait()
+    finally:
+        (NAMESPACES / name).unlink()
+
+
 class _Told(logging.Handler):
     """Wait until the log has said something: the word comes when the work is done."""
 

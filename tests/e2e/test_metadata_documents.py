@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -12,8 +14,9 @@ from forewarn import __version__
 from forewarn.core.commands import DeleteVms
 from forewarn.core.facts import EventApproved
 from forewarn.core.region import ScopeKind, VmSpec
-from forewarn.plane.ports import JournalFault
+from forewarn.plane.ports import Entry, JournalFault
 from forewarn.stores.memory import MemoryJournal
+from forewarn.web.metadata.faults import FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.wire.versions import API_VERSIONS, VERSIONS_BODY
 from tests.e2e.metadata_region import approval, get, metadata_region, path_of, post, request
@@ -292,15 +295,18 @@ class _Broken(MemoryJournal):
     """A journal whose disk can be taken away."""
 
     broken = False
+    fault: Exception
 
-    def _keep(self, entries: object) -> None:
+    def _keep(self, entries: Sequence[Entry]) -> None:
         if self.broken:
-            raise JournalFault("The disk is full; make room.")
-        super()._keep(entries)  # type: ignore[arg-type]
+            raise self.fault
+        super()._keep(entries)
 
 
-def test_what_the_journal_cannot_keep_is_not_answered_with_success() -> None:
+@pytest.mark.parametrize("fault", [JournalFault("The disk is full; make room."), ZeroDivisionError()])
+def test_what_the_journal_cannot_keep_is_not_answered_with_success(fault: Exception) -> None:
     journal = _Broken()
+    journal.fault = fault
     with metadata_region(journal=journal, expected_errors=2) as region:
         region.create("web")
         region.create("late")
@@ -313,6 +319,34 @@ def test_what_the_journal_cannot_keep_is_not_answered_with_success() -> None:
             assert answer.status == 500
             assert answer.fields["x-ms-request-id"] in json.loads(answer.body)["error"]
         assert json.loads(region.get("web").body)["Events"][0]["EventStatus"] == "Scheduled"
+
+
+class _BrokenDice(random.Random):
+    def random(self) -> float:
+        raise ZeroDivisionError
+
+
+def test_a_fault_of_our_own_is_owned_up_to_and_the_connection_goes_on() -> None:
+    with metadata_region(dice=_BrokenDice(), expected_errors=1) as region:
+        region.create("web")
+        region.do(lambda: region.faults.add(FaultRule(kind="gone", share=0.5)))
+        guest = region.guest()
+        answer = guest.ask(get("web"))
+        assert answer.status == 500
+        assert answer.fields["x-ms-request-id"] in json.loads(answer.body)["error"]
+        region.do(region.faults.clear)
+        assert guest.ask(get("web")).status == 200
+
+
+def test_a_remembered_question_enables_a_scope_that_has_lapsed() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        region.restart("web")
+        guest = region.guest()
+        assert [guest.ask(get("web")).incarnation() for _ in range(3)] == [2, 2, 2]
+        region.advance(timedelta(hours=25))
+        assert guest.ask(get("web")).incarnation() == 1
 
 
 @pytest.mark.parametrize(

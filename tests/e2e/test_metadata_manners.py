@@ -101,6 +101,14 @@ def test_who_waits_is_told_when_the_news_shows() -> None:
         assert guest.answer().incarnation() == 2
 
 
+def test_a_server_may_close_before_its_news_shows() -> None:
+    with metadata_region(MetadataSettings(visibility_lag=30 * _SECONDS)) as region:
+        region.create("web")
+        region.get("web")
+        region.restart("web")
+        assert region.get("web").incarnation() == 1
+
+
 # Faults on demand
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 from datetime import timedelta
 
 import pytest
@@ -128,11 +129,14 @@ def test_the_longest_wait_is_two_minutes() -> None:
     assert answer.fields["preference-applied"] == "wait=120"
 
 
-def test_a_reader_that_hangs_up_is_forgotten() -> None:
+@pytest.mark.parametrize("abruptly", [False, True])
+def test_a_reader_that_hangs_up_is_forgotten(abruptly: bool) -> None:
     with metadata_region() as region:
         region.create("web")
         region.get("web")
         for guest in _waiting(region, "web", 1, 20):
+            if abruptly:
+                guest.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             guest.close()
         region.restart("web")
         assert region.get("web").incarnation() == 2

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.e2e.program import EVENTS, PATIENCE_SECONDS, ServerProgram, clean_environment
 
 GUEST_URL = f"http://169.254.169.254{EVENTS}"
+_PATIENT = ("--retry", "40", "--retry-connrefused", "--retry-delay", "1")
 _OPTIONS = ("--clock", "virtual", "--log-level", "info")
 
 
@@ -67,8 +69,9 @@ class Realm:
         self.run("ip", "address", "add", "169.254.169.254/32", "dev", "lo", netns=name)
 
     def curl(self, netns: str, *arguments: str) -> tuple[int, str]:
-        """Status and body of a request out of a namespace."""
-        told = self.run("curl", "-s", "--noproxy", "*", "-w", "\n%{http_code}", *arguments, netns=netns)
+        """Status and body of a request out of a namespace. The server may still be on its way into it."""
+        command = ("curl", "-s", "--noproxy", "*", "-w", "\n%{http_code}", *_PATIENT, *arguments)
+        told = self.run(*command, netns=netns)
         body, _, status = told.rpartition("\n")
         return int(status), body
 
@@ -160,19 +163,40 @@ def test_in_a_namespace_the_instance_is_the_vm_that_lives_there(realm: Realm, tm
     with realm.serve(tmp_path / "data") as server:
         realm.forewarn(server, "vm", "create", "ruby", "--netns", "red")
         url = "http://169.254.169.254/metadata/instance/compute/name?api-version=2021-02-01&format=text"
-        answer = realm.curl("red", "-H", "Metadata:true", "--retry", "20", "--retry-connrefused", url)
+        answer = realm.curl("red", "-H", "Metadata:true", url)
 
     assert answer == (200, "ruby")
 
 
-def test_a_namespace_that_comes_after_its_vm_is_found(realm: Realm, tmp_path: Path) -> None:
+def test_a_namespace_that_comes_late_or_is_made_anew_is_found(realm: Realm, tmp_path: Path) -> None:
     with realm.serve(tmp_path / "data") as server:
         realm.forewarn(server, "vm", "create", "ruby", "--netns", "red")
         realm.make_guest("red")
-        patient = ("--retry", "60", "--retry-connrefused", "--retry-delay", "1")
-        status, body = realm.curl("red", *patient, "-H", "Metadata:true", GUEST_URL)
+        late = realm.curl("red", "-H", "Metadata:true", GUEST_URL)
+        realm.run("ip", "netns", "delete", "red")
+        realm.make_guest("red")
+        anew = realm.curl("red", "-H", "Metadata:true", GUEST_URL)
 
-    assert (status, body) == (200, '{"DocumentIncarnation":1,"Events":[]}')
+    assert late == (200, '{"DocumentIncarnation":1,"Events":[]}')
+    assert anew == late
+
+
+def test_the_namespace_of_a_running_process_can_be_given_a_name(realm: Realm, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*realm.wrapper, "unshare", "--net", "sh", "-c", "echo $$ && exec cat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as container:
+        assert container.stdout is not None
+        realm.run("ip", "netns", "attach", "red", container.stdout.readline().strip())
+        realm.run("ip", "link", "set", "lo", "up", netns="red")
+        realm.run("ip", "address", "add", "169.254.169.254/32", "dev", "lo", netns="red")
+        with realm.serve(tmp_path / "data") as server:
+            realm.forewarn(server, "vm", "create", "ruby", "--netns", "red")
+            document = realm.document("red")
+
+    assert document == {"DocumentIncarnation": 1, "Events": []}
 
 
 def test_a_server_that_comes_back_listens_in_its_namespaces_again(realm: Realm, tmp_path: Path) -> None:

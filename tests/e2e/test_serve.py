@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+
 from tests.e2e.program import EVENTS, FOREWARN, ServerProgram, ask, clean_environment, free_port, run
 
 VIRTUAL = ("--clock", "virtual")
@@ -127,6 +128,26 @@ def test_a_reader_that_waits_gets_its_answer_when_the_server_ends(tmp_path: Path
 
     assert status == 0
     assert (answer.status, answer.headers["Preference-Applied"]) == (304, "wait=100")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_the_server_at_once(how: signal.Signals, tmp_path: Path) -> None:
+    with ServerProgram.start(tmp_path / "data", *VIRTUAL) as server:
+        _a_scheduled_event(server)
+        idle, slow = (HTTPConnection(urlsplit(server.metadata).netloc, timeout=60) for _ in range(2))
+        with closing(idle), closing(slow):
+            idle.connect()
+            server.forewarn("fault", "add", "delay", "--delay", "1h")
+            slow.request("GET", f"/vm/web{EVENTS}", headers={"Metadata": "true"})
+            server.forewarn("ping")
+            server.process.send_signal(how)
+            assert idle.sock.recv(1) == b"", "the first signal closes what nobody needs, and waits for the slow answer"
+            status = server.stop(how)
+    with ServerProgram.start(tmp_path / "data", *VIRTUAL) as server:
+        verdict = server.forewarn("journal", "verify")
+
+    assert status == -how
+    assert verdict.endswith("nothing wrong.\n")
 
 
 def test_a_new_start_finds_events_approvals_incarnations_and_time_as_they_were(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+
 from tests.e2e.program import ServerProgram, ask, clean_environment, free_port, run
 
 FREE = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0")

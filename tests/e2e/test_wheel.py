@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.e2e.program import ROOT, ServerProgram, clean_environment
 
 from forewarn import __version__
+from tests.e2e.program import ROOT, ServerProgram, clean_environment
 
 _DISTRIBUTIONS = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
 

@@ -185,6 +185,7 @@ def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
         stop.set()
         for number in signals:
             loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)  # not Python's own, which would cancel the closing and wait for it
 
     for number in signals:
         loop.add_signal_handler(number, first)
@@ -243,9 +244,12 @@ def metadata_settings(settings: Settings) -> MetadataSettings:
 
 
 def clock_of(choice: ClockChoice, latest_at: datetime | None) -> Clock:
-    """A clock that goes on where the journal ends. A turnable one stays there, however long the server was down."""
+    """A clock that goes on where the journal ends. A turnable one stays there, however long the server was down.
+
+    A new one starts on a whole second: NotBefore is rounded up to one, and 15 minutes should then be 15 minutes.
+    """
     if choice.kind != "real":
-        return TurnableClock(latest_at or wall_time(), choice.speed)
+        return TurnableClock(latest_at or wall_time().replace(microsecond=0), choice.speed)
     if latest_at is not None and latest_at > wall_time() + _SKEW_MOST:
         raise CommandFailed(
             f"this region's time is {latest_at:%Y-%m-%d %H:%M:%S} UTC, ahead of the real one, and time never goes back; "

@@ -115,7 +115,7 @@ class Plane:
 
     async def enable(self, vm: Vm) -> None:
         """The first read of a scope: from here on its events wait."""
-        await self.submit(Pulse(((vm.key, self.clock.now()),)), _VM)
+        await self.submit(Pulse(((vm.key, self.clock.now()),)), Origin("vm", vm.name))
 
     async def _pulse_on(self) -> None:
         while True:

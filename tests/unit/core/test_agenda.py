@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.core.world import NOON
 
 from forewarn.core.agenda import Agenda, Due
+from tests.unit.core.world import NOON
 
 _DUES = st.lists(st.tuples(st.integers(0, 50), st.sampled_from("abcdef")), max_size=60)
 
@@ -61,3 +61,20 @@ def test_many_entries_in_rising_and_falling_order_do_not_go_deep() -> None:
     rising = filled([(number, "a") for number in range(5_000)])
     falling = filled([(-number, "a") for number in range(5_000)])
     assert len(drained(rising)) == len(drained(falling)) == 5_000
+
+
+@given(_DUES, st.integers(-1, 51))
+def test_a_split_takes_all_that_is_due_in_order_and_leaves_the_rest(dues: list[tuple[int, str]], seconds: int) -> None:
+    agenda, now = filled(dues), NOON + timedelta(seconds=seconds)
+    due, later = agenda.split(now)
+    assert [(int((at - NOON).total_seconds()), key) for at, key in due] == sorted(d for d in dues if d[0] <= seconds)
+    assert drained(later) == sorted(d for d in dues if d[0] > seconds)
+    assert agenda.due_by(now) == due
+    assert drained(agenda) == sorted(dues)
+
+
+def test_an_agenda_that_grew_towards_the_past_can_be_let_go() -> None:
+    """Each new first entry hangs the others below it; freeing such a chain must not exhaust the stack."""
+    agenda = filled([(-number, "a") for number in range(200_000)])
+    assert agenda.first() == Due(NOON - timedelta(seconds=199_999), "a")
+    del agenda

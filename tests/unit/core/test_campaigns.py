@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.world import HOUR, MINUTE, SECOND, World, in_set, kinds
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
@@ -11,6 +10,7 @@ from forewarn.core.refusal import Hint
 from forewarn.core.region import CampaignState, Health
 from forewarn.core.rules import Rules
 from forewarn.terms import EventStatus
+from tests.unit.core.world import HOUR, MINUTE, SECOND, World, in_set, kinds
 
 
 def reading_set(world: World, count: int = 3) -> None:

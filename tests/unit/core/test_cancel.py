@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.world import DAY, HOUR, MINUTE, World, kinds
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
 from forewarn.core.rules import Rules
+from tests.unit.core.world import DAY, HOUR, MINUTE, World, kinds
 
 
 def test_a_canceled_event_is_gone_and_nothing_happens_at_its_not_before(world: World) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_set, kinds
 
 from forewarn.core.causes import Cause
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Power
 from forewarn.core.rules import Rules
 from forewarn.core.work import NOBODY_READS
+from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_set, kinds
 
 
 @pytest.fixture

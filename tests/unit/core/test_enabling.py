@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, SPOT, World, in_set, kinds
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
 from forewarn.terms import Document
+from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, SPOT, World, in_set, kinds
 
 
 def test_a_scope_that_nobody_has_read_for_is_not_enabled(world: World) -> None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, SPOT, World
 
 from forewarn.core.causes import CAUSES, HOST_MAINTENANCE, Cause
 from forewarn.core.region import Power, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.terms import EventSource, EventStatus, EventType
+from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, SPOT, World
 
 _P, _U = EventSource.PLATFORM, EventSource.USER
 

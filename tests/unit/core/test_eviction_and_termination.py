@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit.core.world import MINUTE, SECOND, SPOT, SPOT_DELETED, World, in_set, kinds
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Power, VmSpec
 from forewarn.core.rules import Rules
+from tests.unit.core.world import MINUTE, SECOND, SPOT, SPOT_DELETED, World, in_set, kinds
 
 NOTICED = VmSpec(terminate_notice=5 * MINUTE)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, World, in_set, kinds
-
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Health, Power
 from forewarn.core.rules import Rules
 from forewarn.terms import EventSource, EventStatus, EventType
+from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, World, in_set, kinds
 
 
 def test_a_failure_is_born_started_and_rebuilds_the_vm_elsewhere(world: World) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_service, in_set, kinds
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Binding, Power, ScopeKind, VmSpec
 from forewarn.core.rules import Rules
+from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_service, in_set, kinds
 
 
 def test_lone_vms_are_spread_over_the_domains_in_turn(world: World) -> None:

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 from immutables import Map
-from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, World, in_set
 
 from forewarn.core import invariants
 from forewarn.core.agenda import Agenda
@@ -27,6 +26,7 @@ from forewarn.core.region import (
     replace,
 )
 from forewarn.core.rules import Rules
+from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, World, in_set
 
 Break = Callable[[Region], Region]
 SET = "availability-set/front"

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.core.world import MINUTE, NOON, SECOND, World
 
 from forewarn.core.work import whole_seconds_up
+from tests.unit.core.world import MINUTE, NOON, SECOND, World
 
 _MICROSECOND = timedelta(microseconds=1)
 

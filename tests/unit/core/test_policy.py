@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.world import MINUTE, NOON, World, in_service, in_set, kinds
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
@@ -12,6 +11,7 @@ from forewarn.core.refusal import Hint
 from forewarn.core.region import Policy, Power, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.settle import ALL_DOWN
+from tests.unit.core.world import MINUTE, NOON, World, in_service, in_set, kinds
 
 
 def test_an_automatic_reboot_is_born_started(world: World) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit.core.world import MINUTE, SPOT, World, in_set
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Binding, Policy, VmSpec
+from tests.unit.core.world import MINUTE, SPOT, World, in_set
 
 _V = VmSpec()
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.unit.core.world import MINUTE, NOON, SECOND, World, kinds
-
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Power
 from forewarn.terms import Document, EventSource, EventStatus, EventType, ScheduledEvent
+from tests.unit.core.world import MINUTE, NOON, SECOND, World, kinds
 
 
 def test_a_vm_that_reads_is_told_of_its_restart_a_quarter_of_an_hour_ahead(world: World) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.world import World, in_service, in_set
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
 from forewarn.core.region import ScopeKind, scope_key
 from forewarn.core.rules import Rules
+from tests.unit.core.world import World, in_service, in_set
 
 
 def test_every_vm_of_an_availability_set_sees_the_same_document(world: World) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, World, in_set
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
@@ -11,6 +10,7 @@ from forewarn.core.region import Region
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.core.step import step
+from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, World, in_set
 
 
 def story(world: World) -> World:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.world import MINUTE, SPOT, World, in_set, kinds
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
@@ -11,6 +10,7 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
+from tests.unit.core.world import MINUTE, SPOT, World, in_set, kinds
 
 TEN = tuple(f"vm-{number}" for number in range(10))
 

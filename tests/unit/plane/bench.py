@@ -16,8 +16,8 @@ from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Driver, Entry, JournalFault, Origin, Record, Transaction
-from forewarn.stores.memory import MemoryJournal
+from forewarn.plane.ports import Driver, Entry, JournalFault, Origin, Record
+from forewarn.stores.memory import MemoryJournal, _Staged
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = (timedelta(seconds=seconds) for seconds in (1, 60, 3600, 86_400))
@@ -25,7 +25,7 @@ OPERATOR = Origin("operator", "test")
 
 
 class ShakyJournal(MemoryJournal):
-    """Its next ``failures`` writes fail: before anything is read, or at the very end, when the facts are handed over."""
+    """Its next ``failures`` writes fail: before anything is read, or (``late``) when the facts are handed over."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,13 +33,16 @@ class ShakyJournal(MemoryJournal):
         self.late = False
         self.writes = 0
         self.before_commit: Callable[[], None] = lambda: None
+        self.on_failure: Callable[[], None] = lambda: None
         self.snapshot_failures = 0
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
+    def write(self) -> Iterator[_Staged]:
         self.writes += 1
         failing = self.failures > 0
         self.failures -= failing
+        if failing:
+            self.on_failure()
         if failing and not self.late:
             raise JournalFault("The disk is full; make room and try again.")
         with super().write() as staged:
@@ -112,6 +115,16 @@ class Bench:
         """What the journal tells: kinds of facts and their instants."""
         records = self.journal.read(0, 1_000_000)
         return [(type(each.fact).__name__, each.fact.at) for each in records if not isinstance(each.fact, skipped)]
+
+    def expect_failure(self) -> asyncio.Event:
+        """Set when the journal fails."""
+        happened, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def failed() -> None:
+            loop.call_soon_threadsafe(happened.set)
+
+        self.journal.on_failure = failed
+        return happened
 
     def expect(self, kind: type[f.Fact]) -> asyncio.Event:
         """Set when a fact of that kind is published."""

@@ -6,7 +6,6 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND, opened
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
@@ -16,6 +15,7 @@ from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import RealClock
 from forewarn.plane.ports import JournalFault
+from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND, opened
 
 pytestmark = pytest.mark.anyio
 FRONT = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="front")

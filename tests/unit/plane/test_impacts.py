@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.plane.bench import MINUTE, NOON, SECOND, ShakyJournal, WatchedDriver, crashed, opened
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
@@ -11,6 +10,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.region import Event, Power
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import TurnableClock
+from tests.unit.plane.bench import MINUTE, NOON, SECOND, ShakyJournal, WatchedDriver, crashed, opened
 
 pytestmark = pytest.mark.anyio
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
-from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND, Bench, crashed, opened
 
 from forewarn.core import commands as c
 from forewarn.core.facts import ScopeRead
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.plane.clock import TurnableClock
+from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND, Bench, crashed, opened
 
 pytestmark = pytest.mark.anyio
 FRONT = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="front")
@@ -71,7 +72,7 @@ async def test_of_many_reads_the_journal_hears_at_most_once_an_hour() -> None:
         await read_at(bench, "web", *(NOON + number * MINUTE for number in range(1, 301)))
         told = journaled(bench)
         assert 3 <= len(told) <= 5
-        assert all(later - earlier >= HOUR for earlier, later in zip(told, told[1:], strict=False))
+        assert all(later - earlier >= HOUR for earlier, later in pairwise(told))
 
 
 async def test_a_command_that_overtakes_the_tick_does_not_disable_a_scope_that_reads() -> None:

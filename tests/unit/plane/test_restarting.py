@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.plane.bench import HOUR, MINUTE, NOON, Bench, ShakyJournal, crashed, opened
 
 from forewarn.core import commands as c
 from forewarn.core import invariants
 from forewarn.core.causes import Cause
 from forewarn.core.region import Region, ScopeKind, VmSpec, replace
 from forewarn.plane.clock import TurnableClock
+from tests.unit.plane.bench import HOUR, MINUTE, NOON, Bench, ShakyJournal, crashed, opened
 
 pytestmark = pytest.mark.anyio
 FRONT = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="front")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, timedelta
 
 import pytest
-from tests.unit.plane.bench import DAY, HOUR, NOON, opened
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
@@ -14,6 +12,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.region import Event, Policy
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import RealClock, TurnableClock
+from tests.unit.plane.bench import DAY, HOUR, NOON, opened
 
 pytestmark = pytest.mark.anyio
 
@@ -91,13 +90,12 @@ async def test_a_tick_that_fails_is_tried_again() -> None:
 async def test_a_pulse_that_fails_is_told_again_and_the_pulses_go_on() -> None:
     clock = TurnableClock(NOON)
     async with opened(clock=clock) as bench:
-        told = bench.expect(f.ScopeRead)
+        told, failed = bench.expect(f.ScopeRead), bench.expect_failure()
         await bench.reading("web")
         clock.move_to(NOON + HOUR)
         bench.reads("web")
         bench.journal.failures = 1
-        while bench.journal.failures:
-            await asyncio.sleep(0)
+        await failed.wait()
         while not told.is_set():
             clock.move_to(clock.now() + HOUR)
             await bench.do(c.Tick())

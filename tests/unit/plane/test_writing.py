@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import cast
 
 import pytest
-from tests.unit.plane.bench import MINUTE, NOON, OPERATOR, Bench, opened
 
 from forewarn.core import commands as c
 from forewarn.core.facts import EventBornStarted
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Region, VmSpec
 from forewarn.plane.ports import JournalFault, Record
+from tests.unit.plane.bench import MINUTE, NOON, OPERATOR, Bench, opened
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
-from tests.unit.stores.examples import entries
-
 from forewarn.core.region import Region
 from forewarn.stores.sqlite import SqliteJournal
+from tests.unit.stores.examples import entries
 
 RECORDS = 40
 VOLATILE = {"lock", "journal.sqlite3-shm"}  # hold nothing that anybody would miss

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 from functools import cache
 
-from tests.unit.stores.examples import AT
-
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.facts import Fact
 from forewarn.core.region import Binding, EvictionPolicy, Policy, Region, ScopeKind, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
+from tests.unit.stores.examples import AT
 
 RULES = Rules(vms_per_host=3, notices={Cause.FREEZE: timedelta(minutes=3)})
 SET = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="Front", tags=(("tier", "web"),))

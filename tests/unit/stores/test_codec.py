@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.unit.stores.examples import AT, EVERY_FACT
 
 from forewarn import __version__
 from forewarn.core.facts import FORMAT, ClockMoved, Fact, VmDeleted, VmMoved
 from forewarn.plane.ports import JournalFault
 from forewarn.stores import codec
+from tests.unit.stores.examples import AT, EVERY_FACT
 
 
 @pytest.mark.parametrize("fact", EVERY_FACT, ids=lambda fact: type(fact).__name__)

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import get_args
 
 import msgspec
-from tests.unit.stores.examples import EVERY_FACT, ORIGIN
 
 from forewarn.core.facts import FORMAT, Fact, subject_of
 from forewarn.plane.ports import Entry
 from forewarn.stores import codec
 from forewarn.stores.rows import COLUMNS, START, rows_of
+from tests.unit.stores.examples import EVERY_FACT, ORIGIN
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "journal" / f"format-{FORMAT}.jsonl"
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.stores.directories import RECORDS, closed, content, crashed, tampering
 
 from forewarn import __version__
 from forewarn.core.facts import FORMAT
@@ -16,6 +15,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
 from forewarn.stores import snapshot_files
 from forewarn.stores.sqlite import SqliteJournal
+from tests.unit.stores.directories import RECORDS, closed, content, crashed, tampering
 
 FILE = "journal.sqlite3"
 

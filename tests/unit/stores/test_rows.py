@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit.stores.examples import AT, EVERY_FACT, ORIGIN, entries
 
 from forewarn.core import facts as f
 from forewarn.core.region import VmSpec
 from forewarn.plane.ports import Entry, JournalFault, Origin, Record
 from forewarn.stores.rows import START, Row, checked, flaw_of, records_of, rows_of
+from tests.unit.stores.examples import AT, EVERY_FACT, ORIGIN, entries
 
 
 def _rows(count: int = 5) -> list[Row]:

@@ -6,8 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 from immutables import Map
-from tests.unit.stores.examples import AT
-from tests.unit.stores.story import MINUTES, minute_of_the_story, story
 
 from forewarn import __version__
 from forewarn.core.evolve import evolve
@@ -16,6 +14,8 @@ from forewarn.core.settle import next_deadline
 from forewarn.stores import parts, snapshots
 from forewarn.stores.frames import framed
 from forewarn.stores.snapshots import FORMAT, Header, Unusable
+from tests.unit.stores.examples import AT
+from tests.unit.stores.story import MINUTES, minute_of_the_story, story
 
 MARK = bytes(range(16))
 

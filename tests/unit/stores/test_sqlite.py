@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.stores.directories import RECORDS, append, closed, content, crashed, fill, full_disk, tampering
-from tests.unit.stores.examples import entries
-from tests.unit.stores.story import story
 
 from forewarn import __version__
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.sqlite import SqliteJournal
+from tests.unit.stores.directories import RECORDS, append, closed, content, crashed, fill, full_disk, tampering
+from tests.unit.stores.examples import entries
+from tests.unit.stores.story import story
 
 HOLDER = """
 import sys

@@ -33,8 +33,8 @@ class Reply(NamedTuple):
 
     def without_body(self) -> Reply:
         """What a HEAD request gets."""
-        head, _, _ = self.after.partition(b"\r\n\r\n")
-        return self._replace(after=head.removesuffix(b"\r\n") + b"\r\n\r\n")
+        head, end, _ = self.after.partition(b"\r\n\r\n")
+        return self._replace(after=head + end)
 
 
 def reply_to(answer: Answer) -> Reply:
@@ -103,7 +103,8 @@ class DocumentCache:
     both. Documents without events are thereby shared by every scope that has come as far.
     """
 
-    def __init__(self, not_before_format: NotBeforeFormat) -> None:
+    def __init__(self, not_before_format: NotBeforeFormat, most: int = _MOST_KEPT) -> None:
+        self._most = most
         self._not_before_format = not_before_format
         self._kept: dict[tuple[ApiVersion, int, tuple[str, ...]], Served] = {}
 
@@ -112,7 +113,7 @@ class DocumentCache:
         key = (version, scope.incarnation, scope.events)
         found = self._kept.get(key)
         if found is None:
-            if len(self._kept) >= _MOST_KEPT:
+            if len(self._kept) >= self._most:
                 del self._kept[next(iter(self._kept))]
             found = self._kept[key] = self._encode(region, scope, version)
         return found

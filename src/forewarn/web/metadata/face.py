@@ -17,8 +17,6 @@ from forewarn.web.metadata.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import MetadataSettings
 
-_GRACE_SECONDS = 2.0
-
 
 class MetadataFace:
     """What guests see. ``port`` is the port of the main socket, once it listens."""
@@ -52,7 +50,7 @@ class MetadataFace:
             self._unsubscribe()
             self._unsubscribe = None
         await self._listeners.close()
-        await self._connections.close(_GRACE_SECONDS)
+        await self._connections.close()
         await self._service.reading.close()
 
     def _publish(self, region: Region, records: Sequence[Record]) -> None:

@@ -62,8 +62,8 @@ def plain_address(text: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a socket that listens there."""
+    """Whether only this machine can reach a socket that listens there. A name says nothing; ask its address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host.lower() == "localhost"
+        return False

@@ -50,7 +50,8 @@ class Listeners:
         self._build = build
         self._settings = settings
         self._main: asyncio.Server | None = None
-        self._main_host = ""
+        self._main_hosts: set[str] = set()
+        self._door = Door()
         self.port = 0
         self._wanted: dict[str, frozenset[Place]] = {}  # by VM
         self._open: dict[Place, _Open] = {}
@@ -61,10 +62,11 @@ class Listeners:
     async def start(self, host: str, port: int, region: Region) -> None:
         """Listen. Only the main socket must succeed."""
         loop = asyncio.get_running_loop()
-        door = Door(loopback=is_loopback(host))
-        self._main = await loop.create_server(lambda: self._build(door), host, port, backlog=_BACKLOG)
-        self._main_host = plain_address(host)
-        self.port = self._main.sockets[0].getsockname()[1]
+        self._main = await loop.create_server(lambda: self._build(self._door), host, port, backlog=_BACKLOG)
+        names = [listening.getsockname() for listening in self._main.sockets]
+        self._door = Door(loopback=all(is_loopback(name[0]) for name in names))
+        self._main_hosts = {plain_address(name[0]) for name in names}
+        self.port = names[0][1]
         for key in set(region.addresses.values()):
             self._want(key, region.vms[key].binding)
         await self._reconcile()
@@ -94,7 +96,7 @@ class Listeners:
 
     def _want(self, vm: str, binding: Binding) -> None:
         places = {Place(netns=binding.netns)} if binding.netns else set()
-        if binding.local_address and plain_address(binding.local_address) != self._main_host:
+        if binding.local_address and plain_address(binding.local_address) not in self._main_hosts:
             places.add(Place(local_address=binding.local_address))
         if places:
             self._wanted[vm] = frozenset(places)

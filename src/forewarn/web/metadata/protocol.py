@@ -1,7 +1,7 @@
 """One connection: bytes in, answers out in the order of the questions, and nothing that a client does can make it grow.
 
 A connection is *at rest* when nothing of a request has come and nothing is owed. At rest, the same bytes as last time
-are the same question as last time, and are answered without parsing them.
+are the same question as last time, and are answered without parsing them; so are bytes that ``memory`` knows.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, service: Service, door: Door, limits: Limits, roster: Roster) -> None:
         self._service = service
         self._again = service.reading.again
+        self._recall = service.memory.recall
         self._door = door
         self._limits = limits
         self._roster = roster
@@ -66,9 +67,9 @@ class Connection(asyncio.Protocol):
             self._linger()
 
     def data_received(self, data: bytes) -> None:
-        if self._at_rest and data == self._known_bytes:
-            assert self._known is not None
-            answer = self._again(self._known)
+        if self._at_rest:
+            known = self._known if data == self._known_bytes else self._recall(self._caller, data)
+            answer = None if known is None else self._again(known)
             if answer is not None:
                 self._waited = 0.0
                 self._transport.write(answer)
@@ -108,6 +109,7 @@ class Connection(asyncio.Protocol):
         """So much time has passed. Whoever keeps us waiting for too long has to go."""
         self._waited += seconds
         if self._closing:
+            self._note_progress()
             self._abort_after(self._limits.linger_seconds)
         elif not self._writable or self._ended:
             self._note_progress()
@@ -186,6 +188,7 @@ class Connection(asyncio.Protocol):
             case Known(reply=reply):
                 if self._chunk and request.keep_alive and not request.http_1_0:
                     self._known, self._known_bytes = outcome, self._chunk
+                    self._service.memory.keep(self._caller, self._chunk, outcome)
                 self._reply(request, reply)
             case Later():
                 self._later = outcome

@@ -15,6 +15,7 @@ class Connections:
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.connections
+        self._grace_seconds = limits.grace_seconds
         shortest = min(limits.request_seconds, limits.idle_seconds, limits.stalled_seconds, limits.linger_seconds * 2)
         self._sweep_seconds = min(_LONGEST_SWEEP_SECONDS, shortest / 4)
         self._connections: set[Connection] = set()
@@ -39,12 +40,12 @@ class Connections:
     def __len__(self) -> int:
         return len(self._connections)
 
-    async def close(self, grace_seconds: float) -> None:
+    async def close(self) -> None:
         """Let every connection end; those that cannot in time are cut."""
         for connection in tuple(self._connections):
             connection.hang_up()
         try:
-            await asyncio.wait_for(self._empty.wait(), grace_seconds)
+            await asyncio.wait_for(self._empty.wait(), self._grace_seconds)
         except TimeoutError:
             for connection in tuple(self._connections):
                 connection.abort()

@@ -16,6 +16,7 @@ from forewarn.web.metadata.answers import Reply, Signer, reply_to
 from forewarn.web.metadata.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.identify import Caller, identify
 from forewarn.web.metadata.instance import instance_info
+from forewarn.web.metadata.memory import Memory
 from forewarn.web.metadata.outcomes import DROPPED, Later, Outcome
 from forewarn.web.metadata.questions import (
     ApproveEvents,
@@ -64,6 +65,7 @@ class Service:
         self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
         self.signer = Signer(plane.now, seed)
         self.reading = Reading(plane, faults, settings, self.signer)
+        self.memory = Memory()
 
     def respond(self, request: Request, caller: Caller) -> Outcome:
         """What to do about a request."""

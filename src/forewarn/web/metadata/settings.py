@@ -26,6 +26,7 @@ class Limits:
     idle_seconds: float = 120.0
     stalled_seconds: float = 30.0  # for a client that does not take its answers
     linger_seconds: float = 2.0  # for a client to read an error before the connection goes
+    grace_seconds: float = 2.0  # for what is still owed when the server closes
     wait_seconds: int = 120  # the most that ``Prefer: wait`` is granted
 
 

@@ -31,6 +31,10 @@ class Throttle:
         granted.append(now)
         return True
 
+    def __len__(self) -> int:
+        """How many VMs are remembered."""
+        return len(self._granted)
+
     def _sweep(self, now: float) -> None:
         """Forget those who have been silent, each time their number has doubled."""
         if len(self._granted) < self._sweep_at:

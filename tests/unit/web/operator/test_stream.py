@@ -15,6 +15,7 @@ from forewarn.web.operator.stream import Streams, follow
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
     from tests.unit.web.operator.conftest import Bench, OpenBench
 
 pytestmark = pytest.mark.anyio

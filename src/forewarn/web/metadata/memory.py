@@ -1,0 +1,36 @@
+"""Requests that were understood before, by their bytes.
+
+A VM asks the same on its own connection again and again, and its connection remembers that. At a desk one connection
+may ask for many VMs, and a VM may be asked for on many connections: what is kept here is for all of them together.
+"""
+
+from __future__ import annotations
+
+from forewarn.web.metadata.identify import Caller
+from forewarn.web.metadata.outcomes import Known
+
+_MOST_KEPT = 16_384
+_LONGEST_KEPT = 512  # bytes: a request without baggage has a third of it
+
+
+class Memory:
+    """Holds a bounded number of short requests; the oldest go first."""
+
+    def __init__(self, most: int = _MOST_KEPT) -> None:
+        self._most = most
+        self._known: dict[tuple[tuple[str, ...], bytes], Known] = {}
+
+    def keep(self, caller: Caller, request: bytes, known: Known) -> None:
+        """Only for callers that name themselves in the path: any other has one VM, and its connection knows it."""
+        if not caller.may_name or len(request) > _LONGEST_KEPT:
+            return
+        if len(self._known) >= self._most:
+            del self._known[next(iter(self._known))]
+        self._known[caller.claims, request] = known
+
+    def recall(self, caller: Caller, request: bytes) -> Known | None:
+        """What these bytes meant when a caller of the same addresses last sent them."""
+        return self._known.get((caller.claims, request))
+
+    def __len__(self) -> int:
+        return len(self._known)

@@ -1,0 +1,69 @@
+"""The book of reads by itself."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from forewarn.core import commands as c
+from forewarn.plane.reads import ReadBook
+from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, World, in_set
+
+_ANY = timedelta(0)
+
+
+@pytest.fixture
+def world() -> World:
+    """Two VMs of a set and one alone, all reading since noon; and one that does not."""
+    world = World()
+    world.create("Web-0", "Web-1", spec=in_set("front"))
+    world.read("Web-0")
+    world.reading("lone")
+    world.create("quiet")
+    return world
+
+
+def noted(*reads: tuple[str, datetime]) -> ReadBook:
+    book = ReadBook()
+    for name, at in reads:
+        book.note(name, at)
+    return book
+
+
+def test_of_a_scope_the_newest_read_counts(world: World) -> None:
+    book = noted(("Web-0", NOON + MINUTE), ("Web-1", NOON + 2 * MINUTE), ("lone", NOON + SECOND))
+    assert sorted(book.newer_than(world.region, _ANY)) == [
+        ("lone", NOON + SECOND),
+        ("web-1", NOON + 2 * MINUTE),
+    ]
+
+
+def test_what_the_journal_knows_within_the_hour_is_not_told(world: World) -> None:
+    book = noted(("lone", NOON + HOUR - SECOND))
+    assert book.newer_than(world.region, HOUR) == []
+    assert book.newer_than(world.region, _ANY) == [("lone", NOON + HOUR - SECOND)]
+
+
+def test_what_is_told_is_kept_until_the_journal_knows_it(world: World) -> None:
+    book = noted(("lone", NOON + HOUR))
+    assert book.newer_than(world.region, HOUR) == book.newer_than(world.region, HOUR) == [("lone", NOON + HOUR)]
+    world.now += HOUR
+    world.do(c.Pulse((("lone", NOON + HOUR),)))
+    assert book.newer_than(world.region, _ANY) == []
+
+
+def test_who_is_not_enabled_or_not_there_is_not_told(world: World) -> None:
+    book = noted(("quiet", NOON + HOUR), ("nobody", NOON + HOUR))
+    assert book.newer_than(world.region, _ANY) == []
+    assert book.keeping_alive(world.region, NOON + 2 * DAY) == []
+
+
+def test_a_read_keeps_alive_only_what_would_lapse(world: World) -> None:
+    book = noted(("lone", NOON + HOUR))
+    assert book.keeping_alive(world.region, NOON + DAY - SECOND) == []
+    assert book.keeping_alive(world.region, NOON + DAY) == [("lone", NOON + HOUR)]
+
+
+def test_an_old_read_keeps_nothing_alive(world: World) -> None:
+    assert noted(("lone", NOON)).keeping_alive(world.region, NOON + DAY) == []

@@ -1,0 +1,72 @@
+"""The one writer, without a loop around it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from forewarn.core import commands as c
+from forewarn.core.refusal import Refused
+from forewarn.core.region import VmSpec
+from forewarn.core.rules import Rules
+from forewarn.plane.ports import JournalFault
+from forewarn.plane.writer import Asked, Writer
+from tests.unit.plane.bench import HOUR, NOON, OPERATOR, ShakyJournal
+
+
+def writer(journal: ShakyJournal, now: datetime = NOON) -> Writer:
+    return Writer(journal, Rules(), lambda: now)
+
+
+def create(*names: str) -> Asked:
+    return Asked(c.CreateVms(names, VmSpec(), "s"), OPERATOR)
+
+
+def test_what_is_written_is_numbered_without_a_gap() -> None:
+    journal = ShakyJournal()
+    one = writer(journal)
+    first, second = one.write([create("a"), create("b")]), one.write([create("c")])
+    assert [record.seq for record in first.records + second.records] == [1, 2, 3, 4, 5, 6]
+    assert journal.read(0, 10) == list(first.records + second.records)
+
+
+def test_answers_stand_in_the_order_of_the_commands() -> None:
+    answers = writer(ShakyJournal()).write([create("a"), create("a"), create("b")]).answers
+    assert [isinstance(answer, Refused) for answer in answers] == [False, True, False]
+
+
+def test_a_writer_takes_up_what_others_wrote_before_it_writes() -> None:
+    journal = ShakyJournal()
+    one, two = writer(journal), writer(journal)
+    one.write([create("a")])
+    written = two.write([create("a"), create("b")])
+    assert isinstance(written.answers[0], Refused)
+    assert [record.seq for record in written.records] == [1, 2, 3, 4]
+    assert sorted(two.region.vms) == ["a", "b"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_transaction_that_fails_leaves_everything_as_it_was(late: bool) -> None:
+    journal = ShakyJournal()
+    one = writer(journal)
+    one.write([create("a")])
+    before = one.region, one.seq
+    journal.failures, journal.late = 1, late
+    with pytest.raises(JournalFault):
+        one.write([create("b")])
+    assert (one.region, one.seq) == before
+    assert len(one.write([create("b")]).answers) == 1
+
+
+def test_a_clock_that_was_set_back_does_not_set_the_region_back() -> None:
+    journal = ShakyJournal()
+    writer(journal).write([create("a")])
+    late = writer(journal, NOON - HOUR).write([create("b")])
+    assert {record.fact.at for record in late.records} == {NOON}
+
+
+def test_an_empty_step_appends_nothing() -> None:
+    journal = ShakyJournal()
+    written = writer(journal).write([Asked(c.Tick(), OPERATOR)])
+    assert (written.answers, written.records, journal.head()) == (((),), (), 0)
