@@ -108,9 +108,8 @@ def _figures(workload: Workload, taken: dict[str, list[Load]]) -> list[Figure]:
     for name, limit in (("nginx", _NGINX_LIMIT), ("Go", 1.0)):
         if name in costs:
             ratios = [ours / theirs for ours, theirs in zip(costs["forewarn"], costs[name], strict=True)]
-            figures.append(
-                figure_of(PART, f"forewarn to {name}, {what}", ratios, "x", limit if workload.compared else None)
-            )
+            wanted = limit if workload.compared else None
+            figures.append(figure_of(PART, f"forewarn to {name}, {what}", ratios, "x", wanted))
     rates = [each.requests / each.seconds for each in taken["forewarn"]]
     figures.append(figure_of(PART, f"forewarn, {what}, on one core", rates, "answers/s"))
     return figures

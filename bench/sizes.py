@@ -44,7 +44,9 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
 
 def _figures(what: str, taken: list[tuple[dict[str, float], dict[str, float]]]) -> list[Figure]:
     ratios = [many["cpu"] / few["cpu"] for few, many in taken]
+    walls = [many["wall"] * 1e3 for _, many in taken if "wall" in many]
     return [
+        *([figure_of(PART, f"{what}, {LARGE:,} VMs, one after the other", walls, "ms")] if walls else []),
         figure_of(PART, f"{what}, {SMALL:,} VMs", [few["cpu"] * 1e6 for few, _ in taken], "µs CPU"),
         figure_of(PART, f"{what}, {LARGE:,} VMs", [many["cpu"] * 1e6 for _, many in taken], "µs CPU"),
         figure_of(PART, f"{what}, {LARGE:,} to {SMALL:,} VMs", ratios, "x", _LIMIT),

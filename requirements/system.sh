@@ -6,6 +6,8 @@ need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || missing+=("
 need ip iproute2
 need curl curl
 need nginx nginx-light
+need wrk wrk
+need taskset util-linux
 if [ "${#missing[@]}" -gt 0 ]; then
   echo "installing ${missing[*]} ..."
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \

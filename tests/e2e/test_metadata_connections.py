@@ -105,6 +105,21 @@ def test_a_client_that_asks_to_close_is_closed_after_its_answer() -> None:
         assert _last_answer(guest) == (200, "close")
 
 
+def test_a_question_that_is_always_the_last_is_remembered_by_those_who_come_again() -> None:
+    with metadata_region() as region:
+        region.create("web", "other")
+        for _ in range(4):
+            guest = region.guest()
+            guest.send(get("web", "Connection: close"))
+            assert _last_answer(guest) == (200, "close")
+        region.restart("web")
+        guest = region.guest()
+        answer = guest.ask(get("web", "Connection: close"))
+        assert (answer.incarnation(), guest.rest()) == (2, b"")
+        guest = region.guest()
+        assert [guest.ask(get("web")).fields.get("connection") for _ in range(3)] == [None, None, None]
+
+
 def test_http_1_0_closes_unless_asked_not_to() -> None:
     with metadata_region() as region:
         region.create("web")
@@ -243,6 +258,7 @@ def test_the_size_of_a_body_is_the_last_thing_that_is_checked() -> None:
         b"GET\r\n\r\n",
         b"GET /\r\n\r\n",
         b"GET / HTTP/2.0\r\n\r\n",
+        b"GET / HTTP/2.0\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
         b"FETCH / HTTP/1.1\r\n\r\n",
@@ -336,6 +352,15 @@ def test_an_offer_to_change_the_protocol_is_passed_over(protocol: str) -> None:
         guest = region.guest()
         guest.send(get("web", f"Upgrade: {protocol}", "Connection: upgrade") + get("web") + get("web"))
         assert [guest.answer().status for _ in range(3)] == [200, 200, 200]
+
+
+def test_many_such_offers_in_one_go_are_all_passed_over() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        count = 2000
+        guest.send(get("web", "Upgrade: h2c", "Connection: upgrade") * count)
+        assert {guest.answer().status for _ in range(count)} == {200}
 
 
 @pytest.mark.parametrize("hidden", [b"", get("other")])

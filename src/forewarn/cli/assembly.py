@@ -252,7 +252,7 @@ def clock_of(choice: ClockChoice, latest_at: datetime | None) -> Clock:
         return TurnableClock(latest_at or wall_time().replace(microsecond=0), choice.speed)
     if latest_at is not None and latest_at > wall_time() + _SKEW_MOST:
         raise CommandFailed(
-            f"this region's time is {latest_at:%Y-%m-%d %H:%M:%S} UTC, ahead of the real one, and time never goes back; "
+            f"this region's time is {latest_at:%Y-%m-%d %H:%M:%S} UTC, ahead of the real one, and time only goes on; "
             "go on with --clock virtual or --clock x1, or choose another --data directory."
         )
     return RealClock(latest_at)

@@ -83,8 +83,8 @@ async def test_speeds_that_are_none(speed: float) -> None:
 
 async def test_who_slept_on_a_running_clock_leaves_no_trace() -> None:
     clock = TurnableClock(NOON, speed=1_000_000)
-    for number in range(50):
-        await clock.sleep_until(NOON + number * SECOND)
+    for _ in range(10):
+        await clock.sleep_until(clock.now() + HOUR)
     assert len(clock._sleepers) <= 1
 
 

@@ -7,6 +7,7 @@ knows the caller, a name in the path is no part of the service: it could only be
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 from forewarn.core.region import Region, Vm, fold
@@ -50,6 +51,7 @@ def identify(region: Region, caller: Caller, named: str | None) -> Vm | None:
     return next(iter(region.vms.values())) if len(region.vms) == 1 else None
 
 
+@lru_cache(maxsize=4096)
 def plain_address(text: str) -> str:
     """One spelling for each address; an IPv4 caller of an IPv6 socket is an IPv4 caller."""
     try:

@@ -20,6 +20,7 @@ class Known:
     caller: Caller
     seq: int
     reply: Reply
+    is_last: bool = False  # the client wants the connection closed after it
 
 
 @dataclass(frozen=True, slots=True)

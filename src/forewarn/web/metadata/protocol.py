@@ -73,6 +73,8 @@ class Connection(asyncio.Protocol):
             if answer is not None:
                 self._waited = 0.0
                 self._transport.write(answer)
+                if known is not None and known.is_last:
+                    self._close()
                 return
         if not self._closing:
             self._take(data)
@@ -167,8 +169,7 @@ class Connection(asyncio.Protocol):
         while self._owed and self._task is None and self._writable and not self._closing:
             self._meet(self._owed.popleft())
         if self._ended and not self._owed and self._task is None and not self._closing:
-            self._closing = True
-            self._transport.close()
+            self._close()
         self._regulate()
 
     def _meet(self, arrival: Arrival) -> None:
@@ -186,7 +187,8 @@ class Connection(asyncio.Protocol):
             case Reply():
                 self._reply(request, outcome)
             case Known(reply=reply):
-                if self._chunk and request.keep_alive and not request.http_1_0:
+                if self._chunk and not request.http_1_0:
+                    outcome.is_last = not request.keep_alive
                     self._known, self._known_bytes = outcome, self._chunk
                     self._service.memory.keep(self._caller, self._chunk, outcome)
                 self._reply(request, reply)
@@ -215,11 +217,15 @@ class Connection(asyncio.Protocol):
         if request.oversized:
             self._linger()
         elif not request.keep_alive:
-            self._closing = True
-            self._transport.close()
+            self._close()
 
     def _send(self, reply: Reply) -> None:
         self._transport.write(self._service.signer.finish(reply))
+
+    def _close(self) -> None:
+        self._closing = True
+        self._at_rest = False
+        self._transport.close()
 
     def _linger(self) -> None:
         """Closing at once could destroy our last answer on its way, while the client still sends."""

@@ -74,7 +74,7 @@ class Reading:
         if self._faults.active or (known.seq != self._plane.seq and not self._renew(known)):
             return None
         self._plane.read_by(known.question.vm)
-        return self._signer.sign(known.reply)
+        return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply)
 
     def _renew(self, known: Known) -> bool:
         """Something has changed in the region, most often somewhere else."""

@@ -55,7 +55,8 @@ class RequestReader:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._parser: HttpRequestParser | None = HttpRequestParser(self)
+        self._parser: HttpRequestParser | None = None  # made when it is needed: many a connection never needs one
+        self._deaf = False
         self._arrivals: list[Arrival] = []
         self._fault = MALFORMED
         self._taken = 0  # how many requests
@@ -64,8 +65,10 @@ class RequestReader:
 
     def feed(self, data: bytes) -> list[Arrival]:
         """What has become complete with this data."""
-        if self._parser is None:
+        if self._deaf:
             return []
+        if self._parser is None:
+            self._parser = HttpRequestParser(self)
         taken = self._taken
         try:
             self._parse(self._parser, data)
@@ -85,6 +88,7 @@ class RequestReader:
     def close(self) -> None:
         """Nothing more will be read. Parser and reader know each other; this parts them."""
         self._parser = None
+        self._deaf = True
         self.partial = False
 
     def _parse(self, parser: HttpRequestParser, data: bytes) -> None:
@@ -93,11 +97,16 @@ class RequestReader:
         At such an offer the parser stops after the head and takes a body for the new protocol's; so it gets the same
         head once more, without the offer.
         """
-        try:
-            parser.feed_data(data)
-        except HttpParserUpgrade as upgrade:
-            if self._parser is not None:
-                self._parse(parser, self._plain_head() + data[upgrade.args[0] :])
+        rest = memoryview(data)
+        while len(rest):
+            try:
+                parser.feed_data(rest)
+                return
+            except HttpParserUpgrade as upgrade:
+                if self._deaf:
+                    return
+                parser.feed_data(self._plain_head())
+                rest = rest[upgrade.args[0] :]
 
     def _plain_head(self) -> bytes:
         version = b"1.0" if self._http_1_0 else b"1.1"
@@ -119,7 +128,7 @@ class RequestReader:
 
     def _end_with(self, arrival: Arrival) -> None:
         """Only once: after a request that was cut short, the parser's complaint about the cut is no news."""
-        if self._parser is not None:
+        if not self._deaf:
             self._arrivals.append(arrival)
             self.close()
 
@@ -161,6 +170,8 @@ class RequestReader:
         self._http_1_0 = version == "1.0"
         if version not in ("1.1", "1.0"):
             self._refuse(MALFORMED)
+        if self._is_offer():
+            return
         if any(name == b"transfer-encoding" and value.lower() != b"chunked" for name, value in self._fields):
             self._refuse(MALFORMED)
         fields = dict(self._fields)
@@ -176,9 +187,13 @@ class RequestReader:
         self._body.append(piece)
 
     def on_message_complete(self) -> None:
-        assert self._parser is not None
-        if not self._parser.should_upgrade() or self._verb == b"CONNECT":
+        if not self._is_offer():
             self._take()
+
+    def _is_offer(self) -> bool:
+        """Whether this is a head that will come once more. A tunnel is no offer: it is just refused."""
+        assert self._parser is not None
+        return self._parser.should_upgrade() and self._verb != b"CONNECT"
 
     def _take(self, *, oversized: bool = False) -> None:
         """The request is as complete as it will be. One with too much body is answered, and is the last."""

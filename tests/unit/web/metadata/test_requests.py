@@ -118,6 +118,12 @@ def test_a_client_that_waits_for_a_word_gets_it_before_its_body_counts() -> None
     assert _requests(found[1:]) == [(b"POST", b"/p", b"hello")]
 
 
+def test_the_word_is_given_once_where_an_offer_is_passed_over() -> None:
+    found = _read(_OFFER.replace(b"\r\nContent", b"\r\nExpect: 100-continue\r\nContent", 1))
+    assert found[0] is CONTINUE
+    assert _requests(found[1:]) == [_MEANING[3]]
+
+
 def test_an_http_1_0_client_knows_no_such_word() -> None:
     expecting = _POST.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n").replace(b"/1.1", b"/1.0")
     assert _requests(_read(expecting)) == [(b"POST", b"/p", b"hello")]

@@ -1,0 +1,363 @@
+"""What documents must show, told a second time: from the decisions, with dictionaries, and without a look at the core.
+
+The model leaves three things to the region and only checks them: which host a VM gets, which id an event gets, and
+when exactly a campaign takes which host. Everything else it predicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+_S = timedelta(seconds=1)
+_M = timedelta(minutes=1)
+DAY = timedelta(hours=24)
+_HOST = "Host server is undergoing maintenance."
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One row of the decisions' table of events."""
+
+    type: str
+    source: str
+    notice: timedelta
+    impact: timedelta
+    recovery: timedelta
+    description: str
+    seconds: int = -1
+
+
+KINDS = {
+    "freeze": Kind("Freeze", "Platform", 15 * _M, 9 * _S, 10 * _M, _HOST, 9),
+    "live-migration": Kind(
+        "Freeze",
+        "Platform",
+        15 * _M,
+        5 * _S,
+        5 * _M,
+        "Virtual machine is being paused because of a memory-preserving Live Migration operation.",
+        5,
+    ),
+    "network": Kind(
+        "Freeze", "Platform", 15 * _M, 0 * _S, 10 * _M, "Host Server infrastructure is undergoing maintenance.", 0
+    ),
+    "reboot": Kind("Reboot", "Platform", 15 * _M, 30 * _S, 10 * _M, _HOST),
+    "redeploy": Kind("Redeploy", "Platform", 10 * _M, 60 * _S, 10 * _M, _HOST),
+    "predicted-failure": Kind(
+        "Redeploy", "Platform", 7 * DAY, 60 * _S, 10 * _M, "Host server is undergoing an emergency repair."
+    ),
+    "failure": Kind("Redeploy", "Platform", 0 * _S, 60 * _S, 10 * _M, "Virtual machine has encountered a failure."),
+    "user-restart": Kind(
+        "Reboot",
+        "User",
+        15 * _M,
+        30 * _S,
+        30 * _S,
+        "Virtual machine is going to be restarted as requested by authorized user.",
+    ),
+    "user-redeploy": Kind(
+        "Redeploy",
+        "User",
+        10 * _M,
+        60 * _S,
+        30 * _S,
+        "Virtual machine is going to be redeployed as requested by authorized user.",
+    ),
+    "eviction": Kind("Preempt", "Platform", 30 * _S, 5 * _S, 0 * _S, ""),
+    "deletion": Kind("Terminate", "User", 0 * _S, 5 * _S, 0 * _S, ""),
+}
+USER_KINDS = ("user-restart", "user-redeploy")
+
+
+@dataclass
+class Machine:
+    """A VM as far as documents care."""
+
+    name: str
+    scope: str
+    resource: str
+    number: int
+    update_domain: int
+    spot: bool = False
+    deleted_when_evicted: bool = False
+    terminate_notice: timedelta | None = None
+    down: bool = False
+
+
+@dataclass
+class Audience:
+    """A scope."""
+
+    enabled: bool = False
+    last_read: datetime | None = None
+    auto: set[str] = field(default_factory=set)
+    all_down: bool = True
+    made: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Notice:
+    """An event, announced or not."""
+
+    id: str
+    kind: str
+    scope: str
+    targets: set[str]
+    resources: tuple[str, ...]
+    not_before: datetime
+    announced: bool
+    host: int | None = None
+    group: str = ""
+    campaign: str = ""
+    phase: str = "scheduled"
+    ends: datetime | None = None
+    over: bool = False
+    leaves: datetime | None = None
+
+    @property
+    def pending(self) -> bool:
+        return self.phase in ("scheduled", "approved")
+
+
+class Model:
+    """The region, told by somebody who has read the decisions and nothing else."""
+
+    def __init__(self, now: datetime, update_domains: int, limit: int) -> None:
+        self.now = now
+        self.update_domains = update_domains
+        self.limit = limit
+        self.machines: dict[str, Machine] = {}
+        self.audiences: dict[str, Audience] = {}
+        self.notices: dict[str, Notice] = {}
+        self.lone_made = 0
+
+    # What people do
+
+    def create(self, name: str, scope: str, role: str = "", **more: object) -> None:
+        lone = scope.startswith("vm/")
+        audience = self.audiences.setdefault(scope, Audience())
+        number = self.lone_made if lone else audience.made.get(role, 0)
+        if lone:
+            self.lone_made += 1
+        else:
+            audience.made[role] = number + 1
+        resource = f"{role}_IN_{number}" if role else name
+        machine = Machine(name, scope, resource, number, number % self.update_domains)
+        for key, value in more.items():
+            setattr(machine, key, value)
+        self.machines[name] = machine
+
+    def read(self, name: str) -> None:
+        audience = self.audiences[self.machines[name].scope]
+        audience.enabled, audience.last_read = True, self.now
+
+    def delete(self, name: str, new_id: str | None) -> None:
+        """``new_id`` where the region says that an event was made; the model knows whether there should be one."""
+        machine = self.machines[name]
+        pending = any(n.kind == "deletion" and name in n.targets for n in self.notices.values())
+        if machine.terminate_notice is None or not self.audiences[machine.scope].enabled:
+            assert new_id is None, f"deleting {name} made an event"
+            self._remove(name)
+        elif pending:
+            assert new_id is None, f"deleting {name} again made another event"
+        else:
+            assert new_id is not None, f"deleting {name} made no event"
+            self._raise(new_id, "deletion", [name], machine.terminate_notice)
+        self.settle()
+
+    def ask(self, kind: str, name: str, new_id: str | None) -> None:
+        """A user's restart or redeploy, or an eviction."""
+        if kind == "eviction" and any(n.kind == kind and name in n.targets for n in self.notices.values()):
+            assert new_id is None, f"evicting {name} again made another event"
+            return
+        assert new_id is not None, f"{kind} of {name} made no event"
+        self._raise(new_id, kind, [name], KINDS[kind].notice)
+        self.settle()
+
+    def over_the_limit(self, names: list[str]) -> bool:
+        """Whether one more operation for each of the VMs is too many."""
+        return self.limit > 0 and self.user_operations() + len(names) > self.limit
+
+    def would_wait(self, kind: str, name: str) -> bool:
+        audience = self.audiences[self.machines[name].scope]
+        return audience.enabled and kind not in audience.auto
+
+    def user_operations(self) -> int:
+        return sum(n.pending and n.announced and n.kind in USER_KINDS for n in self.notices.values())
+
+    def stop(self, name: str) -> None:
+        self.machines[name].down = True
+        self.settle()
+
+    def start(self, name: str) -> None:
+        self.machines[name].down = False
+
+    def set_policy(self, scope: str, auto: set[str], all_down: bool) -> None:
+        self.audiences[scope].auto, self.audiences[scope].all_down = auto, all_down
+        self.settle()
+
+    def maintain(self, kind: str, host: int, tenants: dict[str, tuple[str, list[str]]], campaign: str = "") -> None:
+        """Work on a host; for each scope on it the new event's id and the VMs it names."""
+        waits = kind != "failure" and any(self.audiences[scope].enabled for scope in tenants)
+        group = f"{host} {sorted(new_id for new_id, _ in tenants.values())}"
+        for scope, (new_id, names) in sorted(tenants.items()):
+            notice = self._raise(new_id, kind, names, KINDS[kind].notice, wait=waits)
+            notice.host, notice.campaign = host, campaign
+            notice.group = group if waits else ""
+            if waits and not self.audiences[scope].enabled:
+                notice.phase = "approved"
+        self.settle()
+
+    def withdraw_work_on(self, host: int, names: list[str]) -> None:
+        for notice in list(self.notices.values()):
+            if notice.pending and notice.host == host and notice.targets & set(names):
+                self._withdraw(notice)
+
+    def approve(self, ids: list[str]) -> None:
+        for event_id in ids:
+            if self.notices[event_id].phase == "scheduled":
+                self.notices[event_id].phase = "approved"
+        self.settle()
+
+    def may_approve(self, ids: list[str], scope: str | None) -> bool:
+        known = [self.notices.get(event_id) for event_id in ids]
+        return all(n is not None and n.announced and scope in (None, n.scope) for n in known)
+
+    def cancel(self, ids: list[str]) -> None:
+        for event_id in ids:
+            if event_id in self.notices:
+                self._withdraw(self.notices[event_id])
+        self.settle()
+
+    def may_cancel(self, ids: list[str]) -> bool:
+        return self.may_approve(ids, None) and all(self.notices[event_id].pending for event_id in ids)
+
+    def cancel_campaign(self, campaign: str) -> None:
+        for notice in list(self.notices.values()):
+            if notice.campaign == campaign and notice.pending:
+                self._withdraw(notice)
+        self.settle()
+
+    # What follows
+
+    def _raise(
+        self, new_id: str, kind: str, names: list[str], notice: timedelta, *, wait: bool | None = None
+    ) -> Notice:
+        machines = sorted((self.machines[name] for name in names), key=lambda m: (m.number, m.name))
+        (scope,) = {machine.scope for machine in machines}
+        assert len({machine.update_domain for machine in machines}) == 1
+        made = Notice(
+            id=new_id,
+            kind=kind,
+            scope=scope,
+            targets=set(names),
+            resources=tuple(machine.resource for machine in machines),
+            not_before=self._rounded_up(self.now + notice),
+            announced=self.audiences[scope].enabled,
+        )
+        self.notices[new_id] = made
+        if wait is None:
+            wait = made.announced and kind not in self.audiences[scope].auto
+        if not wait:
+            self._begin(made)
+        return made
+
+    @staticmethod
+    def _rounded_up(instant: datetime) -> datetime:
+        whole = instant.replace(microsecond=0)
+        return whole if whole == instant else whole + _S
+
+    def _begin(self, notice: Notice) -> None:
+        """It starts, and the machines are taken in hand at once."""
+        kind = KINDS[notice.kind]
+        notice.phase, notice.ends = "started", self.now + kind.impact
+        notice.leaves = notice.ends + kind.recovery
+
+    def _withdraw(self, notice: Notice) -> None:
+        """With it goes the rest of the work on its host."""
+        for other in list(self.notices.values()):
+            if other is notice or (other.pending and other.group and other.group == notice.group):
+                del self.notices[other.id]
+
+    def _remove(self, name: str) -> None:
+        machine = self.machines.pop(name)
+        for notice in self.notices.values():
+            notice.targets.discard(name)
+        if machine.scope.startswith("vm/"):
+            del self.audiences[machine.scope]
+
+    def settle(self) -> None:
+        """All that follows from what is there, until nothing follows any more."""
+        while any([self._lapse(), self._move_on()]):
+            pass
+
+    def _lapse(self) -> bool:
+        late = [a for a in self.audiences.values() if a.last_read is not None and a.last_read + DAY <= self.now]
+        for audience in late:
+            audience.enabled, audience.last_read = False, None
+        return bool(late)
+
+    def _move_on(self) -> bool:
+        return any([self._move(notice) for notice in list(self.notices.values())])
+
+    def _move(self, notice: Notice) -> bool:
+        """One step of one event's life; whether there was one."""
+        if notice.id not in self.notices:
+            return False
+        if not notice.targets or (notice.leaves is not None and notice.leaves <= self.now and notice.over):
+            del self.notices[notice.id]
+        elif notice.phase == "scheduled" and self._all_down(notice):
+            notice.phase = "approved"
+        elif notice.pending and self._may_start(notice):
+            self._begin(notice)
+        elif not notice.pending and not notice.over and notice.ends is not None and notice.ends <= self.now:
+            self._strike(notice)
+        else:
+            return False
+        return True
+
+    def _all_down(self, notice: Notice) -> bool:
+        wanted = self.audiences[notice.scope].all_down
+        return wanted and all(self.machines[name].down for name in notice.targets)
+
+    def _may_start(self, notice: Notice) -> bool:
+        others = [n for n in self.notices.values() if n.group and n.group == notice.group and n.pending]
+        gathered = notice.phase == "approved" and all(other.phase == "approved" for other in others)
+        return gathered or notice.not_before <= self.now
+
+    def _strike(self, notice: Notice) -> None:
+        notice.over = True
+        for name in sorted(notice.targets):
+            if notice.kind == "deletion" or (notice.kind == "eviction" and self.machines[name].deleted_when_evicted):
+                self._remove(name)
+            elif notice.kind == "eviction":
+                self.machines[name].down = True
+
+    # Time
+
+    def next_deadline(self) -> datetime | None:
+        dues = [a.last_read + DAY for a in self.audiences.values() if a.last_read is not None]
+        for notice in self.notices.values():
+            due = notice.not_before if notice.pending else (notice.leaves if notice.over else notice.ends)
+            dues += [] if due is None else [due]
+        return min(dues, default=None)
+
+    # What is seen
+
+    def shown(self, scope: str) -> dict[str, tuple[object, ...]]:
+        """The events of a scope's document by id, each as its fields."""
+        found: dict[str, tuple[object, ...]] = {}
+        for notice in self.notices.values():
+            if notice.scope == scope and notice.announced:
+                kind, started = KINDS[notice.kind], notice.phase == "started"
+                found[notice.id] = (
+                    "Started" if started else "Scheduled",
+                    kind.type,
+                    notice.resources,
+                    None if started else notice.not_before,
+                    kind.description,
+                    kind.source,
+                    kind.seconds,
+                )
+        return found

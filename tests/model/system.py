@@ -1,0 +1,203 @@
+"""The region under test: the one writer on a journal that may fail, a clock in the test's hand, impacts begun at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Protocol
+
+from forewarn.core import commands as c
+from forewarn.core import facts as f
+from forewarn.core.documents import document_for
+from forewarn.core.region import Event, Region, Scope, replace
+from forewarn.core.rules import Rules
+from forewarn.core.settle import next_deadline
+from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.plane.ports import Journal, JournalFault, Origin, Transaction
+from forewarn.plane.writer import Asked, Writer
+from forewarn.stores import snapshots
+from forewarn.stores.memory import MemoryJournal
+from forewarn.stores.sqlite import SqliteJournal
+from forewarn.terms import Document
+
+_ORIGIN = Origin("model")
+_STATUSES = ["Scheduled", "Started", "gone"]
+
+
+class Shelf(Protocol):
+    """Where a journal is kept, and how a server comes back to it."""
+
+    journal: Journal
+
+    def reopen(self, region: Region, seq: int) -> tuple[Region, int]:
+        """What a new server finds that starts from a snapshot of ``region``."""
+
+    def close(self) -> None: ...
+
+
+class MemoryShelf:
+    """A journal in memory; its snapshots go through bytes all the same."""
+
+    def __init__(self) -> None:
+        self.journal = MemoryJournal()
+
+    def reopen(self, region: Region, seq: int) -> tuple[Region, int]:
+        read, header = snapshots.unpack(BytesIO(b"".join(snapshots.pack(region, seq, b""))))
+        return read, header.seq
+
+    def close(self) -> None:
+        self.journal.close()
+
+
+class SqliteShelf:
+    """A journal in a directory, closed and opened again."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.journal = SqliteJournal(directory)
+
+    def reopen(self, region: Region, seq: int) -> tuple[Region, int]:
+        self.journal.snapshot(region, seq)
+        self.journal.close()
+        self.journal = SqliteJournal(self._directory)
+        return self.journal.load()
+
+    def close(self) -> None:
+        assert list(self.journal.verify()) == []
+        self.journal.close()
+
+
+class _Shaky:
+    """The writer's view of a shelf: the next write fails if it is told to, at the very end of its block."""
+
+    def __init__(self, shelf: Shelf, loaded: tuple[Region, int]) -> None:
+        self.shelf = shelf
+        self.loaded = loaded
+        self.fails = False
+
+    @contextmanager
+    def write(self) -> Iterator[Transaction]:
+        with self.shelf.journal.write() as transaction:
+            yield transaction
+            if self.fails:
+                self.fails = False
+                raise JournalFault("The disk went away; look after it.")
+
+    def load(self) -> tuple[Region, int]:
+        return self.loaded
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.shelf.journal, name)
+
+
+class System:
+    """Commands go in as the plane would bring them; after each transaction the documents are watched."""
+
+    def __init__(self, shelf: Shelf, rules: Rules, now: datetime) -> None:
+        self.shelf = shelf
+        self.rules = rules
+        self.now = now
+        self._driver = SimulatedDriver()
+        self._statuses: dict[str, str] = {}
+        self._open(Region(), 0)
+
+    def _open(self, region: Region, seq: int) -> None:
+        self._journal = _Shaky(self.shelf, (region, seq))
+        self._writer = Writer(self._journal, self.rules, lambda: self.now)  # type: ignore[arg-type]
+
+    @property
+    def region(self) -> Region:
+        return self._writer.region
+
+    def do(self, command: c.Command) -> list[f.Fact]:
+        """The facts of the command and of the impacts that begin because of it; raises what the command's answer is."""
+        facts = self._write([command])
+        begun = self._begin(facts)
+        while begun:
+            more = self._write(begun)
+            facts += more
+            begun = self._begin(more)
+        return facts
+
+    def _write(self, commands: list[c.Command]) -> list[f.Fact]:
+        before = self.region
+        written = self._writer.write([Asked(command, _ORIGIN) for command in commands])
+        for answer in written.answers:
+            if isinstance(answer, Exception):
+                assert self.region is before, "a refusal changed something"
+                raise answer
+        facts = [record.fact for record in written.records]
+        self._watch(before, facts)
+        return facts
+
+    def _begin(self, facts: list[f.Fact]) -> list[c.Command]:
+        return [
+            c.BeginImpact(event.id, self._driver.begin(event, self.now))
+            for event in map(self._started, facts)
+            if event is not None
+        ]
+
+    def _started(self, fact: f.Fact) -> Event | None:
+        if isinstance(fact, f.EventStarted):
+            return self.region.events.get(fact.event_id)
+        return self.region.events.get(fact.event.id) if isinstance(fact, f.EventBornStarted) else None
+
+    # What can be seen from outside
+
+    def document(self, scope: Scope) -> Document:
+        return document_for(self.region, scope)
+
+    def next_deadline(self) -> datetime | None:
+        return next_deadline(self.region)
+
+    def _watch(self, before: Region, facts: list[f.Fact]) -> None:
+        """Ids never return, statuses never go back, and the incarnation grows exactly when the events change."""
+        for fact in facts:
+            if isinstance(fact, f.EventScheduled | f.EventBornStarted):
+                assert fact.event.id not in self._statuses, "an id has returned"
+                self._statuses[fact.event.id] = "Scheduled"
+        for key, scope in self.region.scopes.items():
+            shown = self.document(scope)
+            for event in shown.events:
+                self._seen(event.event_id, event.status)
+            earlier = before.scopes.get(key)
+            if earlier is not None and earlier.enabled_at == scope.enabled_at is not None:
+                was = document_for(before, earlier)
+                assert (shown.incarnation > was.incarnation) == (shown.events != was.events), (was, shown)
+                assert shown.incarnation >= was.incarnation
+            elif scope.enabled_at is not None:
+                assert shown.incarnation == 1
+        for event_id in set(before.events) - set(self.region.events):
+            self._seen(event_id, "gone")
+
+    def _seen(self, event_id: str, status: str) -> None:
+        known = self._statuses[event_id]
+        assert _STATUSES.index(status) >= _STATUSES.index(known), f"{event_id} went from {known} to {status}"
+        self._statuses[event_id] = status
+
+    # Trouble
+
+    def fail_once(self, command: c.Command) -> None:
+        """The journal fails under a command: nothing has changed, on disk or in memory."""
+        before, head = self.region, self.shelf.journal.head()
+        self._journal.fails = True
+        try:
+            self._writer.write([Asked(command, _ORIGIN)])
+        except JournalFault:
+            pass
+        else:
+            raise AssertionError("the journal's fault was swallowed")
+        assert self.region is before
+        assert self.shelf.journal.head() == head
+
+    def restart(self, *, from_snapshot: bool) -> None:
+        """A new server on the same journal: from a snapshot, or from the first fact on. It finds the same region."""
+        before, seq = self.region, self._writer.seq
+        loaded = self.shelf.reopen(before, seq) if from_snapshot else (Region(), 0)
+        self._open(*loaded)
+        assert self._writer.seq == seq
+        assert replace(self.region, agenda=before.agenda) == before
+        assert next_deadline(self.region) == next_deadline(before)
