@@ -74,6 +74,12 @@ class Guest:
         body, self._left = self._left[:length], self._left[length:]
         return Response(int(status_line.split(" ")[1]), fields, body, head + b"\r\n\r\n" + body)
 
+    def last_answer(self) -> tuple[int, str | None]:
+        """The status of the next response, after which the server must close, and whether it said that it would."""
+        answer = self.answer()
+        assert self.rest() == b""
+        return answer.status, answer.fields.get("connection")
+
     def rest(self) -> bytes:
         """All that still comes until the server closes."""
         found, self._left = self._left, b""

@@ -289,17 +289,17 @@ class Model:
 
     def settle(self) -> None:
         """All that follows from what is there, until nothing follows any more."""
-        while any([self._lapse(), self._move_on()]):
-            pass
+        moved = True
+        while moved:
+            moved = self._lapse()
+            for notice in list(self.notices.values()):
+                moved = self._move(notice) or moved
 
     def _lapse(self) -> bool:
         late = [a for a in self.audiences.values() if a.last_read is not None and a.last_read + DAY <= self.now]
         for audience in late:
             audience.enabled, audience.last_read = False, None
         return bool(late)
-
-    def _move_on(self) -> bool:
-        return any([self._move(notice) for notice in list(self.notices.values())])
 
     def _move(self, notice: Notice) -> bool:
         """One step of one event's life; whether there was one."""

@@ -1,4 +1,4 @@
-"""The region under test: the one writer on a journal that may fail, a clock in the test's hand, impacts begun at once."""
+"""The region under test: the one writer on a journal that may fail, a clock in the test's hand, impacts at once."""
 
 from __future__ import annotations
 

@@ -109,9 +109,11 @@ class Plane:
 
     # Reads as a sign of life
 
-    def read_by(self, vm: Vm) -> None:
-        """Note that a VM has read. Costs a dictionary entry; the journal hears of it at most once an hour."""
-        self._reads.note(vm.name, self.clock.now())
+    def read_by(self, vm: Vm) -> datetime:
+        """Note that a VM has read, and when. Costs a dictionary entry; the journal hears of it once an hour at most."""
+        now = self.clock.now()
+        self._reads.note(vm.name, now)
+        return now
 
     async def enable(self, vm: Vm) -> None:
         """The first read of a scope: from here on its events wait."""

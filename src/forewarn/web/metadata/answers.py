@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -67,9 +68,9 @@ class Signer:
         self._count += 1
         return f"{self._prefix}{self._count:012x}"
 
-    def sign(self, reply: Reply) -> bytes:
-        """The whole response, under an id of its own."""
-        now = self._now()
+    def sign(self, reply: Reply, now: datetime | None = None) -> bytes:
+        """The whole response, under an id of its own; ``now`` where the caller has just looked."""
+        now = now or self._now()
         if now >= self._second_ends:
             self._set_date(now)
         self._count += 1
@@ -106,7 +107,7 @@ class DocumentCache:
     def __init__(self, not_before_format: NotBeforeFormat, most: int = _MOST_KEPT) -> None:
         self._most = most
         self._not_before_format = not_before_format
-        self._kept: dict[tuple[ApiVersion, int, tuple[str, ...]], Served] = {}
+        self._kept: OrderedDict[tuple[ApiVersion, int, tuple[str, ...]], Served] = OrderedDict()
 
     def served(self, region: Region, scope: Scope, version: ApiVersion) -> Served:
         """The scope's document in this version."""
@@ -114,7 +115,7 @@ class DocumentCache:
         found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= self._most:
-                del self._kept[next(iter(self._kept))]
+                self._kept.popitem(last=False)
             found = self._kept[key] = self._encode(region, scope, version)
         return found
 

@@ -6,6 +6,8 @@ may ask for many VMs, and a VM may be asked for on many connections: what is kep
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from forewarn.web.metadata.identify import Caller
 from forewarn.web.metadata.outcomes import Known
 
@@ -18,14 +20,14 @@ class Memory:
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
-        self._known: dict[tuple[tuple[str, ...], bytes], Known] = {}
+        self._known: OrderedDict[tuple[tuple[str, ...], bytes], Known] = OrderedDict()
 
     def keep(self, caller: Caller, request: bytes, known: Known) -> None:
         """Only for callers that name themselves in the path: any other has one VM, and its connection knows it."""
         if not caller.may_name or len(request) > _LONGEST_KEPT:
             return
         if len(self._known) >= self._most:
-            del self._known[next(iter(self._known))]
+            self._known.popitem(last=False)
         self._known[caller.claims, request] = known
 
     def recall(self, caller: Caller, request: bytes) -> Known | None:

@@ -73,8 +73,8 @@ class Reading:
         """The answer to a question already understood, or None where it must be looked at anew."""
         if self._faults.active or (known.seq != self._plane.seq and not self._renew(known)):
             return None
-        self._plane.read_by(known.question.vm)
-        return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply)
+        now = self._plane.read_by(known.question.vm)
+        return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply, now)
 
     def _renew(self, known: Known) -> bool:
         """Something has changed in the region, most often somewhere else."""

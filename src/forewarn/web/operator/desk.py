@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
 from uuid import uuid4
@@ -42,6 +42,7 @@ class Look:
     region: Region
     seq: int
     now: datetime
+    awaited: dict[str, list[str]] = field(default_factory=dict, compare=False)  # by group, as far as it was asked for
 
 
 @dataclass(frozen=True)

@@ -165,11 +165,17 @@ def event_fields(look: Look, event: Event) -> EventAnswer:
 
 def awaited(look: Look, event: Event) -> list[str]:
     """Who holds a pending event back: those of its group that are neither approved nor due."""
-    group = look.region.groups.get(event.group)
-    if group is None or event.phase not in PENDING:
+    if event.phase not in PENDING:
         return []
-    others = (look.region.events[other] for other in sorted(group.pending) if other != event.id)
-    return [other.id for other in others if other.phase is Phase.SCHEDULED and other.not_before > look.now]
+    if event.group not in look.awaited:
+        look.awaited[event.group] = _awaited_of(look, event.group)
+    return [other for other in look.awaited[event.group] if other != event.id]
+
+
+def _awaited_of(look: Look, group: str) -> list[str]:
+    found = look.region.groups.get(group)
+    pending = [look.region.events[event_id] for event_id in sorted(found.pending)] if found else []
+    return [event.id for event in pending if event.phase is Phase.SCHEDULED and event.not_before > look.now]
 
 
 def vm_names(region: Region, keys: tuple[str, ...] | list[str]) -> list[str]:
