@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from bench.figures import Figure, as_records, as_table
-from bench.processes import CannotMeasure, raise_open_files
+from bench.processes import CannotMeasure, Others, raise_open_files
 
 _PARTS = {
     "reads": "a VM's GET, beside nginx and Go",
@@ -30,13 +30,18 @@ def main() -> int:
     raise_open_files()
     print(machine(), file=sys.stderr)
     figures: list[Figure] = []
+    disturbed: dict[str, float] = {}
     for name in args.parts or _PARTS:
         print(f"\n{name}: {_PARTS[name]}", file=sys.stderr)
+        others = Others()
         figures += _measure(name, importlib.import_module(f"bench.{name}"), args.rounds)
+        disturbed[name] = others.share()
     if args.json:
-        print(json.dumps({"machine": machine(), "figures": as_records(figures)}, indent=2))
+        told = {"machine": machine(), "taken_by_others": disturbed, "figures": as_records(figures)}
+        print(json.dumps(told, indent=2))
     else:
-        print(f"\n{machine()}\n\n{as_table(figures)}")
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in disturbed.items())
+        print(f"\n{machine()}\n\n{as_table(figures)}\n\nCPU that others took meanwhile: {shares}")
     return 1 if any(figure.value is None for figure in figures) else 0
 
 

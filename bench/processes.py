@@ -114,3 +114,26 @@ def memory_megabytes(pid: int | str = "self", field: str = "VmRSS") -> float:
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) / 1024
     raise CannotMeasure(f"the kernel does not tell {field}")
+
+
+class Others:
+    """How much of the machine somebody else has used since: what makes seconds long and leaves CPU per operation be."""
+
+    def __init__(self) -> None:
+        self._begun, self._busy, self._own = time.monotonic(), _busy_seconds(), _own_seconds()
+
+    def share(self) -> float:
+        busy, own = _busy_seconds() - self._busy, _own_seconds() - self._own
+        return max(0.0, busy - own) / ((time.monotonic() - self._begun) * (os.cpu_count() or 1))
+
+
+def _busy_seconds() -> float:
+    """Of all cores together, since the machine started: all but idle and waiting for a disk."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return (sum(fields) - fields[3] - fields[4]) / _TICKS
+
+
+def _own_seconds() -> float:
+    """Of this process and of those it started that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)

@@ -25,6 +25,11 @@ RULES = Rules(update_domains=2, fault_domains=1, vms_per_host=2, user_operation_
 NAMES = [f"vm-{number}" for number in range(7)]
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
+_STEERING: dict[str, type[c.PauseCampaign | c.ResumeCampaign | c.CancelCampaign]] = {
+    "pause": c.PauseCampaign,
+    "resume": c.ResumeCampaign,
+    "cancel": c.CancelCampaign,
+}
 pick = st.integers(0, 1_000)
 homes = st.sampled_from(["lone", "set", "service"])
 hurries = st.sampled_from(
@@ -266,7 +271,7 @@ class RegionMachine(RuleBasedStateMachine):
     def steer_campaign(self, p: int, how: str) -> None:
         (campaign_id,) = chosen(sorted(self.campaigns), p)
         watch = self.campaigns[campaign_id]
-        command = {"pause": c.PauseCampaign, "resume": c.ResumeCampaign, "cancel": c.CancelCampaign}[how](campaign_id)
+        command = _STEERING[how](campaign_id)
         if watch.state in ("completed", "canceled"):
             self.refused(command)
             return

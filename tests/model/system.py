@@ -30,7 +30,8 @@ _STATUSES = ["Scheduled", "Started", "gone"]
 class Shelf(Protocol):
     """Where a journal is kept, and how a server comes back to it."""
 
-    journal: Journal
+    @property
+    def journal(self) -> Journal: ...
 
     def reopen(self, region: Region, seq: int) -> tuple[Region, int]:
         """What a new server finds that starts from a snapshot of ``region``."""

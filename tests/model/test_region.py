@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from tests.model.machine import RegionMachine
 from tests.model.system import Shelf, SqliteShelf
@@ -27,8 +28,13 @@ class SqliteRegionMachine(RegionMachine):
             self._directory.cleanup()
 
 
-TestRegion = RegionMachine.TestCase
-TestRegion.settings = settings(max_examples=150, stateful_step_count=40, suppress_health_check=_SLOW)
+def test_whatever_is_asked_documents_show_what_the_decisions_say() -> None:
+    run_state_machine_as_test(
+        RegionMachine, settings=settings(max_examples=300, stateful_step_count=50, suppress_health_check=_SLOW)
+    )
 
-TestRegionOnDisk = SqliteRegionMachine.TestCase
-TestRegionOnDisk.settings = settings(max_examples=8, stateful_step_count=25, suppress_health_check=_SLOW)
+
+def test_on_a_disk_it_is_the_same() -> None:
+    run_state_machine_as_test(
+        SqliteRegionMachine, settings=settings(max_examples=10, stateful_step_count=30, suppress_health_check=_SLOW)
+    )

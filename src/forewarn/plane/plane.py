@@ -74,9 +74,11 @@ class Plane:
         """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
         if self._tasks:
             reads = self._reads.newer_than(self.region, timedelta(0))
-            last = self._enqueue(Pulse(tuple(reads)), _VM)
+            last = [self._enqueue(Pulse(tuple(reads)), _VM)]
+            if self._is_ahead_of_its_facts():
+                last.append(self._enqueue(Tick(moved=True), _CLOCK))
             self._closing = True
-            await asyncio.gather(last, return_exceptions=True)
+            await asyncio.gather(*last, return_exceptions=True)
             await self._quiet.wait()
             for task in self._tasks:
                 task.cancel()
@@ -87,6 +89,11 @@ class Plane:
             await self._snapshot()
         self._thread.shutdown()
         self.journal.close()
+
+    def _is_ahead_of_its_facts(self) -> bool:
+        """A turnable clock goes on, at the next start, from the last fact: what ran since would be lived again."""
+        latest = self.region.latest_at
+        return self.clock.kind != "real" and latest is not None and latest < self.clock.now()
 
     def now(self) -> datetime:
         return self.clock.now()

@@ -75,6 +75,14 @@ async def test_snapshots_are_kept_on_the_way_and_one_that_fails_loses_nothing() 
         assert journal.load()[1] > 20_000
 
 
+async def test_time_that_a_fast_clock_ran_is_not_lived_again() -> None:
+    clock = TurnableClock(NOON)
+    async with opened(clock=clock) as bench:
+        await bench.create("web")
+        clock.move_to(NOON + HOUR)  # as it would have run by itself, with nothing happening
+    assert bench.journal.load()[0].latest_at == NOON + HOUR
+
+
 async def test_a_second_writer_sees_what_the_first_has_written() -> None:
     journal = ShakyJournal()
     async with opened(journal=journal) as first:
