@@ -196,11 +196,14 @@ class RegionMachine(RuleBasedStateMachine):
     # Guests
 
     @precondition(lambda self: self.model.machines)
-    @rule(p=pick)
-    def read(self, p: int) -> None:
+    @rule(p=pick, ago=st.sampled_from([0 * SECOND, MINUTE, 5 * HOUR]))
+    def read(self, p: int, ago: timedelta = 0 * SECOND) -> None:
+        """A first read is told at once; of later ones the region may hear when they are old."""
         (name,) = chosen(self.names(), p)
-        assert self.do(c.Pulse(((name, self.system.now),))) == []
-        self.model.read(name)
+        enabled = self.model.audiences[self.model.machines[name].scope].enabled
+        read_at = self.system.now - ago if enabled else self.system.now
+        assert self.do(c.Pulse(((name, read_at),))) == []
+        self.model.read(name, read_at)
         self.agree()
 
     @precondition(lambda self: self.model.notices and self.model.machines)

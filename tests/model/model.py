@@ -148,9 +148,9 @@ class Model:
             setattr(machine, key, value)
         self.machines[name] = machine
 
-    def read(self, name: str) -> None:
+    def read(self, name: str, at: datetime) -> None:
         audience = self.audiences[self.machines[name].scope]
-        audience.enabled, audience.last_read = True, self.now
+        audience.enabled, audience.last_read = True, max(at, audience.last_read or at)
 
     def delete(self, name: str, new_id: str | None) -> None:
         """``new_id`` where the region says that an event was made; the model knows whether there should be one."""
