@@ -11,6 +11,7 @@ from typing import Protocol
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core.causes import Cause
 from forewarn.core.documents import document_for
 from forewarn.core.region import Event, Region, Scope, replace
 from forewarn.core.rules import Rules
@@ -24,6 +25,13 @@ from forewarn.stores.sqlite import SqliteJournal
 from forewarn.terms import Document
 
 _ORIGIN = Origin("model")
+_MOVING = (
+    Cause.REDEPLOY,
+    Cause.USER_REDEPLOY,
+    Cause.PREDICTED_FAILURE,
+    Cause.FAILURE,
+    Cause.LIVE_MIGRATION,
+)
 _STATUSES = ["Scheduled", "Started", "gone"]
 
 
@@ -156,6 +164,7 @@ class System:
 
     def _watch(self, before: Region, facts: list[f.Fact]) -> None:
         """Ids never return, statuses never go back, and the incarnation grows exactly when the events change."""
+        self._watch_moves(before, facts)
         for fact in facts:
             if isinstance(fact, f.EventScheduled | f.EventBornStarted):
                 assert fact.event.id not in self._statuses, "an id has returned"
@@ -173,6 +182,22 @@ class System:
                 assert shown.incarnation == 1
         for event_id in set(before.events) - set(self.region.events):
             self._seen(event_id, "gone")
+
+    def _watch_moves(self, before: Region, facts: list[f.Fact]) -> None:
+        """Redeployed and migrated VMs that run end on another host than the one they were on."""
+        homes = {key: vm.host for key, vm in before.vms.items()}
+        moved: set[str] = set()
+        for fact in facts:
+            if isinstance(fact, f.VmMoved):
+                assert fact.host != homes[fact.vm], f"{fact.vm} was moved to where it was"
+                homes[fact.vm] = fact.host
+                moved.add(fact.vm)
+        for fact in facts:
+            event = before.events.get(fact.event_id) if isinstance(fact, f.ImpactEnded) else None
+            if event is not None and event.cause in _MOVING:
+                running = {key for key in event.vms if before.vms[key].host is not None and key in self.region.vms}
+                down = {key for key in running if self.region.vms[key].host is None}
+                assert running - down <= moved, f"{event.id} left VMs where they were"
 
     def _seen(self, event_id: str, status: str) -> None:
         known = self._statuses[event_id]

@@ -192,11 +192,3 @@ def test_an_event_without_targets_is_named(healthy: Region) -> None:
 def test_a_campaign_that_stands_still_is_named(healthy: Region) -> None:
     still = campaign(open_events=Map())(healthy)
     assert any("nothing will move it on" in each for each in invariants.violations(still, now=NOON))
-
-
-def test_a_region_that_a_snapshot_would_change_is_named(healthy: Region) -> None:
-    lost = replace(healthy, lone_vms_made=healthy.lone_vms_made)
-    assert invariants.violations(lost) == []
-    held = lost.scopes[SET]
-    odd = replace(lost, scopes=lost.scopes.set("vm/lone", replace(lost.scopes["vm/lone"], members=held.members)))
-    assert invariants.violations(odd) != []
