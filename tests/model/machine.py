@@ -14,7 +14,7 @@ from forewarn.core import facts as f
 from forewarn.core import invariants
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.refusal import Refused
-from forewarn.core.region import Event, EvictionPolicy, Policy, Power, ScopeKind, VmSpec
+from forewarn.core.region import DOWN, Event, EvictionPolicy, Policy, Power, ScopeKind, VmSpec
 from forewarn.core.rules import Rules
 from tests.model.campaign_watch import CampaignWatch
 from tests.model.model import Model
@@ -139,14 +139,14 @@ class RegionMachine(RuleBasedStateMachine):
         self.agree()
 
     @precondition(lambda self: self.model.machines)
-    @rule(p=pick, down=st.booleans())
-    def stop_or_start(self, p: int, down: bool) -> None:
+    @rule(p=pick, command=st.sampled_from([c.StopVms, c.DeallocateVms, c.StartVms]))
+    def stop_or_start(self, p: int, command: type[c.StopVms | c.DeallocateVms | c.StartVms]) -> None:
         (name,) = chosen(self.names(), p)
-        assert self.do(c.DeallocateVms((name,)) if down else c.StartVms((name,))) == []
-        if down:
-            self.model.stop(name)
-        else:
+        assert self.do(command((name,))) == []
+        if command is c.StartVms:
             self.model.start(name)
+        else:
+            self.model.stop(name)
         self.agree()
 
     # Owners
@@ -336,7 +336,7 @@ class RegionMachine(RuleBasedStateMachine):
     @invariant()
     def the_fleet_is_what_the_model_says(self) -> None:
         found = {
-            vm.key: (vm.scope, vm.resource_name, vm.update_domain, vm.power is Power.DEALLOCATED)
+            vm.key: (vm.scope, vm.resource_name, vm.update_domain, vm.power in DOWN)
             for vm in self.system.region.vms.values()
         }
         assert found == {

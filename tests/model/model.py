@@ -156,11 +156,11 @@ class Model:
         """``new_id`` where the region says that an event was made; the model knows whether there should be one."""
         machine = self.machines[name]
         pending = any(n.kind == "deletion" and name in n.targets for n in self.notices.values())
-        if machine.terminate_notice is None or not self.audiences[machine.scope].enabled:
+        if pending:
+            assert new_id is None, f"deleting {name} again made another event"
+        elif machine.terminate_notice is None or not self.audiences[machine.scope].enabled:
             assert new_id is None, f"deleting {name} made an event"
             self._remove(name)
-        elif pending:
-            assert new_id is None, f"deleting {name} again made another event"
         else:
             assert new_id is not None, f"deleting {name} made no event"
             self._raise(new_id, "deletion", [name], machine.terminate_notice)
@@ -269,10 +269,10 @@ class Model:
         return whole if whole == instant else whole + _S
 
     def _begin(self, notice: Notice) -> None:
-        """It starts, and the machines are taken in hand at once."""
+        """It starts, and the machines are taken in hand at once. Only who is told has to be given time to recover."""
         kind = KINDS[notice.kind]
         notice.phase, notice.ends = "started", self.now + kind.impact
-        notice.leaves = notice.ends + kind.recovery
+        notice.leaves = notice.ends + (kind.recovery if notice.announced else 0 * _S)
 
     def _withdraw(self, notice: Notice) -> None:
         """With it goes the rest of the work on its host."""

@@ -8,8 +8,22 @@ from datetime import datetime
 from immutables import Map
 
 from forewarn.core.evolve import count_pending, put_host
+from forewarn.core.keeping import deletion_added, instance_joined
 from forewarn.core.lifecycle import PENDING
-from forewarn.core.region import Campaign, Event, Host, Region, Scope, ScopeKind, Vm, replace
+from forewarn.core.region import (
+    Campaign,
+    Event,
+    Host,
+    Operation,
+    Region,
+    Resource,
+    ScaleSet,
+    Scope,
+    ScopeKind,
+    Vm,
+    fold,
+    replace,
+)
 
 
 def assemble(
@@ -20,8 +34,12 @@ def assemble(
     campaigns: Iterable[Campaign],
     lone_vms_made: int,
     latest_at: datetime | None,
+    *,
+    scale_sets: Iterable[ScaleSet] = (),
+    operations: Iterable[Operation] = (),
+    resources: Iterable[Resource] = (),
 ) -> Region:
-    """A region from its parts. Hosts and scopes come without members: those, and all indexes, are made anew."""
+    """A region from its parts. Hosts, scopes and sets come without members: those, and all indexes, are made anew."""
     housed: dict[int, Map[str, None]] = {}
     joined: dict[str, Map[str, None]] = {}
     addresses: Map[str, str] = Map()
@@ -45,9 +63,37 @@ def assemble(
         lone_vms_made=lone_vms_made,
         latest_at=latest_at,
     )
+    kept = {fold(resource.id): resource for resource in resources}
+    region = replace(
+        region,
+        scale_sets=Map({scale_set.key: scale_set for scale_set in scale_sets}),
+        resources=Map(kept),
+        owned=Map({resource.owner: key for key, resource in kept.items() if resource.owner}),
+    )
+    for vm in by_key.values():
+        if vm.spec.kind is ScopeKind.PLACEMENT_GROUP:
+            region = instance_joined(region, vm)
+    for event in region.events.values():
+        region = deletion_added(region, event)
     for host in hosts:
         region = put_host(region, replace(host, vms=housed.get(host.number, nothing)))
-    return _index(region)
+    return _index(_with_operations(region, operations))
+
+
+def _with_operations(region: Region, operations: Iterable[Operation]) -> Region:
+    known = {operation.id: operation for operation in operations}
+    ended = {operation.number: operation.id for operation in known.values() if operation.number is not None}
+    awaited: dict[str, Map[str, None]] = {}
+    for operation in known.values():
+        for event_id in operation.waiting:
+            awaited[event_id] = awaited.get(event_id, Map()).set(operation.id, None)
+    return replace(
+        region,
+        operations=Map(known),
+        operations_ended=Map(ended),
+        operations_ended_total=max(ended, default=-1) + 1,
+        awaited=Map(awaited),
+    )
 
 
 def _index(region: Region) -> Region:

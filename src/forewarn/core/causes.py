@@ -24,6 +24,7 @@ class Cause(StrEnum):
     USER_REDEPLOY = "user-redeploy"
     EVICTION = "eviction"
     DELETION = "deletion"
+    REIMAGE = "reimage"
 
 
 class Effect(StrEnum):
@@ -35,10 +36,11 @@ class Effect(StrEnum):
     REDEPLOY = "redeploy"  # memory and the ephemeral disk are lost, the host is another
     EVICT = "evict"  # deallocated or deleted, by the VM's eviction policy
     DELETE = "delete"
+    REIMAGE = "reimage"  # memory and the OS disk are lost
 
 
 class Row(Struct, frozen=True):
-    """What a cause means. ``notice`` is None where the machine's own setting decides (Terminate)."""
+    """What a cause means. ``notice`` is None where the machine's own setting decides."""
 
     type: EventType
     source: EventSource
@@ -105,6 +107,14 @@ CAUSES: dict[Cause, Row] = {
         "Virtual machine is going to be redeployed as requested by authorized user.",
     ),
     Cause.EVICTION: Row(EventType.PREEMPT, _P, Effect.EVICT, timedelta(seconds=30), _NONE, ""),
+    Cause.REIMAGE: Row(
+        EventType.REBOOT,
+        _U,
+        Effect.REIMAGE,
+        None,
+        _USER,
+        "Virtual machine is going to be reimaged as requested by authorized user.",
+    ),
     Cause.DELETION: Row(EventType.TERMINATE, _U, Effect.DELETE, None, _NONE, ""),
 }
 

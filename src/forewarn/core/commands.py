@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from forewarn.core.causes import Cause
-from forewarn.core.region import Binding, Policy, VmSpec
+from forewarn.core.region import Binding, Orchestration, Policy, ScaleSetSpec, VmSpec
 
 
 class CreateVms(Struct, frozen=True):
@@ -49,6 +49,85 @@ class EvictVms(Struct, frozen=True):
 
 class DeallocateVms(Struct, frozen=True):
     vms: tuple[str, ...]
+
+
+class StopVms(Struct, frozen=True):
+    """Power off; the VM keeps its host."""
+
+    vms: tuple[str, ...]
+
+
+class ReimageVms(Struct, frozen=True):
+    vms: tuple[str, ...]
+    seed: str
+
+
+class RespecifyVm(Struct, frozen=True):
+    """Change what may be changed about a VM outside scale sets. Where it lives is not among that."""
+
+    vm: str
+    spec: VmSpec
+
+
+class PutAvailabilitySet(Struct, frozen=True):
+    name: str
+    resource_group: str
+    policy: Policy
+
+
+class DeleteAvailabilitySet(Struct, frozen=True):
+    name: str
+
+
+class PutScaleSet(Struct, frozen=True):
+    """Create or change a scale set, and bring it to its capacity. A None keeps what is there."""
+
+    name: str
+    resource_group: str
+    vm_spec: VmSpec
+    seed: str
+    spec: ScaleSetSpec = ScaleSetSpec()
+    orchestration: Orchestration = Orchestration.UNIFORM
+    single_placement_group: bool = False
+    computer_prefix: str = ""
+    capacity: int | None = None
+
+
+class DeleteScaleSet(Struct, frozen=True):
+    name: str
+    seed: str
+
+
+class DeleteInstances(Struct, frozen=True):
+    """Delete chosen instances and want so many fewer."""
+
+    scale_set: str
+    vms: tuple[str, ...]
+    seed: str
+
+
+class UpgradeInstances(Struct, frozen=True):
+    """Give instances the latest model; all of them where none is named."""
+
+    scale_set: str
+    vms: tuple[str, ...] = ()
+
+
+class ProtectInstance(Struct, frozen=True):
+    vm: str
+    protected: bool
+
+
+class KeepResource(Struct, frozen=True):
+    """Remember JSON to be told back; with ``owner`` (see ``Resource``) only as long as that is there."""
+
+    id: str
+    body: str
+    owner: str = ""
+
+
+class ForgetResource(Struct, frozen=True):
+    id: str
 
 
 class StartVms(Struct, frozen=True):
@@ -136,7 +215,15 @@ class Tick(Struct, frozen=True):
     moved: bool = False
 
 
-Command: TypeAlias = (
+class Together(Struct, frozen=True):
+    """Several commands, all of them or none. With ``operation``, somebody waits for the events that come of them."""
+
+    commands: tuple[Single, ...]
+    operation: str = ""
+    kind: str = ""
+
+
+Single: TypeAlias = (
     CreateVms
     | BindVm
     | DeleteVms
@@ -158,4 +245,17 @@ Command: TypeAlias = (
     | BeginImpact
     | EndImpact
     | Tick
+    | StopVms
+    | ReimageVms
+    | RespecifyVm
+    | PutAvailabilitySet
+    | DeleteAvailabilitySet
+    | PutScaleSet
+    | DeleteScaleSet
+    | DeleteInstances
+    | UpgradeInstances
+    | ProtectInstance
+    | KeepResource
+    | ForgetResource
 )
+Command: TypeAlias = Single | Together

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from forewarn.core import approvals, fleet, maintenance
+from forewarn.core import approvals, fleet, maintenance, operations, scale_sets
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
@@ -13,6 +13,16 @@ from forewarn.core.draft import Draft
 
 def decide(draft: Draft, command: c.Command) -> None:
     """Record what the command makes happen, or raise ``Refused``."""
+    if not isinstance(command, c.Together):
+        _decide(draft, command)
+        return
+    for single in command.commands:
+        _decide(draft, single)
+    if command.operation:
+        operations.start(draft, command)
+
+
+def _decide(draft: Draft, command: c.Single) -> None:
     match command:
         case c.Pulse():
             approvals.pulse(draft, command)
@@ -49,13 +59,45 @@ def decide(draft: Draft, command: c.Command) -> None:
             fleet.create(draft, command)
         case c.BindVm():
             fleet.bind(draft, command)
-        case c.SetPolicy():
-            fleet.set_policy(draft, command)
+        case c.SetPolicy(scope=scope):
+            of_a_set = scope.lower().startswith("placement-group/")
+            (scale_sets if of_a_set else fleet).set_policy(draft, command)
         case c.DeleteVms():
             fleet.delete(draft, command)
         case c.DeallocateVms():
             fleet.deallocate(draft, command)
         case c.StartVms():
             fleet.start(draft, command)
+        case c.StopVms():
+            fleet.stop(draft, command)
+        case c.RespecifyVm():
+            fleet.respecify(draft, command)
+        case c.ReimageVms():
+            maintenance.reimage(draft, command)
+        case c.PutAvailabilitySet():
+            fleet.put_availability_set(draft, command)
+        case c.DeleteAvailabilitySet():
+            fleet.delete_availability_set(draft, command)
+        case c.KeepResource() | c.ForgetResource():
+            operations.keep_or_forget(draft, command)
+        case _:
+            _decide_scale_set(draft, command)
+
+
+def _decide_scale_set(
+    draft: Draft,
+    command: c.PutScaleSet | c.DeleteScaleSet | c.DeleteInstances | c.UpgradeInstances | c.ProtectInstance,
+) -> None:
+    match command:
+        case c.PutScaleSet():
+            scale_sets.put(draft, command)
+        case c.DeleteScaleSet():
+            scale_sets.delete(draft, command)
+        case c.DeleteInstances():
+            scale_sets.delete_instances(draft, command)
+        case c.UpgradeInstances():
+            scale_sets.upgrade(draft, command)
+        case c.ProtectInstance():
+            scale_sets.protect(draft, command)
         case _:
             assert_never(command)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from forewarn.core import facts as f
 from forewarn.core.evolve import evolve
-from forewarn.core.region import Region
+from forewarn.core.region import Region, fold
 from forewarn.core.rules import Rules
 
 
@@ -19,6 +19,7 @@ class Draft:
         self.rules = rules
         self.facts: list[f.Fact] = []
         self.touched: list[str] = []  # what *settle* has to look at again
+        self.awaits: dict[str, None] = {}  # events that whoever asked will wait for
 
     def record(self, fact: f.Fact) -> None:
         """Something happened: fold it, keep it, and note what may follow from it."""
@@ -35,13 +36,20 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
         case (
             f.EventApproved(event_id=event_id) | f.EventStarted(event_id=event_id) | f.EventCanceled(event_id=event_id)
         ):
-            return [*_freed(before, after, event_id), *_campaign_of(before, event_id)]
+            return [*_freed(before, after, event_id), *_waiting_for(before, event_id)]
         case f.EventCompleted(event_id=event_id):
-            return _campaign_of(before, event_id)
+            return _waiting_for(before, event_id)
         case f.ImpactEnded(event_id=event_id):
             return [f"event/{event_id}"]
-        case f.VmDeallocated(vm=vm) | f.VmDeleted(vm=vm):
+        case f.VmDeallocated(vm=vm) | f.VmStopped(vm=vm):
             return [f"event/{event_id}" for event_id in before.vms[vm].events]
+        case f.VmDeleted(vm=vm):
+            gone = before.vms[vm]
+            return [*(f"event/{event_id}" for event_id in gone.events), *_set_of(before, gone.scale_set)]
+        case f.ScaleSetDeletionAsked(scale_set=key):
+            return [f"set/{key}"]
+        case f.OperationStarted(operation_id=operation_id):
+            return [f"operation/{operation_id}"]
         case f.PolicySet(scope=scope):
             return [f"event/{event_id}" for event_id in after.scopes[scope].events]
         case f.CampaignStarted() | f.CampaignResumed() | f.CampaignWaveBegan() | f.CampaignHostsTaken():
@@ -51,14 +59,22 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
 
 
 def _freed(before: Region, after: Region, event_id: str) -> list[str]:
-    """The event itself, and the others of its group once nobody is awaited any more."""
+    """The event itself, and the others of its group if this leaves nobody to be awaited."""
     keys = [f"event/{event_id}"]
-    group = after.groups.get(before.events[event_id].group)
-    if group is not None and group.awaited == 0:
+    name = before.events[event_id].group
+    group = after.groups.get(name)
+    if group is not None and group.awaited == 0 != before.groups[name].awaited:
         keys += [f"event/{other}" for other in sorted(group.pending) if other != event_id]
     return keys
 
 
-def _campaign_of(region: Region, event_id: str) -> list[str]:
+def _waiting_for(region: Region, event_id: str) -> list[str]:
+    """The campaign that the event belongs to, and the operations that end with it."""
     campaign = region.events[event_id].campaign
-    return [f"campaign/{campaign}"] if campaign else []
+    operations = [f"operation/{operation_id}" for operation_id in sorted(region.awaited.get(event_id, ()))]
+    return [f"campaign/{campaign}", *operations] if campaign else operations
+
+
+def _set_of(region: Region, name: str) -> list[str]:
+    scale_set = region.scale_sets.get(fold(name)) if name else None
+    return [f"set/{scale_set.key}"] if scale_set is not None and scale_set.deleting else []

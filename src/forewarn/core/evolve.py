@@ -8,10 +8,11 @@ from typing import assert_never
 from immutables import Map
 
 from forewarn.core import facts as f
-from forewarn.core import lifecycle
+from forewarn.core import keeping, lifecycle
 from forewarn.core.causes import CAUSES, USER_OPERATIONS, Effect
 from forewarn.core.lifecycle import ENDED, PENDING, Phase
 from forewarn.core.region import (
+    DOWN,
     Binding,
     Campaign,
     CampaignState,
@@ -36,6 +37,7 @@ _DURING = {
     Effect.REDEPLOY: Power.REDEPLOYING,
     Effect.EVICT: Power.EVICTING,
     Effect.DELETE: Power.DELETING,
+    Effect.REIMAGE: Power.REIMAGING,
 }
 
 
@@ -73,9 +75,12 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             scope = region.scopes[key]
             disabled = replace(scope, enabled_at=None, last_read_at=None, lapses_at=None, incarnation=0)
             return replace(region, scopes=region.scopes.set(key, disabled))
-        case f.ScopeCreated(kind=kind, name=name):
+        case f.ScopeCreated(kind=kind, name=name, resource_group=resource_group):
             key = scope_key(kind, name)
-            return replace(region, scopes=region.scopes.set(key, Scope(key=key, kind=kind, name=name)))
+            scope = Scope(key=key, kind=kind, name=name, resource_group=resource_group)
+            return replace(region, scopes=region.scopes.set(key, scope))
+        case f.ScopeRemoved(scope=key):
+            return keeping.owner_left(replace(region, scopes=region.scopes.delete(key)), key)
         case f.PolicySet():
             return _policy_set(region, fact)
         case f.HostAdded(host=number, fault_domain=fault, update_domain=update, capacity=capacity):
@@ -89,6 +94,8 @@ def _fold(region: Region, fact: f.Fact) -> Region:
         case f.VmStarted(vm=key, host=host):
             vm = region.vms[key]
             return _house(region, replace(vm, power=Power.RUNNING, boots=vm.boots + 1), host)
+        case f.VmStopped(vm=key):
+            return replace(region, vms=region.vms.set(key, replace(region.vms[key], power=Power.STOPPED)))
         case f.VmDeallocated(vm=key):
             return _house(region, replace(region.vms[key], power=Power.DEALLOCATED), None)
         case f.VmDeleted(vm=key):
@@ -106,6 +113,22 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
         case f.ClockMoved():
             return region
+        case f.VmRespecified(vm=key, spec=spec):
+            return replace(region, vms=region.vms.set(key, replace(region.vms[key], spec=spec)))
+        case f.OperationStarted() | f.OperationEnded():
+            return keeping.fold_operation(region, fact)
+        case f.ResourceKept() | f.ResourceForgotten():
+            return keeping.fold_resource(region, fact)
+        case (
+            f.ScaleSetCreated()
+            | f.ScaleSetChanged()
+            | f.ScaleSetModelChanged()
+            | f.ScaleSetDeletionAsked()
+            | f.ScaleSetDeleted()
+            | f.InstanceUpgraded()
+            | f.InstanceProtected()
+        ):
+            return keeping.fold_scale_set(region, fact)
         case _:
             assert_never(fact)
 
@@ -124,6 +147,7 @@ def _vm_created(region: Region, fact: f.VmCreated) -> Region:
         update_domain=fact.update_domain,
         fault_domain=fact.fault_domain,
         host=None,
+        model=fact.model,
     )
     lone = region.lone_vms_made
     scopes = region.scopes
@@ -134,7 +158,8 @@ def _vm_created(region: Region, fact: f.VmCreated) -> Region:
         role = fold(spec.role)
         counts = scope.counts.set(role, max(scope.counts.get(role, 0), fact.number + 1))
         scopes = scopes.set(scope.key, replace(scope, members=scope.members.set(vm.key, None), counts=counts))
-    return _house(replace(region, scopes=scopes, lone_vms_made=lone), vm, fact.host)
+    region = replace(region, scopes=scopes, lone_vms_made=lone)
+    return _house(keeping.instance_joined(region, vm), vm, fact.host)
 
 
 def _house(region: Region, vm: Vm, host: int | None) -> Region:
@@ -182,7 +207,9 @@ def _vm_deleted(region: Region, vm: Vm) -> Region:
         scopes = scopes.delete(vm.scope)
     elif scope is not None:
         scopes = scopes.set(scope.key, replace(scope, members=scope.members.delete(vm.key)))
-    return replace(region, vms=region.vms.delete(vm.key), events=events, scopes=scopes)
+    region = replace(region, vms=region.vms.delete(vm.key), events=events, scopes=scopes)
+    region = keeping.owner_left(keeping.instance_left(region, vm), f"vm/{vm.key}")
+    return keeping.owner_left(region, f"instance/{vm.key}")
 
 
 # Scopes
@@ -227,7 +254,7 @@ def _event_added(region: Region, event: Event, at: datetime) -> Region:
     for key in event.vms:
         vm = vms[key]
         vms = vms.set(key, replace(vm, events=(*vm.events, event.id)))
-    region = replace(region, vms=vms, events=region.events.set(event.id, event))
+    region = keeping.deletion_added(replace(region, vms=vms, events=region.events.set(event.id, event)), event)
     if event.phase in PENDING:
         region = replace(region, agenda=region.agenda.add(event.not_before, f"event/{event.id}"))
         region = count_pending(region, None, event)
@@ -268,6 +295,7 @@ def _event_ended(region: Region, before: Event, event: Event, at: datetime) -> R
         campaign = region.campaigns[event.campaign]
         campaign = replace(campaign, open_events=campaign.open_events.delete(event.id))
         region = replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
+    region = keeping.event_ended(region, event)
     return _document_changed(region, event, at)
 
 
@@ -307,7 +335,7 @@ def _impact_began(region: Region, event_id: str) -> Region:
     vms = region.vms
     for key in event.vms:
         vm = vms[key]
-        if vm.power is not Power.DEALLOCATED:
+        if vm.power not in DOWN:
             vms = vms.set(key, replace(vm, power=power))
     return replace(region, vms=vms)
 
@@ -318,9 +346,9 @@ def _impact_ended(region: Region, event_id: str) -> Region:
     vms = region.vms
     for key in event.vms:
         vm = vms[key]
-        if vm.power is Power.DEALLOCATED:
+        if vm.power in DOWN:
             continue
-        boots = vm.boots + (effect in (Effect.RESTART, Effect.REDEPLOY))
+        boots = vm.boots + (effect in (Effect.RESTART, Effect.REDEPLOY, Effect.REIMAGE))
         disks = vm.ephemeral_disks + (effect is Effect.REDEPLOY)
         vms = vms.set(key, replace(vm, power=_power_now(region, vm), boots=boots, ephemeral_disks=disks))
     return replace(region, vms=vms)

@@ -12,7 +12,17 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from forewarn.core.causes import Cause
-from forewarn.core.region import Binding, Event, Health, Policy, ScopeKind, VmSpec
+from forewarn.core.region import (
+    DEFAULT_RESOURCE_GROUP,
+    Binding,
+    Event,
+    Health,
+    Orchestration,
+    Policy,
+    ScaleSetSpec,
+    ScopeKind,
+    VmSpec,
+)
 
 FORMAT = 1
 
@@ -36,6 +46,13 @@ class HostMarked(_Fact, frozen=True):
 class ScopeCreated(_Fact, frozen=True):
     kind: ScopeKind
     name: str
+    resource_group: str = DEFAULT_RESOURCE_GROUP
+
+
+class ScopeRemoved(_Fact, frozen=True):
+    """An empty availability set or placement group was taken away."""
+
+    scope: str
 
 
 class PolicySet(_Fact, frozen=True):
@@ -51,6 +68,7 @@ class VmCreated(_Fact, frozen=True):
     update_domain: int
     fault_domain: int
     host: int
+    model: int = 0
 
 
 class VmBound(_Fact, frozen=True):
@@ -61,6 +79,10 @@ class VmBound(_Fact, frozen=True):
 class VmMoved(_Fact, frozen=True):
     vm: str
     host: int
+
+
+class VmStopped(_Fact, frozen=True):
+    vm: str
 
 
 class VmDeallocated(_Fact, frozen=True):
@@ -168,6 +190,75 @@ class CampaignCompleted(_Fact, frozen=True):
     campaign_id: str
 
 
+class ScaleSetCreated(_Fact, frozen=True):
+    name: str
+    resource_group: str
+    orchestration: Orchestration
+    single_placement_group: bool
+    computer_prefix: str
+    seed: str
+
+
+class ScaleSetChanged(_Fact, frozen=True):
+    scale_set: str
+    spec: ScaleSetSpec
+    single_placement_group: bool
+
+
+class ScaleSetModelChanged(_Fact, frozen=True):
+    """The model has a new version; instances have it when ``InstanceUpgraded`` says so."""
+
+    scale_set: str
+    model: int
+    vm_spec: VmSpec
+
+
+class ScaleSetDeletionAsked(_Fact, frozen=True):
+    scale_set: str
+
+
+class ScaleSetDeleted(_Fact, frozen=True):
+    scale_set: str
+
+
+class InstanceUpgraded(_Fact, frozen=True):
+    vm: str
+    model: int
+    spec: VmSpec
+
+
+class InstanceProtected(_Fact, frozen=True):
+    vm: str
+    protected: bool
+
+
+class VmRespecified(_Fact, frozen=True):
+    """A VM outside scale sets was changed: tags, notices, size."""
+
+    vm: str
+    spec: VmSpec
+
+
+class OperationStarted(_Fact, frozen=True):
+    operation_id: str
+    kind: str
+    events: tuple[str, ...]
+
+
+class OperationEnded(_Fact, frozen=True):
+    operation_id: str
+
+
+class ResourceKept(_Fact, frozen=True):
+    id: str
+    body: str
+    owner: str = ""
+
+
+class ResourceForgotten(_Fact, frozen=True):
+    id: str
+
+
 class ClockMoved(_Fact, frozen=True):
     """A turnable clock was set forward to ``at``."""
 
@@ -202,6 +293,20 @@ Fact: TypeAlias = (
     | CampaignCanceled
     | CampaignCompleted
     | ClockMoved
+    | ScopeRemoved
+    | VmStopped
+    | ScaleSetCreated
+    | ScaleSetChanged
+    | ScaleSetModelChanged
+    | ScaleSetDeletionAsked
+    | ScaleSetDeleted
+    | InstanceUpgraded
+    | InstanceProtected
+    | VmRespecified
+    | OperationStarted
+    | OperationEnded
+    | ResourceKept
+    | ResourceForgotten
 )
 
 
@@ -221,16 +326,45 @@ def subject_of(fact: Fact) -> str:
             return found
         case VmCreated(name=name):
             return f"vm/{name.lower()}"
-        case VmBound(vm=vm) | VmMoved(vm=vm) | VmDeallocated(vm=vm) | VmStarted(vm=vm) | VmDeleted(vm=vm):
+        case (
+            VmBound(vm=vm)
+            | VmMoved(vm=vm)
+            | VmStopped(vm=vm)
+            | VmDeallocated(vm=vm)
+            | VmStarted(vm=vm)
+            | VmDeleted(vm=vm)
+            | VmRespecified(vm=vm)
+            | InstanceUpgraded(vm=vm)
+            | InstanceProtected(vm=vm)
+        ):
             return f"vm/{vm}"
         case ScopeCreated(kind=kind, name=name):
             return f"{kind.value}/{name.lower()}"
-        case PolicySet(scope=scope) | ScopeEnabled(scope=scope) | ScopeRead(scope=scope) | ScopeDisabled(scope=scope):
+        case (
+            PolicySet(scope=scope)
+            | ScopeEnabled(scope=scope)
+            | ScopeRead(scope=scope)
+            | ScopeDisabled(scope=scope)
+            | ScopeRemoved(scope=scope)
+        ):
             return scope
         case HostAdded(host=host) | HostMarked(host=host):
             return f"host/{host}"
         case ClockMoved():
             return "clock"
+        case ScaleSetCreated(name=name):
+            return f"scale-set/{name.lower()}"
+        case (
+            ScaleSetChanged(scale_set=key)
+            | ScaleSetModelChanged(scale_set=key)
+            | ScaleSetDeletionAsked(scale_set=key)
+            | ScaleSetDeleted(scale_set=key)
+        ):
+            return f"scale-set/{key}"
+        case OperationStarted(operation_id=found) | OperationEnded(operation_id=found):
+            return found
+        case ResourceKept(id=resource) | ResourceForgotten(id=resource):
+            return resource.lower()
         case (
             CampaignStarted(campaign_id=found)
             | CampaignWaveBegan(campaign_id=found)

@@ -13,48 +13,93 @@ from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_scope, find_vms
 from forewarn.core.placement import find_host
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import Binding, Power, ScopeKind, VmSpec, fold, replace, scope_key
+from forewarn.core.region import DOWN, Binding, Power, ScopeKind, Vm, VmSpec, fold, replace, scope_key
 from forewarn.core.work import raise_event, under
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_])?")
+OS_IMAGE_NOTICE = timedelta(minutes=15)
 TERMINATE_NOTICE = (timedelta(minutes=5), timedelta(minutes=15))
 
 
 def create(draft: Draft, command: c.CreateVms) -> None:
     spec = command.spec
-    _check_spec(spec)
-    _check_names(draft, command.names)
+    if spec.kind is ScopeKind.PLACEMENT_GROUP:
+        raise Refused(Hint.INVALID, "Instances of a scale set are made by the set; change its capacity.")
+    check_spec(spec)
+    check_names(draft, command.names)
     kind, set_name = spec.kind, spec.set_name
     if kind is not ScopeKind.VM and scope_key(kind, set_name) not in draft.region.scopes:
-        draft.record(f.ScopeCreated(draft.now, kind, set_name))
+        draft.record(f.ScopeCreated(draft.now, kind, set_name, spec.resource_group))
     for name in command.names:
-        _create_one(draft, name, spec, command.seed)
+        number = _next_number(draft, spec)
+        create_one(draft, name, spec, command.seed, number)
     if command.binding is not None:
         if len(command.names) != 1:
             raise Refused(Hint.INVALID, "An address can be given to a single VM only.")
         _bind_key(draft, fold(command.names[0]), command.binding)
 
 
-def _create_one(draft: Draft, name: str, spec: VmSpec, seed: str) -> None:
+def _next_number(draft: Draft, spec: VmSpec) -> int:
     if spec.kind is ScopeKind.VM:
-        number = draft.region.lone_vms_made
-    else:
-        number = draft.region.scopes[scope_key(spec.kind, spec.set_name)].counts.get(fold(spec.role), 0)
+        return draft.region.lone_vms_made
+    return draft.region.scopes[scope_key(spec.kind, spec.set_name)].counts.get(fold(spec.role), 0)
+
+
+def create_one(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int = 0) -> None:
+    """Place a VM and make it."""
     update_domain = number % draft.rules.update_domains
     fault_domain = number % draft.rules.fault_domains
     host = find_host(draft, fault_domain, update_domain)
-    draft.record(f.VmCreated(draft.now, name, spec, seed, number, update_domain, fault_domain, host))
+    draft.record(f.VmCreated(draft.now, name, spec, seed, number, update_domain, fault_domain, host, model))
 
 
-def _check_spec(spec: VmSpec) -> None:
+def respecify(draft: Draft, command: c.RespecifyVm) -> None:
+    (vm,) = find_vms(draft, (command.vm,))
+    old, new = vm.spec, command.spec
+    if (old.kind, fold(old.set_name), fold(old.role)) != (new.kind, fold(new.set_name), fold(new.role)):
+        raise Refused(Hint.CONFLICT, f"VM '{vm.name}' cannot be moved to another set; delete it and create it there.")
+    check_group("VM", vm.name, old.resource_group, new.resource_group)
+    check_spec(replace(new, set_name=vm.scale_set) if vm.scale_set else new)
+    new = replace(new, set_name=old.set_name, role=old.role, resource_group=old.resource_group)
+    if old != new:
+        draft.record(f.VmRespecified(draft.now, vm.key, new))
+
+
+def put_availability_set(draft: Draft, command: c.PutAvailabilitySet) -> None:
+    key = scope_key(ScopeKind.AVAILABILITY_SET, command.name)
+    scope = draft.region.scopes.get(key)
+    if scope is None:
+        check_name("availability set", command.name)
+        kind = ScopeKind.AVAILABILITY_SET
+        draft.record(f.ScopeCreated(draft.now, kind, command.name, command.resource_group))
+        scope = draft.region.scopes[key]
+    check_group("Availability set", scope.name, scope.resource_group, command.resource_group)
+    if scope.policy != command.policy:
+        draft.record(f.PolicySet(draft.now, key, command.policy))
+
+
+def delete_availability_set(draft: Draft, command: c.DeleteAvailabilitySet) -> None:
+    key = scope_key(ScopeKind.AVAILABILITY_SET, command.name)
+    scope = draft.region.scopes.get(key)
+    if scope is None:
+        raise Refused(Hint.NOT_FOUND, f"There is no availability set named '{command.name}'.")
+    if scope.members:
+        raise Refused(Hint.CONFLICT, f"Availability set '{scope.name}' has VMs in it; delete those first.")
+    draft.record(f.ScopeRemoved(draft.now, key))
+
+
+def check_spec(spec: VmSpec) -> None:
+    """Refuse a specification that no VM could have."""
     named = {"availability set": spec.set_name, "role": spec.role}
     for what, name in named.items():
-        if name and not _NAME.fullmatch(name):
-            raise Refused(Hint.INVALID, _bad_name(what, name))
+        if name:
+            check_name(what, name)
     if (spec.kind is ScopeKind.VM) == bool(spec.set_name):
         raise Refused(Hint.INVALID, "A VM is alone, or in one named availability set or cloud service.")
     if (spec.kind is ScopeKind.CLOUD_SERVICE) != bool(spec.role):
         raise Refused(Hint.INVALID, "A VM of a cloud service needs a role, and only such a VM has one.")
+    if spec.os_image_notice not in (None, OS_IMAGE_NOTICE):
+        raise Refused(Hint.INVALID, "The OS image notice must be 15 minutes.")
     if spec.terminate_notice is None:
         return
     shortest, longest = TERMINATE_NOTICE
@@ -64,13 +109,24 @@ def _check_spec(spec: VmSpec) -> None:
         raise Refused(Hint.INVALID, "Terminate notifications cannot be enabled on Spot VMs.")
 
 
-def _check_names(draft: Draft, names: tuple[str, ...]) -> None:
+def check_group(what: str, name: str, actual: str, wanted: str) -> None:
+    """Names are unique in a region, whatever the group: a second one of that name is refused."""
+    if fold(actual) != fold(wanted):
+        raise Refused(Hint.CONFLICT, f"{what} '{name}' exists already, in resource group '{actual}'.")
+
+
+def check_name(what: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise Refused(Hint.INVALID, _bad_name(what, name))
+
+
+def check_names(draft: Draft, names: tuple[str, ...]) -> None:
+    """Refuse names that no VM may have, or that one has."""
     if not names:
         raise Refused(Hint.INVALID, "Name at least one VM.")
     seen: set[str] = set()
     for name in names:
-        if not _NAME.fullmatch(name):
-            raise Refused(Hint.INVALID, _bad_name("VM", name))
+        check_name("VM", name)
         if fold(name) in draft.region.vms:
             raise Refused(Hint.CONFLICT, f"A VM named '{name}' exists already.")
         if fold(name) in seen:
@@ -110,11 +166,22 @@ def _plain_address(what: str, text: str) -> str:
 
 def delete(draft: Draft, command: c.DeleteVms) -> None:
     for vm in find_vms(draft, command.vms):
-        notice = vm.spec.terminate_notice
-        if notice is None or draft.region.scope_of(vm).enabled_at is None:
-            draft.record(f.VmDeleted(draft.now, vm.key))
-        elif not under(draft, vm, Cause.DELETION):
-            raise_event(draft, Cause.DELETION, vm, command.seed, notice)
+        if vm.scale_set:
+            raise Refused(
+                Hint.CONFLICT, f"VM '{vm.name}' belongs to scale set '{vm.scale_set}'; delete the instance there."
+            )
+        delete_vm(draft, vm, command.seed)
+
+
+def delete_vm(draft: Draft, vm: Vm, seed: str) -> None:
+    """At once, or with a Terminate event where the VM has a notice and somebody reads. The first deletion stands."""
+    if under(draft, vm, Cause.DELETION):
+        return
+    notice = vm.spec.terminate_notice
+    if notice is None or draft.region.scope_of(vm).enabled_at is None:
+        draft.record(f.VmDeleted(draft.now, vm.key))
+    else:
+        raise_event(draft, Cause.DELETION, vm, seed, notice)
 
 
 def deallocate(draft: Draft, command: c.DeallocateVms) -> None:
@@ -123,9 +190,17 @@ def deallocate(draft: Draft, command: c.DeallocateVms) -> None:
             draft.record(f.VmDeallocated(draft.now, vm.key))
 
 
+def stop(draft: Draft, command: c.StopVms) -> None:
+    for vm in find_vms(draft, command.vms):
+        if vm.power not in DOWN:
+            draft.record(f.VmStopped(draft.now, vm.key))
+
+
 def start(draft: Draft, command: c.StartVms) -> None:
     for vm in find_vms(draft, command.vms):
-        if vm.power is Power.DEALLOCATED:
+        if vm.power is Power.STOPPED and vm.host is not None:
+            draft.record(f.VmStarted(draft.now, vm.key, vm.host))
+        elif vm.power is Power.DEALLOCATED:
             host = find_host(draft, vm.fault_domain, vm.update_domain)
             draft.record(f.VmStarted(draft.now, vm.key, host))
 

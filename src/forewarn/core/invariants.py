@@ -13,8 +13,10 @@ from immutables import Map
 
 from forewarn.core.assemble import assemble
 from forewarn.core.causes import USER_OPERATIONS
+from forewarn.core.invariants_of_sets import of_operations, of_resources, of_scale_sets
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.region import (
+    DOWN,
     Campaign,
     CampaignState,
     Event,
@@ -31,7 +33,7 @@ from forewarn.core.region import (
 )
 from forewarn.core.settle import may_start, next_deadline
 
-_STEADY = frozenset({Power.RUNNING, Power.DEALLOCATED})
+_STEADY = DOWN | {Power.RUNNING}
 
 
 def check(region: Region, *, now: datetime | None = None, user_operation_limit: int = 0) -> None:
@@ -43,7 +45,7 @@ def check(region: Region, *, now: datetime | None = None, user_operation_limit: 
 def violations(region: Region, *, now: datetime | None = None, user_operation_limit: int = 0) -> list[str]:
     """A sentence for each thing that is wrong. ``now``: the region has settled then. 0 stands for no limit."""
     found = [*_of_vms(region), *_of_hosts(region), *_of_scopes(region), *_of_events(region), *_of_campaigns(region)]
-    found += _of_indexes(region)
+    found += [*_of_indexes(region), *of_scale_sets(region), *of_operations(region), *of_resources(region)]
     if user_operation_limit and region.user_operations > user_operation_limit:
         found.append(f"{region.user_operations} user operations are scheduled; the limit is {user_operation_limit}")
     if now is not None:
@@ -323,6 +325,9 @@ def _of_assembly(region: Region) -> Iterator[str]:
         region.campaigns.values(),
         region.lone_vms_made,
         region.latest_at,
+        scale_sets=[replace(each, instances=Map(), leaving=0) for each in region.scale_sets.values()],
+        operations=region.operations.values(),
+        resources=region.resources.values(),
     )
     if replace(made, agenda=region.agenda) != region:
         yield "what is assembled from the region's parts is not the region"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.draft import Draft
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import Campaign, Event, Host, ScopeKind, Vm, fold
+from forewarn.core.region import Campaign, Event, Host, ScaleSet, ScopeKind, Vm, fold
 
 
 def find_vms(draft: Draft, names: Iterable[str]) -> list[Vm]:
@@ -56,6 +56,13 @@ def find_campaign(draft: Draft, campaign_id: str) -> Campaign:
     if campaign.ended_at is not None:
         raise Refused(Hint.CONFLICT, f"Campaign {campaign_id} is {campaign.state.value} already.")
     return campaign
+
+
+def find_scale_set(draft: Draft, name: str) -> ScaleSet:
+    scale_set = draft.region.scale_sets.get(fold(name))
+    if scale_set is None:
+        raise Refused(Hint.NOT_FOUND, f"There is no scale set named '{name}'.")
+    return scale_set
 
 
 def check_scope(draft: Draft, key: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
@@ -9,7 +11,7 @@ from forewarn.core.draft import Draft
 from forewarn.core.lifecycle import PENDING
 from forewarn.core.lookup import check_maintenance, check_scope, find_campaign, find_hosts, find_vms
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import CampaignState, Health, Power, Vm, fold
+from forewarn.core.region import DOWN, CampaignState, Health, Power, Vm, fold
 from forewarn.core.work import cancel, maintain_host, mark_host, raise_event, under
 
 
@@ -36,9 +38,17 @@ def evict(draft: Draft, command: c.EvictVms) -> None:
             raise_event(draft, Cause.EVICTION, vm, command.seed)
 
 
+def reimage(draft: Draft, command: c.ReimageVms) -> None:
+    """At once, unless the VM has an OS image notice and somebody reads."""
+    for vm in find_vms(draft, command.vms):
+        _check_running(vm)
+        notice = vm.spec.os_image_notice
+        raise_event(draft, Cause.REIMAGE, vm, command.seed, notice or timedelta(0), announce=notice is not None)
+
+
 def _check_running(vm: Vm) -> None:
-    if vm.power is Power.DEALLOCATED:
-        raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is deallocated; start it first.")
+    if vm.power in DOWN:
+        raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is {vm.power.value}; start it first.")
     if vm.power in (Power.EVICTING, Power.DELETING):
         raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is {vm.power.value} already.")
 

@@ -33,12 +33,17 @@ class Power(StrEnum):
     """What a VM is doing."""
 
     RUNNING = "running"
+    STOPPED = "stopped"
     FROZEN = "frozen"
     RESTARTING = "restarting"
     REDEPLOYING = "redeploying"
     EVICTING = "evicting"
     DELETING = "deleting"
+    REIMAGING = "reimaging"
     DEALLOCATED = "deallocated"
+
+
+DOWN = frozenset({Power.STOPPED, Power.DEALLOCATED})
 
 
 class EvictionPolicy(StrEnum):
@@ -67,19 +72,25 @@ class Policy(Struct, frozen=True, gc=False, omit_defaults=True):
 DEFAULT_POLICY = Policy()
 
 
+DEFAULT_RESOURCE_GROUP = "forewarn"
+
+
 class VmSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     """What was asked for, shared by all VMs created together."""
 
     kind: ScopeKind = ScopeKind.VM
-    set_name: str = ""  # of the availability set or cloud service
+    set_name: str = ""  # of the availability set, cloud service or placement group
     role: str = ""
+    resource_group: str = DEFAULT_RESOURCE_GROUP
     spot: bool = False
     eviction_policy: EvictionPolicy = EvictionPolicy.DEALLOCATE
     vnet: bool = True
     terminate_notice: timedelta | None = None
+    os_image_notice: timedelta | None = None
     size: str = "Standard_D2s_v5"
     os_type: str = "Linux"
     tags: tuple[tuple[str, str], ...] = ()
+    rest: str = ""  # a digest of what else was asked for, which only makes a difference between models
 
 
 class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -114,6 +125,8 @@ class Vm(Struct, frozen=True, gc=False):
     ephemeral_disks: int = 1  # how many it has had: a redeployed VM starts with an empty one
     binding: Binding = NO_BINDING
     events: tuple[str, ...] = ()  # not ended, announced or not, that will hit it
+    model: int = 0  # the version of its scale set's model that it has; 0 outside scale sets
+    protected: bool = False  # from scale-in
 
     @property
     def key(self) -> str:
@@ -129,6 +142,11 @@ class Vm(Struct, frozen=True, gc=False):
     def resource_name(self) -> str:
         """Its name in documents and in ``compute.name``."""
         return f"{self.spec.role}_IN_{self.number}" if self.spec.kind is ScopeKind.CLOUD_SERVICE else self.name
+
+    @property
+    def scale_set(self) -> str:
+        """The name of its scale set; empty outside one."""
+        return self.spec.set_name.partition("~")[0] if self.spec.kind is ScopeKind.PLACEMENT_GROUP else ""
 
     @property
     def vm_id(self) -> str:
@@ -157,6 +175,7 @@ class Scope(Struct, frozen=True, gc=False):
     kind: ScopeKind
     name: str
     policy: Policy = DEFAULT_POLICY
+    resource_group: str = DEFAULT_RESOURCE_GROUP
     members: Map[str, None] = Map()  # VM keys; empty for a lone VM, which is its own member
     counts: Map[str, int] = Map()  # how many were ever created, by folded role ("" outside cloud services)
     enabled_at: datetime | None = None
@@ -204,6 +223,107 @@ class Group(Struct, frozen=True, gc=False):
     awaited: int = 0  # how many of them nobody has approved
 
 
+class Orchestration(StrEnum):
+    """How a scale set names its instances: ``set_7``, or as VMs of their own."""
+
+    UNIFORM = "Uniform"
+    FLEXIBLE = "Flexible"
+
+
+class UpgradeMode(StrEnum):
+    """When instances take over a new model: when told to, or by themselves."""
+
+    MANUAL = "Manual"
+    AUTOMATIC = "Automatic"
+    ROLLING = "Rolling"
+
+
+class ScaleInRule(StrEnum):
+    """Which instances go first."""
+
+    DEFAULT = "Default"
+    NEWEST_VM = "NewestVM"
+    OLDEST_VM = "OldestVM"
+
+
+class ScaleSetSpec(Struct, frozen=True, omit_defaults=True):
+    """What may be changed about a scale set beside its model and its capacity."""
+
+    upgrade: UpgradeMode = UpgradeMode.MANUAL
+    scale_in: ScaleInRule = ScaleInRule.DEFAULT
+    policy: Policy = DEFAULT_POLICY
+
+
+class ScaleSet(Struct, frozen=True):
+    """Instances made from one model. An instance has the model that was applied to it, not the latest one."""
+
+    name: str
+    resource_group: str
+    orchestration: Orchestration
+    single_placement_group: bool
+    computer_prefix: str
+    seed: str
+    created_at: datetime
+    spec: ScaleSetSpec = ScaleSetSpec()
+    model: int = 0
+    vm_spec: VmSpec = VmSpec()  # of the latest model
+    changed_at: datetime | None = None
+    next_id: int = 0
+    instances: Map[str, None] = Map()
+    leaving: int = 0  # how many of them somebody has asked to delete
+    deleting: bool = False
+
+    @property
+    def key(self) -> str:
+        return fold(self.name)
+
+    @property
+    def capacity(self) -> int:
+        """How many instances it is to have: those that stay."""
+        return len(self.instances) - self.leaving
+
+    @property
+    def group(self) -> str:
+        """The group in which its deletions wait for each other."""
+        return f"set/{self.key}"
+
+    def scope_name(self, number: int) -> str:
+        """Of one of its placement groups. No name may hold a tilde, so no other scope can be called so."""
+        return f"{self.name}~{number}"
+
+    def computer_name(self, number: int) -> str:
+        """Of one of its instances, inside that: the prefix and the id to base 36, in six places."""
+        digits = ""
+        while number or len(digits) < 6:
+            number, digit = divmod(number, 36)
+            digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit] + digits
+        return self.computer_prefix + digits
+
+
+class Operation(Struct, frozen=True):
+    """Something asked for that takes as long as its events take."""
+
+    id: str
+    kind: str
+    started_at: datetime
+    waiting: Map[str, None]  # event ids
+    ended_at: datetime | None = None
+    error: str = ""
+    number: int | None = None  # its place among all ends
+
+
+class Resource(Struct, frozen=True):
+    """What a Resource Manager was told of a thing, to be told back: its id as written, and its JSON.
+
+    ``owner`` is what the region itself has of that thing (``vm/web``, ``instance/web_0``, ``scale-set/web``,
+    ``availability-set/web``): when that goes, this goes with it. An owner has one resource.
+    """
+
+    id: str
+    body: str
+    owner: str = ""
+
+
 class CampaignState(StrEnum):
     """Where a campaign is."""
 
@@ -240,6 +360,13 @@ class Region(Struct, frozen=True, gc=False):
     groups: Map[str, Group] = Map()  # those with pending events
     addresses: Map[str, str] = Map()  # what a binding claims -> VM key
     campaigns: Map[str, Campaign] = Map()
+    scale_sets: Map[str, ScaleSet] = Map()
+    operations: Map[str, Operation] = Map()
+    operations_ended: Map[int, str] = Map()  # by number; the oldest are forgotten
+    operations_ended_total: int = 0
+    awaited: Map[str, Map[str, None]] = Map()  # event id -> operations that wait for it
+    resources: Map[str, Resource] = Map()  # by folded id
+    owned: Map[str, str] = Map()  # owner of a resource -> its folded id
     agenda: Agenda = Agenda()
     lone_vms_made: int = 0
     user_operations: int = 0  # scheduled now
@@ -249,6 +376,10 @@ class Region(Struct, frozen=True, gc=False):
         """The VM's scope, made on the spot for a lone VM that nobody has read for."""
         found = self.scopes.get(vm.scope)
         return found if found is not None else Scope(key=vm.scope, kind=vm.spec.kind, name=vm.name)
+
+    def leaving(self, vm: Vm) -> bool:
+        """Whether somebody has asked to delete it. Until that has started it may be taken back."""
+        return any(self.events[event_id].cause is Cause.DELETION for event_id in vm.events)
 
     def members_of(self, scope: Scope) -> tuple[Vm, ...]:
         """The VMs of a scope, in the order of their making."""

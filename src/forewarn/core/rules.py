@@ -15,6 +15,7 @@ class Rules(Struct, frozen=True):
     update_domains: int = 5
     fault_domains: int = 3
     vms_per_host: int = 20
+    placement_group_size: int = 100
     user_operation_limit: int = 10
     disable_after: timedelta = timedelta(hours=24)
     notices: dict[Cause, timedelta] = {}
@@ -22,7 +23,7 @@ class Rules(Struct, frozen=True):
     durations: dict[Cause, int] = {}
 
     def notice(self, cause: Cause) -> timedelta:
-        """The minimum warning of a cause; Terminate's comes from the VM and is never asked here."""
+        """The minimum warning of a cause; where it is the VM's own, it is never asked here."""
         chosen = self.notices.get(cause, CAUSES[cause].notice)
         assert chosen is not None, f"the notice of {cause} is the VM's own"
         return chosen

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from forewarn.core import campaigns
+from forewarn.core import campaigns, operations
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, Effect
 from forewarn.core.draft import Draft
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.placement import find_host
-from forewarn.core.region import Event, EvictionPolicy, Power, Region, Scope, Vm, replace
+from forewarn.core.region import DOWN, Event, EvictionPolicy, Power, Region, Scope, Vm, replace
 
 ALL_DOWN = "policy: all instances are down"
 _LOOKS_MOST = 1_000  # at one thing in one settling; more would mean that two rules chase each other
@@ -67,6 +67,12 @@ def _look(draft: Draft, key: str) -> None:
     kind, _, name = key.partition("/")
     if kind == "campaign":
         campaigns.proceed(draft, name)
+    elif kind == "operation":
+        operations.look(draft, name)
+    elif kind == "set":
+        scale_set = draft.region.scale_sets.get(name)
+        if scale_set is not None and scale_set.deleting and not scale_set.instances:
+            draft.record(f.ScaleSetDeleted(draft.now, name))
     elif kind == "scope":
         scope = draft.region.scopes.get(name)
         if scope is not None and scope.lapses_at is not None:
@@ -116,7 +122,7 @@ def may_start(region: Region, event: Event, now: datetime) -> bool:
 def _all_down(region: Region, event: Event) -> bool:
     scope = region.scopes.get(event.scope)
     wanted = scope is not None and scope.policy.all_instances_down
-    return wanted and all(region.vms[key].power is Power.DEALLOCATED for key in event.vms)
+    return wanted and all(region.vms[key].power in DOWN for key in event.vms)
 
 
 def end_impact(draft: Draft, event: Event) -> None:

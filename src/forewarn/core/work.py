@@ -8,16 +8,24 @@ from datetime import datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
-from forewarn.core.region import Event, Health, Host, Scope, Vm, replace
+from forewarn.core.region import Event, Health, Host, Scope, Vm, fold, replace
 from forewarn.terms import derive_guid
 
 NOBODY_READS = "nobody: the scope does not read its documents"
 
 
-def raise_event(draft: Draft, cause: Cause, vm: Vm, seed: str, notice: timedelta | None = None) -> Event:
+def raise_event(
+    draft: Draft, cause: Cause, vm: Vm, seed: str, notice: timedelta | None = None, *, announce: bool = True
+) -> Event:
     """One VM's own event, born started where nobody is asked."""
     scope = draft.region.scope_of(vm)
     event = _event(draft, cause, scope, [vm], seed, notice)
+    scale_set = draft.region.scale_sets.get(fold(vm.scale_set)) if cause is Cause.DELETION and vm.scale_set else None
+    if scale_set is not None and event.announced:
+        event = replace(event, group=scale_set.group)
+    if not announce:
+        event = replace(event, announced=False, recovery=timedelta(0))
+    draft.awaits[event.id] = None
     if not event.announced or _automatic(scope, cause):
         draft.record(f.EventBornStarted(draft.now, event))
     else:
@@ -35,6 +43,7 @@ def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: s
     wait = any(event.announced for event in events) and cause is not Cause.FAILURE
     for event in events:
         event = replace(event, group=group, host=host.number, campaign=campaign)
+        draft.awaits[event.id] = None
         if not wait:
             draft.record(f.EventBornStarted(draft.now, replace(event, group="")))
             continue
@@ -50,8 +59,8 @@ def mark_host(draft: Draft, host: Host, health: Health) -> None:
 
 
 def cancel(draft: Draft, event: Event, why: str) -> None:
-    """Withdraw a pending event, and with it the others of its group: their work is one."""
-    group = draft.region.groups.get(event.group)
+    """Withdraw a pending event, and with it the others on its host: their work is one."""
+    group = draft.region.groups.get(event.group) if event.group.startswith("host/") else None
     for event_id in sorted(group.pending) if group is not None else (event.id,):
         draft.record(f.EventCanceled(draft.now, event_id, why))
 
@@ -74,8 +83,10 @@ def _event(
 ) -> Event:
     vms = sorted(vms, key=lambda vm: (vm.number, vm.key))
     rules = draft.rules
+    event_id = derive_guid(seed, scope.key, *(vm.key for vm in vms))
+    assert event_id not in draft.region.events, "a seed was used twice"
     return Event(
-        id=derive_guid(seed, scope.key, *(vm.key for vm in vms)),
+        id=event_id,
         cause=cause,
         scope=scope.key,
         vms=tuple(vm.key for vm in vms),
@@ -83,7 +94,7 @@ def _event(
         update_domain=vms[0].update_domain,
         scheduled_at=draft.now,
         not_before=whole_seconds_up(draft.now + (rules.notice(cause) if notice is None else notice)),
-        recovery=rules.recovery(cause),
+        recovery=rules.recovery(cause) if scope.enabled_at is not None else timedelta(0),
         duration_seconds=rules.duration_seconds(cause),
         announced=scope.enabled_at is not None,
     )
@@ -97,5 +108,7 @@ def _automatic(scope: Scope, cause: Cause) -> bool:
 
 
 def under(draft: Draft, vm: Vm, cause: Cause) -> bool:
-    """Whether the VM has an event of that cause already."""
-    return any(draft.region.events[event_id].cause is cause for event_id in vm.events)
+    """Whether the VM has an event of that cause already; whoever asks again waits for that one."""
+    found = [event_id for event_id in vm.events if draft.region.events[event_id].cause is cause]
+    draft.awaits.update(dict.fromkeys(found))
+    return bool(found)

@@ -17,6 +17,7 @@ class Durations(Struct, frozen=True):
     redeploy: timedelta = timedelta(seconds=60)
     evict: timedelta = timedelta(seconds=5)
     delete: timedelta = timedelta(seconds=5)
+    reimage: timedelta = timedelta(seconds=60)
 
 
 class SimulatedDriver:
@@ -29,6 +30,7 @@ class SimulatedDriver:
             Effect.REDEPLOY: durations.redeploy,
             Effect.EVICT: durations.evict,
             Effect.DELETE: durations.delete,
+            Effect.REIMAGE: durations.reimage,
         }
 
     def begin(self, event: Event, now: datetime) -> datetime | None:

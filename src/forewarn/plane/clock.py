@@ -11,6 +11,8 @@ from typing import Protocol
 
 from forewarn.core.refusal import Hint, Refused
 
+_LAST_YEAR = 9000
+
 
 class Clock(Protocol):
     """What a plane needs of time. ``speed`` is region seconds for a real second; 0 stands still."""
@@ -107,7 +109,9 @@ class TurnableClock:
 
 
 def check_forward(now: datetime, to: datetime) -> None:
-    """Refuse to go back."""
+    """Refuse to go back, or so far on that no deadline could be written down any more."""
+    if to.year > _LAST_YEAR:
+        raise Refused(Hint.INVALID, f"A region's calendar ends with the year {_LAST_YEAR}.")
     if to < now:
         raise Refused(Hint.CONFLICT, f"Time only goes forward, and it is {now:%Y-%m-%dT%H:%M:%SZ} already.")
 

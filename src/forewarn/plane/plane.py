@@ -50,6 +50,7 @@ class Plane:
         self._published = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
+        self.editing = asyncio.Lock()  # for faces that lay a change over what they see: held from the look to the write
         self._moving = asyncio.Lock()
         self._owed: list[str] = []  # started events whose impact could not be begun or recorded
         self._indebted = asyncio.Event()
@@ -122,9 +123,9 @@ class Plane:
         self._reads.note(vm.name, now)
         return now
 
-    async def enable(self, vm: Vm) -> None:
+    async def enable(self, vm: Vm, request_id: str = "") -> None:
         """The first read of a scope: from here on its events wait."""
-        await self.submit(Pulse(((vm.key, self.clock.now()),)), Origin("vm", vm.name))
+        await self.submit(Pulse(((vm.key, self.clock.now()),)), Origin("vm", vm.name, request_id))
 
     async def _pulse_on(self) -> None:
         while True:
@@ -143,17 +144,20 @@ class Plane:
         self.clock.set_speed(speed)
         self._published.set()
 
-    async def advance(self, to: datetime) -> None:
-        """Move a turnable clock, stopping at every instant at which something happens on the way."""
+    async def advance(self, to: datetime, origin: Origin = _CLOCK) -> None:
+        """Move a turnable clock, stopping at every instant at which something happens on the way.
+
+        What happens there is time's own doing; that the clock was moved is its mover's.
+        """
         async with self._moving:
             await self._quiet.wait()  # an impact that is just being recorded has a deadline too
             check_forward(self.clock.now(), to)
             while (due := self.next_deadline()) is not None and due <= to:
                 await self._tick_at(due)
                 assert self.next_deadline() != due, "a tick did not do what was due"
-            await self._tick_at(to, moved=True)
+            await self._tick_at(to, moved_by=origin)
 
-    async def advance_to_next(self) -> datetime | None:
+    async def advance_to_next(self, origin: Origin = _CLOCK) -> datetime | None:
         """Move a turnable clock to the next change. None where nothing is due."""
         async with self._moving:
             await self._quiet.wait()
@@ -162,13 +166,13 @@ class Plane:
                 await self._tick_at(due)
                 assert self.next_deadline() != due, "a tick did not do what was due"
                 if self.seq != before:
-                    await self._tick_at(due, moved=True)
+                    await self._tick_at(due, moved_by=origin)
                     return due
             return None
 
-    async def _tick_at(self, at: datetime, *, moved: bool = False) -> None:
+    async def _tick_at(self, at: datetime, *, moved_by: Origin | None = None) -> None:
         self.clock.move_to(max(at, self.clock.now()))
-        await self.submit(Tick(moved), _CLOCK)
+        await self.submit(Tick(moved=moved_by is not None), moved_by or _CLOCK)
         await self._quiet.wait()
 
     async def _tick_on(self) -> None:

@@ -24,13 +24,17 @@ from forewarn.core.region import (
     Event,
     Health,
     Host,
+    Operation,
     Policy,
     Power,
     Region,
+    Resource,
+    ScaleSet,
     Scope,
     ScopeKind,
     Vm,
     VmSpec,
+    replace,
     scope_key,
 )
 
@@ -68,6 +72,7 @@ class _Vms(Struct, array_like=True, tag="vms"):
     disks: list[int]
     bindings: list[int]
     events: dict[int, tuple[str, ...]]  # place in this part -> event ids, where there are any
+    instances: dict[int, tuple[int, bool]]  # place in this part -> model and protection, in scale sets
 
 
 class _ScopeRow(Struct, array_like=True, gc=False):
@@ -81,6 +86,7 @@ class _ScopeRow(Struct, array_like=True, gc=False):
     incarnation: int
     events: tuple[str, ...]
     changed_at: datetime | None
+    resource_group: str
 
 
 class _Scopes(Struct, array_like=True, tag="scopes"):
@@ -95,7 +101,19 @@ class _Campaigns(Struct, array_like=True, tag="campaigns"):
     campaigns: list[Campaign]
 
 
-Part: TypeAlias = _Hosts | _Vms | _Scopes | _Events | _Campaigns
+class _ScaleSets(Struct, array_like=True, tag="scale-sets"):
+    scale_sets: list[ScaleSet]
+
+
+class _Operations(Struct, array_like=True, tag="operations"):
+    operations: list[Operation]
+
+
+class _Resources(Struct, array_like=True, tag="resources"):
+    resources: list[Resource]
+
+
+Part: TypeAlias = _Hosts | _Vms | _Scopes | _Events | _Campaigns | _ScaleSets | _Operations | _Resources
 
 
 def _plain(value: Any) -> Any:
@@ -122,6 +140,10 @@ def parts_of(region: Region) -> Iterator[Part]:
     yield from map(_scopes_part, _chunks(region.scopes.values()))
     yield from map(_Events, _chunks(region.events.values()))
     yield from map(_Campaigns, _chunks(region.campaigns.values()))
+    without_members = (replace(scale_set, instances=Map(), leaving=0) for scale_set in region.scale_sets.values())
+    yield from map(_ScaleSets, _chunks(without_members))
+    yield from map(_Operations, _chunks(region.operations.values()))
+    yield from map(_Resources, _chunks(region.resources.values()))
 
 
 def _chunks(values: Iterable[_T]) -> Iterator[list[_T]]:
@@ -154,6 +176,7 @@ def _scopes_part(scopes: list[Scope]) -> _Scopes:
                 scope.incarnation,
                 scope.events,
                 scope.changed_at,
+                scope.resource_group,
             )
             for scope in scopes
         ]
@@ -215,6 +238,7 @@ class _Tables:
             [vm.ephemeral_disks for vm in vms],
             bindings,
             {place: vm.events for place, vm in enumerate(vms) if vm.events},
+            {place: (vm.model, vm.protected) for place, vm in enumerate(vms) if vm.model},
         )
 
 
@@ -236,10 +260,24 @@ class Assembly:
         self._scopes: list[Scope] = []
         self._events: list[Event] = []
         self._campaigns: list[Campaign] = []
+        self._scale_sets: list[ScaleSet] = []
+        self._operations: list[Operation] = []
+        self._resources: list[Resource] = []
 
     def region(self, lone_vms_made: int, latest_at: datetime | None) -> Region:
         hosts = self._hosts.values()
-        return assemble(self._vms, self._scopes, hosts, self._events, self._campaigns, lone_vms_made, latest_at)
+        return assemble(
+            self._vms,
+            self._scopes,
+            hosts,
+            self._events,
+            self._campaigns,
+            lone_vms_made,
+            latest_at,
+            scale_sets=self._scale_sets,
+            operations=self._operations,
+            resources=self._resources,
+        )
 
     def take(self, part: Part) -> None:
         match part:
@@ -253,6 +291,12 @@ class Assembly:
                 self._events += part.events
             case _Campaigns():
                 self._campaigns += part.campaigns
+            case _ScaleSets():
+                self._scale_sets += part.scale_sets
+            case _Operations():
+                self._operations += part.operations
+            case _Resources():
+                self._resources += part.resources
 
     def _take_hosts(self, part: _Hosts) -> None:
         columns = (part.numbers, part.fault_domains, part.update_domains, part.capacities, part.healths)
@@ -282,7 +326,9 @@ class Assembly:
             map(self._bindings.__getitem__, part.bindings),
         )
         for place, events in part.events.items():
-            self._vms[first + place] = msgspec.structs.replace(self._vms[first + place], events=events)
+            self._vms[first + place] = replace(self._vms[first + place], events=events)
+        for place, (model, protected) in part.instances.items():
+            self._vms[first + place] = replace(self._vms[first + place], model=model, protected=protected)
 
     def _take_scopes(self, rows: list[_ScopeRow]) -> None:
         if not self._names:
@@ -305,4 +351,5 @@ def _scope_of(row: _ScopeRow, name: str) -> Scope:
         incarnation=row.incarnation,
         events=row.events,
         changed_at=enabled if row.changed_at == enabled else row.changed_at,
+        resource_group=row.resource_group,
     )

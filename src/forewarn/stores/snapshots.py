@@ -23,7 +23,7 @@ from forewarn.core.region import Region
 from forewarn.stores import parts
 from forewarn.stores.frames import BrokenStream, framed, unframed
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Unusable(Exception):  # noqa: N818 - the name says enough

@@ -98,3 +98,12 @@ def test_a_notice_of_nothing_starts_in_the_same_step() -> None:
     world.reading("web")
     world.restart("web")
     assert world.statuses("web") == ["Started"]
+
+
+def test_a_seed_that_was_used_is_our_own_fault_and_changes_nothing(world: World) -> None:
+    world.reading("web")
+    before = world.region
+    twice = c.Together((c.RestartVms(("web",), "s"), c.RedeployVms(("web",), "s")))
+    with pytest.raises(AssertionError, match="a seed was used twice"):
+        world.do(twice)
+    assert world.region is before

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
+import msgspec
 import pytest
 
 from forewarn.core import commands as c
@@ -23,8 +24,11 @@ from forewarn.core.region import (
     Event,
     EvictionPolicy,
     Host,
+    Operation,
     Policy,
     Region,
+    ScaleSet,
+    ScaleSetSpec,
     Scope,
     ScopeKind,
     Vm,
@@ -155,6 +159,12 @@ class World:
     def delete(self, *names: str) -> list[str]:
         return raised(self.do(c.DeleteVms(names, self.seed())))
 
+    def reimage(self, *names: str) -> list[str]:
+        return raised(self.do(c.ReimageVms(names, self.seed())))
+
+    def stop(self, *names: str) -> None:
+        self.do(c.StopVms(names))
+
     def deallocate(self, *names: str) -> None:
         self.do(c.DeallocateVms(names))
 
@@ -179,6 +189,42 @@ class World:
     def start_campaign(self, campaign_id: str = "C1", cause: Cause = Cause.FREEZE, **more: object) -> list[str]:
         return raised(self.do(replace(c.StartCampaign(campaign_id, cause), **more)))
 
+    # What people ask of scale sets
+
+    def put(self, name: str = "web", capacity: int | None = None, **more: object) -> c.PutScaleSet:
+        """The command, from fields of its own, of the set's spec and of the model, as they come."""
+        command = c.PutScaleSet(name, "rg", VmSpec(), self.seed(), capacity=capacity)
+        command = replace(command, **_taken(c.PutScaleSet, more))
+        spec = replace(command.spec, **_taken(ScaleSetSpec, more))
+        return replace(command, vm_spec=replace(command.vm_spec, **more), spec=spec)
+
+    def put_set(self, name: str = "web", capacity: int | None = None, **more: object) -> tuple[f.Fact, ...]:
+        return self.do(self.put(name, capacity, **more))
+
+    def read_set(self, name: str = "web") -> None:
+        """One VM of each placement group reads."""
+        scopes = [scope for scope in self.region.scopes.values() if scope.name.startswith(f"{name}~")]
+        for scope in scopes:
+            if vms := self.region.members_of(scope):
+                self.read(vms[0].name)
+
+    def reading_set(self, name: str = "web", capacity: int = 3, **more: object) -> None:
+        """A set whose instances have ten minutes' notice, and read."""
+        self.put_set(name, capacity, **{"terminate_notice": 10 * MINUTE, **more})
+        self.read_set(name)
+
+    def delete_instances(self, *vms: str, name: str = "web") -> list[str]:
+        return raised(self.do(c.DeleteInstances(name, vms, self.seed())))
+
+    def delete_set(self, name: str = "web") -> list[str]:
+        return raised(self.do(c.DeleteScaleSet(name, self.seed())))
+
+    def upgrade(self, *vms: str, name: str = "web") -> None:
+        self.do(c.UpgradeInstances(name, vms))
+
+    def together(self, operation: str, *commands: c.Single) -> list[str]:
+        return raised(self.do(c.Together(commands, operation, "test")))
+
     # What is there
 
     def vm(self, name: str) -> Vm:
@@ -195,8 +241,22 @@ class World:
     def event(self, event_id: str) -> Event:
         return self.region.events[event_id]
 
+    def phases(self, *event_ids: str) -> list[str]:
+        return [self.event(event_id).phase.value for event_id in event_ids]
+
     def gone(self, event_id: str) -> bool:
         return event_id not in self.region.events
+
+    def scale_set(self, name: str = "web") -> ScaleSet:
+        return self.region.scale_sets[fold(name)]
+
+    def instances(self, name: str = "web") -> list[str]:
+        """The names of those that stay, oldest first."""
+        vms = (self.region.vms[key] for key in self.scale_set(name).instances)
+        return [vm.name for vm in sorted(vms, key=lambda vm: vm.number) if not self.region.leaving(vm)]
+
+    def operation(self, operation_id: str) -> Operation:
+        return self.region.operations[operation_id]
 
     def campaign(self, campaign_id: str = "C1") -> Campaign:
         return self.region.campaigns[campaign_id]
@@ -211,6 +271,12 @@ class World:
 
     def statuses(self, name: str) -> list[str]:
         return [event.status for event in self.document(name).events]
+
+
+def _taken(kind: type[msgspec.Struct], fields: dict[str, object]) -> dict[str, object]:
+    """Those that a struct of that kind has, taken out of the others."""
+    names = {field.name for field in msgspec.structs.fields(kind)} & fields.keys()
+    return {name: fields.pop(name) for name in names}
 
 
 def raised(facts: Sequence[f.Fact]) -> list[str]:

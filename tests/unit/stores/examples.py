@@ -7,7 +7,20 @@ from datetime import UTC, datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.lifecycle import Phase
-from forewarn.core.region import Binding, Event, EvictionPolicy, Health, Policy, ScopeKind, VmSpec
+from forewarn.core.region import (
+    Binding,
+    Event,
+    EvictionPolicy,
+    Health,
+    Orchestration,
+    Policy,
+    ScaleInRule,
+    ScaleSetSpec,
+    ScopeKind,
+    UpgradeMode,
+    VmSpec,
+    replace,
+)
 from forewarn.plane.ports import Entry, Origin
 
 AT = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
@@ -61,6 +74,13 @@ PLAIN_EVENT = Event(
     duration_seconds=-1,
 )
 
+MODEL = VmSpec(
+    kind=ScopeKind.PLACEMENT_GROUP,
+    resource_group="rg-1",
+    os_image_notice=timedelta(minutes=15),
+    rest="5eed",
+)
+
 EVERY_FACT: tuple[f.Fact, ...] = (
     f.HostAdded(AT, host=11, fault_domain=1, update_domain=2, capacity=20),
     f.HostMarked(AT, host=11, health=Health.FAILING),
@@ -93,6 +113,29 @@ EVERY_FACT: tuple[f.Fact, ...] = (
     f.CampaignCanceled(AT, campaign_id="C1"),
     f.CampaignCompleted(AT, campaign_id="C1"),
     f.ClockMoved(AT),
+    f.ScopeCreated(AT, kind=ScopeKind.PLACEMENT_GROUP, name="Web~0", resource_group="rg-1"),
+    f.ScopeRemoved(AT, scope="availability-set/front"),
+    f.VmCreated(
+        AT, "Web_7", replace(MODEL, set_name="Web~0"), "S3", number=7, update_domain=2, fault_domain=1, host=11, model=3
+    ),
+    f.VmStopped(AT, vm="db"),
+    f.VmRespecified(AT, vm="db", spec=VmSpec(tags=(("team", "blue"),))),
+    f.ScaleSetCreated(AT, "Web", "rg-1", Orchestration.FLEXIBLE, True, computer_prefix="webby", seed="S3"),
+    f.ScaleSetChanged(
+        AT,
+        "web",
+        ScaleSetSpec(UpgradeMode.ROLLING, ScaleInRule.OLDEST_VM, Policy(auto_approve_redeploy=True)),
+        single_placement_group=False,
+    ),
+    f.ScaleSetModelChanged(AT, "web", model=3, vm_spec=MODEL),
+    f.ScaleSetDeletionAsked(AT, "web"),
+    f.ScaleSetDeleted(AT, "web"),
+    f.InstanceUpgraded(AT, vm="web_7", model=3, spec=replace(MODEL, set_name="Web~0")),
+    f.InstanceProtected(AT, vm="web_7", protected=True),
+    f.OperationStarted(AT, "0f0e", "delete", events=(EVENT.id, PLAIN_EVENT.id)),
+    f.OperationEnded(AT, "0f0e"),
+    f.ResourceKept(AT, "/subscriptions/S/resourceGroups/RG-1", body='{"name":"RG-1"}', owner="scale-set/web"),
+    f.ResourceForgotten(AT, "/subscriptions/S/resourceGroups/RG-1"),
 )
 
 ORIGIN = Origin("operator", "someone", "R-1")

@@ -9,7 +9,7 @@ from functools import cache
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.facts import Fact
-from forewarn.core.region import Binding, EvictionPolicy, Policy, Region, ScopeKind, VmSpec
+from forewarn.core.region import Binding, EvictionPolicy, Policy, Region, ScaleSetSpec, ScopeKind, VmSpec, replace
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
 from tests.unit.stores.examples import AT
@@ -19,6 +19,8 @@ SET = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="Front", tags=(("tier", "
 SERVICE = VmSpec(kind=ScopeKind.CLOUD_SERVICE, set_name="shop", role="worker")
 SPOT = VmSpec(spot=True, eviction_policy=EvictionPolicy.DELETE)
 NOTIFIED = VmSpec(terminate_notice=timedelta(minutes=5))
+POOL = c.PutScaleSet("Pool", "rg-1", NOTIFIED, "S10", ScaleSetSpec(policy=Policy(auto_approve_redeploy=True)))
+ANY = "/subscriptions/S/resourceGroups/RG-1/providers/Any.Thing/"
 
 
 def _commands(region: Region, minute: int) -> Iterator[c.Command]:
@@ -30,12 +32,22 @@ def _commands(region: Region, minute: int) -> Iterator[c.Command]:
             yield c.CreateVms(tuple(f"web-{n}" for n in range(6)), SET, "S2")
             yield c.CreateVms(tuple(f"shop-{n}" for n in range(5)), SERVICE, "S3")
             yield c.CreateVms(("spot",), SPOT, "S4", Binding("10.0.0.9", "", "ns9"))
+            yield c.Together((replace(POOL, capacity=6),), "OP-0", "create")
+            yield c.KeepResource(ANY + "A", '{"a":1}')
+            yield c.KeepResource(ANY + "B", '{"b":1}', "scale-set/pool")
         case 1:
             yield c.Pulse(tuple((key, now) for key in ("lone-0", "web-3", "shop-1", "spot")))
             yield c.SetPolicy("cloud-service/shop", Policy(auto_approve_reboot=True))
+            yield c.Pulse((("pool_0", now),))
+            yield c.ProtectInstance("pool_5", True)
+            yield replace(POOL, vm_spec=SPOT)
         case 2:
             yield c.RestartVms(("lone-0", "web-1", "shop-2"), "S5")
             yield c.DeallocateVms(("lone-1",))
+            yield c.UpgradeInstances("pool", ("pool_1",))
+            yield c.Together((c.DeleteInstances("pool", ("pool_0", "pool_1", "pool_2"), "S11"),), "OP-1", "delete")
+            yield c.Together((c.DeleteInstances("pool", ("pool_2",), "S12"),), "OP-2", "delete")
+            yield c.Together((c.RedeployVms(("pool_4",), "S13"), c.StopVms(("pool_5",))), "OP-3", "mix")
         case 3:
             yield c.MaintainHosts(("host-0", "host-1"), Cause.FREEZE, "S6")
             yield c.EvictVms(("spot",), "S7")
@@ -51,6 +63,8 @@ def _commands(region: Region, minute: int) -> Iterator[c.Command]:
             yield c.ResumeCampaign("C1")
         case 9:
             yield c.DeleteVms(("web-5", "lone-3"), "S9")
+            yield c.Together((c.DeleteScaleSet("pool", "S14"),), "OP-4", "delete")
+            yield c.ForgetResource(ANY + "a")
             yield c.StartVms(("lone-1",))
     for event in sorted(region.events.values(), key=lambda event: event.id):
         if event.started_at is not None and event.impact_began_at is None:

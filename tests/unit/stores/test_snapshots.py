@@ -9,7 +9,7 @@ from immutables import Map
 
 from forewarn import __version__
 from forewarn.core.evolve import evolve
-from forewarn.core.region import Campaign, Host, Region, Scope, Vm, VmSpec
+from forewarn.core.region import Campaign, Host, Operation, Region, Resource, ScaleSet, Scope, Vm, VmSpec
 from forewarn.core.settle import next_deadline
 from forewarn.stores import parts, snapshots
 from forewarn.stores.frames import framed
@@ -106,7 +106,7 @@ def test_a_snapshot_cut_anywhere_is_unusable() -> None:
             snapshots.check(BytesIO(packed[:length]))
 
 
-VM_WITHOUT_SPEC = ["vms", *[[]] * 4, ["a"], [3], *[[0]] * 5, [None], ["running"], [1], [1], [0], {}]
+VM_WITHOUT_SPEC = ["vms", *[[]] * 4, ["a"], [3], *[[0]] * 5, [None], ["running"], [1], [1], [0], {}, {}]
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,7 @@ VM_WITHOUT_SPEC = ["vms", *[[]] * 4, ["a"], [3], *[[0]] * 5, [None], ["running"]
         [msgspec.msgpack.encode(Header(1, MARK, 0, None)), b"\xc1"],
         [msgspec.msgpack.encode(Header(1, MARK, 0, None)), msgspec.msgpack.encode(["gardens", []])],
         [msgspec.msgpack.encode(Header(1, MARK, 0, None)), msgspec.msgpack.encode(["hosts", [1]])],
-        [
-            msgspec.msgpack.encode(Header(1, MARK, 0, None)),
-            parts.encode(
-                ["vms", *[[]] * 4, ["a"], [3], [0], [0], [0], [0], [0], [None], ["running"], [1], [1], [0], {}]
-            ),
-        ],
+        [msgspec.msgpack.encode(Header(1, MARK, 0, None)), parts.encode(VM_WITHOUT_SPEC)],
     ],
     ids=["no header", "no sense", "no part", "unknown part", "short part", "a spec that is not there"],
 )
@@ -132,12 +127,18 @@ def test_a_whole_stream_of_nonsense_is_unusable(payloads: list[bytes]) -> None:
 
 
 KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
-    Vm: "name spec seed created_at number update_domain fault_domain host power boots ephemeral_disks binding events",
-    Scope: "key kind name policy members counts enabled_at last_read_at lapses_at incarnation events changed_at",
+    Vm: "name spec seed created_at number update_domain fault_domain host power boots ephemeral_disks binding events "
+    "model protected",
+    Scope: "key kind name policy resource_group members counts enabled_at last_read_at lapses_at incarnation events "
+    "changed_at",
     Host: "number fault_domain update_domain capacity health vms",
     Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at",
-    Region: "vms scopes hosts vacancies events groups addresses campaigns agenda lone_vms_made user_operations "
-    "latest_at",
+    ScaleSet: "name resource_group orchestration single_placement_group computer_prefix seed created_at spec model "
+    "vm_spec changed_at next_id instances leaving deleting",
+    Operation: "id kind started_at waiting ended_at error number",
+    Resource: "id body owner",
+    Region: "vms scopes hosts vacancies events groups addresses campaigns scale_sets operations operations_ended "
+    "operations_ended_total awaited resources owned agenda lone_vms_made user_operations latest_at",
 }
 
 
