@@ -24,7 +24,7 @@ check: $(VENV)/dev ## the fast part: style, types, import layers, unit tests (un
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/unit tests/docs
 
-test: system check ## everything, as CI runs it
+test: system check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
 	$(BIN)/pytest -q --ignore=tests/unit --ignore=tests/docs
 
 bench: system $(VENV)/dev ## measure against peers in one run; see docs/performance.md
@@ -38,12 +38,33 @@ lock: $(VENV)/dev ## pin the dependencies anew
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/server.txt pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/dev.txt pyproject.toml requirements/dev.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/build.txt requirements/build.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/az.txt requirements/az.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/sdk.txt requirements/sdk.in
+	cd tests/e2e/js && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --silent
 
 clean: ## forget the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 
 system: ## install the Debian packages that the tests drive (needs root only when one is missing)
 	@bash requirements/system.sh
+
+# The clients that the end-to-end tests drive, each in a place of its own: nothing of forewarn is in there.
+.build/az/ready: requirements/az.txt requirements/az.sh
+	@PYTHON=$(PYTHON) bash requirements/az.sh
+	@touch $@
+
+.build/sdk/ready: requirements/sdk.txt
+	@echo "installing the Azure SDK for Python ..."
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/sdk.txt
+	@touch $@
+
+.build/js/ready: tests/e2e/js/package.json tests/e2e/js/package-lock.json
+	@echo "installing the Azure SDK for JavaScript ..."
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@cd $(@D) && npm ci --no-audit --no-fund --silent
+	@touch $@
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "forewarn needs Python 3.11 or newer; set PYTHON=..."; exit 1; }

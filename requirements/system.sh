@@ -5,6 +5,8 @@ missing=()
 need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || missing+=("$2"); }
 need ip iproute2
 need curl curl
+need node nodejs
+need npm npm
 need nginx nginx-light
 need wrk wrk
 need taskset util-linux

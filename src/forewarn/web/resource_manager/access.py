@@ -1,0 +1,76 @@
+"""Tokens: who may talk to the Resource Manager.
+
+A server without a secret is a desk tool on loopback: any bearer token opens it, as long as there is one, because that
+is what the clients are made to send. A server with a secret gives tokens only to who knows it, and takes only those.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+TOKEN_LIFE = timedelta(days=1)
+IDENTITY = "00000000-0000-0000-0000-00000000f0e2"  # the client and object id of everybody here
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the server's secret opens."""
+
+    secret: str = field(default="", repr=False)
+
+    def knows(self, shown: str) -> bool:
+        """Whether a caller has shown the secret; without one there is nothing to know."""
+        return not self.secret or hmac.compare_digest(shown.encode(), self.secret.encode())
+
+    def issue(self, audience: str, issuer: str, tenant: str, now: datetime) -> str:
+        """A JSON Web Token with the claims that clients decode."""
+        began = int(now.timestamp())
+        claims = {
+            "aud": audience,
+            "iss": issuer,
+            "iat": began,
+            "nbf": began,
+            "exp": began + int(TOKEN_LIFE.total_seconds()),
+            "appid": IDENTITY,
+            "idtyp": "app",
+            "oid": IDENTITY,
+            "sub": IDENTITY,
+            "tid": tenant,
+            "ver": "1.0",
+        }
+        signed = f"{_part({'alg': 'HS256', 'typ': 'JWT'})}.{_part(claims)}"
+        return f"{signed}.{_base64(self._signature(signed))}"
+
+    def accepts(self, token: str, now: datetime) -> bool:
+        """Whether a bearer token opens the door."""
+        if not self.secret:
+            return bool(token)
+        signed, _, signature = token.rpartition(".")
+        if not hmac.compare_digest(signature.encode(), _base64(self._signature(signed)).encode()):
+            return False
+        return int(_claims(signed).get("exp", 0)) > now.timestamp()
+
+    def _signature(self, signed: str) -> bytes:
+        key = hashlib.sha256(f"forewarn access {self.secret}".encode()).digest()
+        return hmac.digest(key, signed.encode(), "sha256")
+
+
+def _claims(signed: str) -> dict[str, Any]:
+    """Of a token that we have signed, so that it can be read."""
+    body = signed.partition(".")[2]
+    found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    return found
+
+
+def _part(value: dict[str, Any]) -> str:
+    return _base64(json.dumps(value, separators=(",", ":")).encode())
+
+
+def _base64(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

@@ -1,0 +1,153 @@
+"""The Resource Manager as an ASGI app: checks that come before any route, and the form that every answer has."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from dataclasses import replace
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from forewarn.core.refusal import Refused
+from forewarn.plane.clock import wall_time
+from forewarn.plane.ports import JournalFault
+from forewarn.web.resource_manager import (
+    compute,
+    deployments,
+    generic,
+    group_contents,
+    group_deletion,
+    groups,
+    images,
+    lro,
+    sizes,
+    subscriptions,
+    tokens,
+)
+from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
+from forewarn.web.resource_manager.errors import ArmError, from_refusal
+from forewarn.web.resource_manager.reading import check_api_version, read_body, read_head
+from forewarn.web.resource_manager.routing import Router
+
+ANY_HOST = "*"
+_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_BODILESS = frozenset({204, 304})
+_LONGEST_ECHO = 128
+
+_log = logging.getLogger(__name__)
+
+
+def resource_manager_app(desk: Desk, *, hosts: Collection[str] = ()) -> ASGIApp:
+    """The app. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
+    return _Face(desk, make_router(), _open_router(), _LOOPBACK_HOSTS | {host.lower().strip("[]") for host in hosts})
+
+
+def make_router() -> Router:
+    """Everything behind the token. The generic store comes last: it takes what nobody else knows."""
+    router = Router()
+    for part in (subscriptions, groups, group_contents, group_deletion, compute, images, sizes):
+        part.add_to(router)
+    router.add("GET", lro.OPERATIONS, lro.look)
+    deployments.add_to(router)
+    generic.add_to(router)
+    return router
+
+
+def _open_router() -> Router:
+    router = Router()
+    tokens.add_to(router)
+    return router
+
+
+class _Face:
+    def __init__(self, desk: Desk, router: Router, open_router: Router, hosts: frozenset[str]) -> None:
+        self._desk = desk
+        self._router = router
+        self._open = open_router
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http", scope["type"]
+        request = Request(scope, receive)
+        request_id = str(uuid4())
+        reply = await self._safe_answer(request, request_id)
+        await _response(request, reply, request_id)(scope, receive, send)
+
+    async def _safe_answer(self, request: Request, request_id: str) -> Reply:
+        """An answer in every case. Whatever is not a success has changed nothing."""
+        try:
+            return await self._answer(request, request_id)
+        except ArmError as no:
+            return no.reply()
+        except Refused as refused:
+            return from_refusal(refused).reply()
+        except JournalFault as fault:
+            unavailable = ArmError(503, "ServiceUnavailable", str(fault)).reply()
+            return replace(unavailable, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+        except ClientDisconnect:
+            return Reply(400)
+        except Exception:
+            _log.exception("request %s failed: %s %s", request_id, request.method, request.url.path)
+            message = f"Something is wrong inside forewarn. Its log tells more under the request id {request_id}."
+            return ArmError(500, "InternalServerError", message).reply()
+
+    async def _answer(self, request: Request, request_id: str) -> Reply:
+        self._check_host(request.headers.get("host", ""))
+        call = read_head(request, request_id)
+        if self._open.knows(call.path):
+            return await self._open.answer(self._desk, replace(call, body=await read_body(request)))
+        if not self._desk.access.accepts(_bearer(call), wall_time()):
+            return _unauthorized(self._desk, call)
+        check_api_version(call.api_version)
+        body = await read_body(request, is_template="/deployments/" in call.path.lower())
+        call = groups.in_place(self._desk, replace(call, body=body))
+        return await self._router.answer(self._desk, call)
+
+    def _check_host(self, host: str) -> None:
+        """Links in answers are made of it, and a name that was rebound to this machine is not ours."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            name = ""
+        if not name or (ANY_HOST not in self._hosts and name not in self._hosts):
+            raise ArmError(400, "InvalidHostHeader", "The Host header names none of this server's names.")
+
+
+def _bearer(call: Call) -> str:
+    scheme, _, token = call.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _unauthorized(desk: Desk, call: Call) -> Reply:
+    given = "authorization" in call.headers
+    code = "InvalidAuthenticationToken" if given else "AuthenticationFailed"
+    message = (
+        "The access token is invalid." if given else "Authentication failed. The 'Authorization' header is missing."
+    )
+    challenge = f'Bearer authorization_uri="{call.base_url}/{desk.tenant}", error="invalid_token"'
+    return replace(ArmError(401, code, message).reply(), headers={"WWW-Authenticate": challenge})
+
+
+def _response(request: Request, reply: Reply, request_id: str) -> Response:
+    headers = {
+        **reply.headers,
+        "x-ms-request-id": request_id,
+        "x-ms-correlation-request-id": _echo(request, "x-ms-correlation-request-id") or request_id,
+        "Cache-Control": "no-cache",
+    }
+    if client_id := _echo(request, "x-ms-client-request-id"):
+        headers["x-ms-client-request-id"] = client_id
+    if reply.body is None or reply.status in _BODILESS or request.method == "HEAD":
+        return Response(None, reply.status, headers)
+    return Response(msgspec.json.encode(reply.body), reply.status, headers, "application/json; charset=utf-8")
+
+
+def _echo(request: Request, name: str) -> str:
+    """What the caller calls its request, as far as a header may repeat it."""
+    found = request.headers.get(name, "")
+    return found if found.isascii() and found.isprintable() and len(found) <= _LONGEST_ECHO else ""

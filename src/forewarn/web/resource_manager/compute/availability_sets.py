@@ -1,0 +1,94 @@
+"""Microsoft.Compute/availabilitySets. Nothing here takes time: every answer is the last one."""
+
+from __future__ import annotations
+
+from forewarn.core import commands as c
+from forewarn.core.region import DEFAULT_POLICY, Scope, ScopeKind, fold, scope_key
+from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.compute import bodies, documents, finding, pages, views
+from forewarn.web.resource_manager.compute.event_settings import settle_policy
+from forewarn.web.resource_manager.compute.finding import AVAILABILITY_SETS
+from forewarn.web.resource_manager.compute.schema import Object
+from forewarn.web.resource_manager.errors import invalid
+from forewarn.web.resource_manager.routing import Router
+
+_ALL = f"{finding.IN_GROUP}{AVAILABILITY_SETS}"
+_ONE = f"{_ALL}/{{name}}"
+_DOMAINS = {"platformUpdateDomainCount": ("update", 1, 20), "platformFaultDomainCount": ("fault", 1, 3)}
+
+
+def add_to(router: Router) -> None:
+    router.add("GET", f"{finding.IN_SUBSCRIPTION}{AVAILABILITY_SETS}", _list)
+    router.add("GET", _ALL, _list)
+    router.add("PUT", _ONE, _put)
+    router.add("PATCH", _ONE, _patch)
+    router.add("GET", _ONE, _get)
+    router.add("HEAD", _ONE, _head)
+    router.add("DELETE", _ONE, _delete)
+
+
+async def _put(desk: Desk, call: Call) -> Reply:
+    """200, also for a new one: the clients take nothing else."""
+    async with desk.plane.editing:
+        current = finding.seek_availability_set(desk, call.names["group"], call.names["name"])
+        await desk.plane.submit(c.Together(tuple(_order(desk, call, current))), call.origin)
+    return Reply(200, views.availability_set(desk, call, finding.find_availability_set(desk, call)))
+
+
+async def _patch(desk: Desk, call: Call) -> Reply:
+    finding.find_availability_set(desk, call)
+    return await _put(desk, call)
+
+
+def _order(desk: Desk, call: Call, current: Scope | None) -> list[c.Single]:
+    change = bodies.change_in(call, "AvailabilitySet", "availabilitySet")
+    base = None if current is None else documents.of_availability_set(desk, current)
+    name = call.names["name"] if current is None else current.name
+    group = call.names["group"] if current is None else current.resource_group
+    bodies.check_name("availability set", name, "availabilitySetName")
+    document = bodies.laid_over(base, change, call)
+    properties, policy = document["properties"], DEFAULT_POLICY
+    properties.pop("virtualMachines", None)
+    _check_domains(properties)
+    if "scheduledEventsPolicy" in properties:
+        properties["scheduledEventsPolicy"], policy = settle_policy(properties["scheduledEventsPolicy"])
+    owner = scope_key(ScopeKind.AVAILABILITY_SET, name)
+    resource_id = finding.resource_id(desk, group, AVAILABILITY_SETS, name)
+    return [
+        c.PutAvailabilitySet(name, group, policy),
+        documents.keep(resource_id, AVAILABILITY_SETS, document, owner),
+    ]
+
+
+def _check_domains(properties: Object) -> None:
+    for name, (kind, least, most) in _DOMAINS.items():
+        count = properties.get(name, least)
+        if not least <= count <= most:
+            sentence = f"The specified {kind} domain count {count} must fall in the range {least} to {most}."
+            raise invalid(name, sentence)
+
+
+async def _head(desk: Desk, call: Call) -> Reply:
+    """Whether it is there."""
+    finding.find_availability_set(desk, call)
+    return Reply(204)
+
+
+async def _get(desk: Desk, call: Call) -> Reply:
+    return Reply(200, views.availability_set(desk, call, finding.find_availability_set(desk, call)))
+
+
+async def _list(desk: Desk, call: Call) -> Reply:
+    group = call.names.get("group")
+    scopes = desk.plane.region.scopes.values()
+    sets = (scope for scope in scopes if scope.kind is ScopeKind.AVAILABILITY_SET)
+    found = (scope for scope in sets if group is None or fold(scope.resource_group) == fold(group))
+    return pages.page(call, found, lambda scope: scope.key, lambda scope: views.availability_set(desk, call, scope))
+
+
+async def _delete(desk: Desk, call: Call) -> Reply:
+    scope = finding.seek_availability_set(desk, call.names["group"], call.names["name"])
+    if scope is None:
+        return Reply(204)
+    await desk.plane.submit(c.DeleteAvailabilitySet(scope.name), call.origin)
+    return Reply(200)

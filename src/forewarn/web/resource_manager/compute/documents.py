@@ -1,0 +1,170 @@
+"""What may be changed about a thing, as JSON: what a caller wrote and the region kept, with the region's truth on top.
+
+A thing that no Resource Manager made (``forewarn vm create``) has such a document too, made up on the spot. A change is
+laid over this document, and the views are made from it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from forewarn.core.commands import KeepResource
+from forewarn.core.region import (
+    Orchestration,
+    ScaleInRule,
+    ScaleSet,
+    Scope,
+    ScopeKind,
+    Vm,
+    VmSpec,
+    fold,
+)
+from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.compute import finding
+from forewarn.web.resource_manager.compute.event_settings import Notices, shown_policy, shown_profile
+from forewarn.web.resource_manager.compute.merging import merge, without_secrets
+from forewarn.web.resource_manager.compute.schema import Object
+
+_FIRST_ETAG = '"1"'
+
+
+def kept(desk: Desk, resource_id: str) -> Object | None:
+    """What a caller wrote."""
+    found = desk.plane.region.resources.get(fold(resource_id))
+    if found is None:
+        return None
+    body: Object = msgspec.json.decode(found.body)
+    return body
+
+
+def keep(resource_id: str, kind: str, document: Object, owner: str) -> KeepResource:
+    """Remember a document for as long as its thing is there. It names itself, for whoever lists a group."""
+    name = resource_id.rpartition("/")[2]
+    body = {**without_secrets(document), "id": resource_id, "name": name, "type": kind}
+    return KeepResource(resource_id, msgspec.json.encode(body).decode(), owner)
+
+
+def next_etag(document: Object) -> str:
+    """Each change of a model counts one up."""
+    number = str(document.get("etag", "")).strip('"')
+    return f'"{int(number) + 1}"' if number.isdecimal() else _FIRST_ETAG
+
+
+# Virtual machines
+
+
+def of_vm(desk: Desk, vm: Vm) -> Object:
+    region = desk.plane.region
+    document = merge(_made_up_vm(desk, vm), kept(desk, finding.vm_id(desk, vm)) or {})
+    properties = _with_spec(document.get("properties", {}), vm.spec)
+    properties["hardwareProfile"] = {**properties.get("hardwareProfile", {}), "vmSize": vm.spec.size}
+    scale_set, scope = finding.set_of(region, vm), region.scope_of(vm)
+    if vm.spec.kind is ScopeKind.VM:
+        _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), scope.policy))
+    elif vm.spec.kind is ScopeKind.AVAILABILITY_SET:
+        properties["availabilitySet"] = {"id": finding.availability_set_id(desk, scope)}
+    elif scale_set is not None:
+        properties["virtualMachineScaleSet"] = {"id": finding.scale_set_id(desk, scale_set)}
+    return {**document, "tags": dict(vm.spec.tags), "properties": properties}
+
+
+def _made_up_vm(desk: Desk, vm: Vm) -> Object:
+    """What every VM has, said or not: readers look into these parts without asking."""
+    scale_set = finding.set_of(desk.plane.region, vm)
+    computer = vm.name if scale_set is None else scale_set.computer_name(vm.number)
+    return {
+        "location": desk.location if scale_set is None else of_scale_set(desk, scale_set)["location"],
+        "properties": {
+            "storageProfile": {"osDisk": {"osType": vm.spec.os_type, "createOption": "FromImage"}, "dataDisks": []},
+            "osProfile": {"computerName": computer},
+            "networkProfile": {"networkInterfaces": []},
+        },
+        "etag": _FIRST_ETAG,
+    }
+
+
+def _with_spec(profile: Object, spec: VmSpec) -> Object:
+    """The profile of a VM, or of a scale set's instances, with what the region has of it."""
+    laid = dict(profile)
+    notices = Notices(spec.terminate_notice, spec.os_image_notice)
+    _put_or_drop(laid, "scheduledEventsProfile", shown_profile(profile.get("scheduledEventsProfile"), notices))
+    if spec.spot:
+        laid["priority"] = "Low" if profile.get("priority") == "Low" else "Spot"
+        laid["evictionPolicy"] = str(spec.eviction_policy)
+    return laid
+
+
+def _policy_in(properties: Object) -> Object | None:
+    policy: Object | None = properties.get("scheduledEventsPolicy")
+    return policy
+
+
+def _put_or_drop(document: Object, name: str, value: Object | None) -> None:
+    if value is None:
+        document.pop(name, None)
+    else:
+        document[name] = value
+
+
+# Scale sets
+
+
+def of_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
+    written = kept(desk, finding.scale_set_id(desk, scale_set))
+    document = _made_up_scale_set(desk, scale_set) if written is None else written
+    properties, spec = dict(document.get("properties", {})), scale_set.spec
+    if "virtualMachineProfile" in properties or scale_set.capacity:
+        profile = merge(_made_up_profile(scale_set), properties.get("virtualMachineProfile", {}))
+        properties["virtualMachineProfile"] = _with_spec(profile, scale_set.vm_spec)
+        sku = {"tier": "Standard", **document.get("sku", {})}
+        document["sku"] = {**sku, "name": scale_set.vm_spec.size, "capacity": scale_set.capacity}
+    if "upgradePolicy" in properties or scale_set.orchestration is Orchestration.UNIFORM:
+        properties["upgradePolicy"] = {**properties.get("upgradePolicy", {}), "mode": str(spec.upgrade)}
+    if "scaleInPolicy" in properties or spec.scale_in is not ScaleInRule.DEFAULT:
+        properties["scaleInPolicy"] = {**properties.get("scaleInPolicy", {}), "rules": [str(spec.scale_in)]}
+    _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), spec.policy))
+    properties["orchestrationMode"] = str(scale_set.orchestration)
+    properties["singlePlacementGroup"] = scale_set.single_placement_group
+    return {**document, "tags": dict(scale_set.vm_spec.tags), "properties": properties}
+
+
+def _made_up_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
+    profile = _made_up_profile(scale_set)
+    return {"location": desk.location, "properties": {"virtualMachineProfile": profile}, "etag": _FIRST_ETAG}
+
+
+def _made_up_profile(scale_set: ScaleSet) -> Object:
+    return {
+        "osProfile": {"computerNamePrefix": scale_set.computer_prefix},
+        "storageProfile": {"osDisk": {"osType": scale_set.vm_spec.os_type, "createOption": "FromImage"}},
+        "networkProfile": {"networkInterfaceConfigurations": []},
+    }
+
+
+def of_instance(desk: Desk, scale_set: ScaleSet, vm: Vm) -> Object:
+    """What is an instance's own: its tags and its protection. All else is its model's."""
+    document = kept(desk, finding.instance_id(desk, scale_set, vm)) or {"tags": dict(vm.spec.tags)}
+    protection = document.get("properties", {}).get("protectionPolicy", {})
+    if vm.protected != protects(protection):
+        protection = {"protectFromScaleIn": vm.protected}
+    return {**document, "properties": {"protectionPolicy": protection} if protection else {}}
+
+
+def protects(protection: Object) -> bool:
+    """Who is protected from every action on the set is protected from scale-in too."""
+    return bool(protection.get("protectFromScaleIn") or protection.get("protectFromScaleSetActions"))
+
+
+# Availability sets
+
+
+def of_availability_set(desk: Desk, scope: Scope) -> Object:
+    rules = desk.plane.rules
+    document = kept(desk, finding.availability_set_id(desk, scope)) or {"location": desk.location}
+    properties = {
+        "platformUpdateDomainCount": rules.update_domains,
+        "platformFaultDomainCount": rules.fault_domains,
+        **document.get("properties", {}),
+    }
+    _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), scope.policy))
+    return {"tags": {}, "sku": {"name": "Aligned"}, **document, "properties": properties}

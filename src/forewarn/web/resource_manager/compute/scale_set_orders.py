@@ -1,0 +1,151 @@
+"""What a PUT or PATCH of a scale set asks for."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from forewarn.core import commands as c
+from forewarn.core.region import (
+    DEFAULT_POLICY,
+    Orchestration,
+    Policy,
+    ScaleInRule,
+    ScaleSet,
+    ScaleSetSpec,
+    UpgradeMode,
+    VmSpec,
+    fold,
+    replace,
+)
+from forewarn.core.scale_sets import CAPACITY_MOST, NAME_LONGEST
+from forewarn.web.resource_manager.call import Call, Desk
+from forewarn.web.resource_manager.compute import bodies, documents, finding
+from forewarn.web.resource_manager.compute.event_settings import says_nothing, settle_policy
+from forewarn.web.resource_manager.compute.merging import digest, without_secrets
+from forewarn.web.resource_manager.compute.schema import Object
+from forewarn.web.resource_manager.errors import ArmError, invalid
+
+_PROFILE = "virtualMachineProfile"
+_AT = f"properties.{_PROFILE}"
+_KNOWN_TO_THE_REGION = frozenset({"scheduledEventsProfile", "priority", "evictionPolicy"})
+_MODES = tuple(str(mode) for mode in Orchestration)
+_UPGRADES = tuple(str(mode) for mode in UpgradeMode)
+_RULES = tuple(str(rule) for rule in ScaleInRule)
+
+
+def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
+    """The commands that make a scale set, or change it, so that it is as the body says."""
+    patch = call.method == "PATCH"
+    change = bodies.change_in(call, "VirtualMachineScaleSetUpdate" if patch else "VirtualMachineScaleSet", "vmss")
+    base = None if current is None else documents.of_scale_set(desk, current)
+    bodies.check_preconditions(call, base)
+    name = call.names["name"] if current is None else current.name
+    bodies.check_name("scale set", name, "vmScaleSetName", NAME_LONGEST)
+    if current is not None and current.deleting:
+        raise ArmError(409, "OperationNotAllowed", f"Scale set '{name}' is being deleted and cannot be changed.")
+    document = bodies.laid_over(base, change, call)
+    command = _command(call, name, document, change, current)
+    if current is not None:
+        command = replace(command, vm_spec=_with_rest(command.vm_spec, current, base or {}, document))
+    document["etag"] = documents.next_etag(base or {})
+    resource_id = finding.resource_id(desk, command.resource_group, finding.SCALE_SETS, name)
+    return [command, documents.keep(resource_id, finding.SCALE_SETS, document, f"scale-set/{fold(name)}")]
+
+
+def _command(call: Call, name: str, document: Object, change: Object, current: ScaleSet | None) -> c.PutScaleSet:
+    properties = document["properties"]
+    orchestration = _orchestration(properties, current)
+    capacity = _capacity(document, change, orchestration, current)
+    profile = bodies.settle(properties.get(_PROFILE, {}), _AT, None if current is None else current.vm_spec)
+    group = call.names["group"] if current is None else current.resource_group
+    size = document.get("sku", {}).get("name") or VmSpec().size
+    return c.PutScaleSet(
+        name=name,
+        resource_group=group,
+        vm_spec=profile.spec(group, size, document.get("tags", {})),
+        seed=str(uuid4()),
+        spec=ScaleSetSpec(_upgrade(properties), _scale_in(properties), _policy(properties)),
+        orchestration=orchestration,
+        single_placement_group=_single_placement_group(properties, current),
+        computer_prefix=properties.get(_PROFILE, {}).get("osProfile", {}).get("computerNamePrefix", ""),
+        capacity=capacity,
+    )
+
+
+def _orchestration(properties: Object, current: ScaleSet | None) -> Orchestration:
+    mode = bodies.one_of(properties, "orchestrationMode", _MODES, "properties")
+    found = Orchestration(mode or Orchestration.UNIFORM)
+    if current is not None and found is not current.orchestration:
+        raise bodies.unchangeable("orchestrationMode")
+    return found
+
+
+def _capacity(document: Object, change: Object, orchestration: Orchestration, current: ScaleSet | None) -> int | None:
+    """How many instances are asked for; None where nothing is said about that."""
+    if current is None:
+        empty = orchestration is Orchestration.FLEXIBLE and _PROFILE not in document["properties"]
+        _check_complete(document, empty=empty)
+    capacity: int | None = change.get("sku", {}).get("capacity")
+    if capacity and _PROFILE not in document["properties"]:
+        raise bodies.required(_PROFILE)
+    if capacity is not None and not 0 <= capacity <= CAPACITY_MOST:
+        sentence = f"The value '{capacity}' of parameter 'sku.capacity' is not allowed: 0 to {CAPACITY_MOST} is."
+        raise invalid("sku.capacity", sentence)
+    return capacity
+
+
+def _check_complete(document: Object, *, empty: bool) -> None:
+    """Only a flexible set may be made without a model and a size; VMs would be added to it one by one."""
+    sku = document.get("sku")
+    if empty and sku is None:
+        return
+    if not sku:
+        raise bodies.required("sku")
+    if not sku.get("name"):
+        raise bodies.required("sku.name")
+    if sku.get("capacity") is None:
+        raise bodies.required("sku.capacity")
+    if _PROFILE not in document["properties"]:
+        raise bodies.required(_PROFILE)
+
+
+def _upgrade(properties: Object) -> UpgradeMode:
+    mode = bodies.one_of(properties.get("upgradePolicy", {}), "mode", _UPGRADES, "properties.upgradePolicy")
+    return UpgradeMode(mode or UpgradeMode.MANUAL)
+
+
+def _scale_in(properties: Object) -> ScaleInRule:
+    """The first rule counts; the service itself takes one."""
+    rules = properties.get("scaleInPolicy", {}).get("rules") or [str(ScaleInRule.DEFAULT)]
+    named = [bodies.one_of({"rules": rule}, "rules", _RULES, "properties.scaleInPolicy") for rule in rules]
+    return ScaleInRule(str(named[0]))
+
+
+def _policy(properties: Object) -> Policy:
+    if "scheduledEventsPolicy" not in properties:
+        return DEFAULT_POLICY
+    settled, policy = settle_policy(properties.pop("scheduledEventsPolicy"))
+    if not says_nothing(settled):
+        properties["scheduledEventsPolicy"] = settled
+    return policy
+
+
+def _single_placement_group(properties: Object, current: ScaleSet | None) -> bool:
+    """It can be given up, and not be had back."""
+    wanted = bool(properties.get("singlePlacementGroup", False))
+    if current is not None and wanted and not current.single_placement_group:
+        raise bodies.unchangeable("singlePlacementGroup")
+    return wanted
+
+
+def _with_rest(spec: VmSpec, current: ScaleSet, base: Object, document: Object) -> VmSpec:
+    """Whatever changes in the model makes a new version of it, also what means nothing to the region."""
+    before, after = (digest(_unknown(each)) for each in (base, document))
+    return replace(spec, rest=current.vm_spec.rest if before == after else after)
+
+
+def _unknown(document: Object) -> Object:
+    """What the region does not look at in a model."""
+    profile = document["properties"].get(_PROFILE, {})
+    rest = {name: value for name, value in profile.items() if name not in _KNOWN_TO_THE_REGION}
+    return {"profile": without_secrets(rest)}

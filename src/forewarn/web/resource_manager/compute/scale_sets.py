@@ -1,0 +1,110 @@
+"""Microsoft.Compute/virtualMachineScaleSets."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from forewarn.core import commands as c
+from forewarn.core.region import fold
+from forewarn.web.resource_manager import lro
+from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.compute import actions, bodies, finding, pages, scale_set_orders, states, views
+from forewarn.web.resource_manager.compute.finding import SCALE_SETS
+from forewarn.web.resource_manager.routing import Handler, Router
+
+_ALL = f"{finding.IN_GROUP}{SCALE_SETS}"
+_ONE = f"{_ALL}/{{name}}"
+
+
+def add_to(router: Router) -> None:
+    router.add("GET", f"{finding.IN_SUBSCRIPTION}{SCALE_SETS}", _list)
+    router.add("GET", _ALL, _list)
+    router.add("PUT", _ONE, _put)
+    router.add("PATCH", _ONE, _patch)
+    router.add("GET", _ONE, _get)
+    router.add("HEAD", _ONE, _head)
+    router.add("DELETE", _ONE, _delete)
+    router.add("GET", f"{_ONE}/instanceView", _instance_view)
+    for verb in actions.VERBS:
+        router.add("POST", f"{_ONE}/{verb}", _acting(verb))
+    router.add("POST", f"{_ONE}/manualUpgrade", _upgrade)
+    router.add("POST", f"{_ONE}/delete", _delete_instances)
+
+
+async def _put(desk: Desk, call: Call) -> Reply:
+    async with desk.plane.editing:
+        current = finding.seek_scale_set(desk, call)
+        commands = scale_set_orders.order(desk, call, current)
+        headers = await lro.carry_out(desk, call, f"{SCALE_SETS}/write", commands)
+    state = "Creating" if current is None else "Updating"
+    shown = views.scale_set(desk, call, finding.find_scale_set(desk, call), state=state)
+    return views.reply(201 if current is None else 200, shown, headers)
+
+
+async def _patch(desk: Desk, call: Call) -> Reply:
+    finding.find_scale_set(desk, call)
+    return await _put(desk, call)
+
+
+async def _head(desk: Desk, call: Call) -> Reply:
+    """Whether it is there."""
+    finding.find_scale_set(desk, call)
+    return Reply(204)
+
+
+async def _get(desk: Desk, call: Call) -> Reply:
+    return views.reply(200, views.scale_set(desk, call, finding.find_scale_set(desk, call)))
+
+
+async def _list(desk: Desk, call: Call) -> Reply:
+    group = call.names.get("group")
+    sets = desk.plane.region.scale_sets.values()
+    found = (each for each in sets if group is None or fold(each.resource_group) == fold(group))
+    return pages.page(call, found, lambda each: each.key, lambda each: views.scale_set(desk, call, each))
+
+
+async def _instance_view(desk: Desk, call: Call) -> Reply:
+    region, scale_set = desk.plane.region, finding.find_scale_set(desk, call)
+    vms = [region.vms[key] for key in scale_set.instances]
+    return Reply(200, states.scale_set_view(region, scale_set, vms))
+
+
+async def _delete(desk: Desk, call: Call) -> Reply:
+    scale_set = finding.seek_scale_set(desk, call)
+    if scale_set is None:
+        return Reply(204)
+    return await lro.accepted(desk, call, f"{SCALE_SETS}/delete", [c.DeleteScaleSet(scale_set.name, str(uuid4()))])
+
+
+def _acting(verb: str) -> Handler:
+    async def act(desk: Desk, call: Call) -> Reply:
+        region, scale_set = desk.plane.region, finding.find_scale_set(desk, call)
+        numbers = actions.selection_in(call).get("instanceIds")
+        vms = finding.chosen_instances(region, scale_set, numbers)
+        if not numbers or "*" in numbers:
+            vms = actions.applicable(verb, vms)
+        return await lro.accepted(desk, call, f"{SCALE_SETS}/{verb}/action", actions.commands_for(verb, vms))
+
+    return act
+
+
+async def _upgrade(desk: Desk, call: Call) -> Reply:
+    scale_set, names = _named(desk, call)
+    commands = [c.UpgradeInstances(scale_set, names)] if names else []
+    return await lro.accepted(desk, call, f"{SCALE_SETS}/manualUpgrade/action", commands)
+
+
+async def _delete_instances(desk: Desk, call: Call) -> Reply:
+    scale_set, names = _named(desk, call)
+    commands = [c.DeleteInstances(scale_set, names, str(uuid4()))] if names else []
+    return await lro.accepted(desk, call, f"{SCALE_SETS}/delete/action", commands)
+
+
+def _named(desk: Desk, call: Call) -> tuple[str, tuple[str, ...]]:
+    """The set, and the VMs that the body must name: for these two verbs, nothing does not mean everything."""
+    scale_set = finding.find_scale_set(desk, call)
+    numbers = actions.selection_in(call).get("instanceIds")
+    if not numbers:
+        raise bodies.required("instanceIds")
+    vms = finding.chosen_instances(desk.plane.region, scale_set, numbers)
+    return scale_set.name, tuple(vm.name for vm in vms)

@@ -1,0 +1,146 @@
+"""Resources as their readers see them: the document that may be changed, and what the service alone says of it."""
+
+from __future__ import annotations
+
+from forewarn.core.region import Orchestration, ScaleSet, Scope, Vm
+from forewarn.terms import derive_guid
+from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.compute import documents, finding, states
+from forewarn.web.resource_manager.compute.schema import Object, without_newer
+from forewarn.web.resource_manager.lro import iso
+
+_USER_DATA = "userData"
+
+
+def wants(call: Call, part: str) -> bool:
+    """Whether the caller asked to see more: ``$expand=instanceView``."""
+    asked = f"{call.query.get('$expand', '')},{call.query.get('$select', '')}".lower()
+    return part.lower() in asked
+
+
+def reply(status: int, document: Object, headers: dict[str, str] | None = None) -> Reply:
+    """A resource, with its ETag where it has one."""
+    tagged = {"ETag": document["etag"]} if "etag" in document else {}
+    return Reply(status, document, {**tagged, **(headers or {})})
+
+
+def _whole(document: Object, resource_id: str, kind: str, properties: Object) -> Object:
+    """The members in the order of the service's answers."""
+    head = {"name": resource_id.rpartition("/")[2], "id": resource_id, "type": kind}
+    rest = {name: value for name, value in document.items() if name not in (*head, "properties")}
+    return {**head, **rest, "properties": properties}
+
+
+def vm(desk: Desk, call: Call, shown: Vm, *, state: str = "", instance_view: bool = False) -> Object:
+    """``state`` is what the operation under way says, before anything else."""
+    region, document = desk.plane.region, documents.of_vm(desk, shown)
+    properties = {
+        **document["properties"],
+        "vmId": shown.vm_id,
+        "provisioningState": state or states.provisioning_state(region, shown),
+        "timeCreated": iso(shown.created_at),
+    }
+    if not wants(call, _USER_DATA):
+        properties.pop(_USER_DATA, None)
+    if instance_view:
+        properties["instanceView"] = states.vm_view(region, shown)
+    found = _whole(document, finding.vm_id(desk, shown), finding.VMS, properties)
+    return without_newer(found, "VirtualMachine", call.api_version)
+
+
+def scale_set(desk: Desk, call: Call, shown: ScaleSet, *, state: str = "") -> Object:
+    document = documents.of_scale_set(desk, shown)
+    properties = {
+        **document["properties"],
+        "provisioningState": state or states.scale_set_state(shown),
+        "uniqueId": derive_guid(shown.seed, shown.key).lower(),
+        "timeCreated": iso(shown.created_at),
+    }
+    if "virtualMachineProfile" in properties:
+        profile = {**properties["virtualMachineProfile"], "timeCreated": iso(shown.changed_at or shown.created_at)}
+        if not wants(call, _USER_DATA):
+            profile.pop(_USER_DATA, None)
+        properties["virtualMachineProfile"] = profile
+    found = _whole(document, finding.scale_set_id(desk, shown), finding.SCALE_SETS, properties)
+    return without_newer(found, "VirtualMachineScaleSet", call.api_version)
+
+
+def availability_set(desk: Desk, call: Call, shown: Scope) -> Object:
+    document = documents.of_availability_set(desk, shown)
+    members = desk.plane.region.members_of(shown)
+    properties = {
+        **document["properties"],
+        "virtualMachines": [{"id": finding.vm_id(desk, member)} for member in members],
+    }
+    found = _whole(document, finding.availability_set_id(desk, shown), finding.AVAILABILITY_SETS, properties)
+    return without_newer(found, "AvailabilitySet", call.api_version)
+
+
+# Instances of scale sets
+
+
+class Instances:
+    """Views of a scale set's instances; its model is read once, not for each of them."""
+
+    def __init__(self, desk: Desk, call: Call, scale_set: ScaleSet) -> None:
+        self._desk = desk
+        self._call = call
+        self._set = scale_set
+        self._model = documents.of_scale_set(desk, scale_set)
+        self._profile: Object = self._model["properties"].get("virtualMachineProfile", {})
+
+    def entry(self, vm: Vm) -> Object:
+        """In a list: of a flexible set only who they are, for they are VMs of their own."""
+        if self._set.orchestration is Orchestration.UNIFORM:
+            return self.view(vm, instance_view=wants(self._call, "instanceView"))
+        return {**self._head(vm), "zones": [None]}
+
+    def view(self, vm: Vm, *, state: str = "", instance_view: bool = False) -> Object:
+        own = documents.of_instance(self._desk, self._set, vm)
+        found = {**self._head(vm), **{name: own[name] for name in ("tags",) if name in own}}
+        found["sku"] = {"name": vm.spec.size, "tier": "Standard"}
+        found["etag"] = own.get("etag", '"1"')
+        found["properties"] = {**self._properties(vm, state), **own["properties"]}
+        if instance_view:
+            found["properties"]["instanceView"] = states.vm_view(self._desk.plane.region, vm)
+        return found
+
+    def _head(self, vm: Vm) -> Object:
+        uniform = self._set.orchestration is Orchestration.UNIFORM
+        return {
+            "name": vm.name,
+            "id": finding.instance_id(self._desk, self._set, vm) if uniform else finding.vm_id(self._desk, vm),
+            "type": finding.INSTANCES if uniform else finding.VMS,
+            "location": self._model["location"],
+            "instanceId": finding.number_of(self._set, vm),
+        }
+
+    def _properties(self, vm: Vm, state: str) -> Object:
+        """What the latest model says is shown only for an instance that has it."""
+        latest = vm.model == self._set.model
+        properties: Object = {
+            "latestModelApplied": latest,
+            "modelDefinitionApplied": "VirtualMachineScaleSet",
+            "provisioningState": state or states.provisioning_state(self._desk.plane.region, vm),
+            "hardwareProfile": {"vmSize": vm.spec.size},
+            "vmId": vm.vm_id,
+            "osProfile": self._os_profile(vm),
+            "storageProfile": self._profile.get("storageProfile", {}) if latest else {},
+            "networkProfile": {"networkInterfaces": self._interfaces(vm)},
+            "networkProfileConfiguration": self._profile.get("networkProfile", {}) if latest else {},
+            "timeCreated": iso(vm.created_at),
+        }
+        if vm.spec.spot:
+            properties["priority"] = "Spot"
+            properties["evictionPolicy"] = str(vm.spec.eviction_policy)
+        return properties
+
+    def _os_profile(self, vm: Vm) -> Object:
+        shared = dict(self._profile.get("osProfile", {}))
+        shared.pop("computerNamePrefix", None)
+        return {"computerName": self._set.computer_name(vm.number), **shared}
+
+    def _interfaces(self, vm: Vm) -> list[Object]:
+        configured = self._profile.get("networkProfile", {}).get("networkInterfaceConfigurations", [])
+        place = finding.instance_id(self._desk, self._set, vm)
+        return [{"id": f"{place}/networkInterfaces/{each.get('name', '')}"} for each in configured]

@@ -1,0 +1,23 @@
+"""Templates as people write them, and as ``az deployment`` sends them: JSON with comments, bare keys and loose ends."""
+
+from __future__ import annotations
+
+import re
+
+_PIECE = re.compile(
+    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<key>[A-Za-z_]\w*)(?=\s*:)'
+    r"|(?P<comma>,)(?=(?:\s|//[^\r\n]*|/\*.*?\*/)*[}\]])",
+    re.DOTALL,
+)
+_RAW = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def to_json(text: str) -> str:
+    """The same as JSON. What is wrong beyond that stays wrong."""
+    return _PIECE.sub(_plain, text)
+
+
+def _plain(match: re.Match[str]) -> str:
+    if match["text"]:
+        return "".join(_RAW.get(letter, letter) for letter in match["text"])
+    return f'"{match["key"]}"' if match["key"] else ""

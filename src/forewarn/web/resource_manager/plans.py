@@ -1,0 +1,245 @@
+"""A template that has been understood: what its expressions stand for, where it is deployed. Pure.
+
+Functions that look at deployed resources cannot be answered here. They raise ``NeedsReference``; whoever carries out
+the plan fetches the resource and asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from forewarn.web.resource_manager.expressions import TemplateError, evaluate
+from forewarn.web.resource_manager.places import group_id
+from forewarn.web.resource_manager.subscriptions import api_versions
+from forewarn.web.resource_manager.template_functions import FUNCTIONS
+
+_MOST_VALUES = 100_000
+_NOT_THE_PROVIDERS = frozenset(
+    {"apiversion", "comments", "condition", "copy", "dependson", "name", "resources", "type"}
+)
+
+
+class NeedsReference(Exception):  # noqa: N818 - a question, not an error
+    """The value depends on a deployed resource."""
+
+    def __init__(self, resource_id: str, api_version: str) -> None:
+        super().__init__(resource_id)
+        self.resource_id = resource_id
+        self.api_version = api_version
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a template is deployed."""
+
+    subscription: str
+    tenant: str
+    group: Mapping[str, Any]  # the resource group's document
+    deployment: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One resource to be made."""
+
+    id: str
+    kind: str
+    name: str
+    api_version: str
+    definition: Mapping[str, Any]
+    aliases: frozenset[str]  # by which others may say that they depend on it, folded
+    index: int | None = None  # in a copy loop
+
+
+@dataclass
+class Plan:
+    """A template that has been understood."""
+
+    around: Surroundings
+    parameters: dict[str, Any]
+    secret: frozenset[str]  # names of parameters that are not to be told back
+    definitions: Mapping[str, Any]
+    resources: list[Planned] = field(default_factory=list)
+    references: dict[str, Any] = field(default_factory=dict)  # whole documents by folded id
+    _variables: dict[str, Any] = field(default_factory=dict)
+    _resolving: set[str] = field(default_factory=set)
+
+    def body_of(self, planned: Planned) -> dict[str, Any]:
+        """What to put. May raise ``NeedsReference``."""
+        given = {key: value for key, value in planned.definition.items() if key.lower() not in _NOT_THE_PROVIDERS}
+        found: dict[str, Any] = self.resolve(given, planned.index)
+        _check_size(found)
+        return found
+
+    def outputs(self) -> dict[str, Any]:
+        """What the template wants to be told afterwards. May raise ``NeedsReference``."""
+        found = {}
+        for name, written in self.definitions["outputs"].items():
+            output = as_object(written, name)
+            if self.resolve(output.get("condition", True)):
+                value = self.resolve(output.get("value"))
+                _check_size(value)
+                kind = str(output.get("type", "string"))
+                found[camel_case(name)] = {"type": kind[:1].upper() + kind[1:], "value": value}
+        return found
+
+    def resolve(self, value: Any, index: int | None = None) -> Any:
+        """A value with every expression in it evaluated."""
+        if isinstance(value, str):
+            return evaluate(value, lambda name, arguments: self._call(name, arguments, index))
+        if isinstance(value, list):
+            return [self.resolve(each, index) for each in value]
+        if isinstance(value, dict):
+            if isinstance(value.get("copy"), list):
+                raise TemplateError("Loops inside of properties are not supported here; write their elements out.")
+            return {key: self.resolve(each, index) for key, each in value.items()}
+        return value
+
+    def _call(self, name: str, arguments: Sequence[Any], index: int | None) -> Any:
+        looking = {**_LOOKING, "copyindex": lambda plan, *rest: _copy_index(index, rest)}
+        try:
+            if name in looking:
+                return looking[name](self, *arguments)
+            if name in FUNCTIONS:
+                return FUNCTIONS[name](*arguments)
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as problem:
+            raise TemplateError(f"The function '{name}' cannot take what it was given: {problem}.") from None
+        raise TemplateError(f"The template function '{name}' is not known here.")
+
+    def variable(self, name: str) -> Any:
+        """Evaluated when it is first wanted."""
+        key = name.lower()
+        if key not in self._variables:
+            raw = {each.lower(): value for each, value in self.definitions["variables"].items()}
+            if key not in raw:
+                raise TemplateError(f"The template variable '{name}' is not found.")
+            if key in self._resolving:
+                raise TemplateError(f"The template variable '{name}' depends on itself.")
+            self._resolving.add(key)
+            self._variables[key] = self.resolve(raw[key])
+            self._resolving.discard(key)
+        return self._variables[key]
+
+
+def as_object(value: Any, what: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise TemplateError(f"'{what}' must be a JSON object.")
+    return value
+
+
+def pairs(kind: str, names: Sequence[str]) -> str:
+    namespace, *kinds = kind.split("/")
+    if not kinds or len(kinds) != len(names):
+        raise TemplateError(
+            f"The template resource '{'/'.join(names)}' of type '{kind}' has incorrect segment lengths: a nested "
+            "resource has as many parts in its name as in its type."
+        )
+    return "/".join((namespace, *(part for pair in zip(kinds, names, strict=True) for part in pair)))
+
+
+def _check_size(value: Any) -> None:
+    """Values may share parts, so that a small template can stand for a huge document: count before writing it out."""
+    count, level = 0, [value]
+    while level:
+        count += len(level)
+        if count > _MOST_VALUES:
+            raise TemplateError("What the template stands for is too large.")
+        level = [
+            child
+            for each in level
+            if isinstance(each, dict | list)
+            for child in (each.values() if isinstance(each, dict) else each)
+        ]
+
+
+# Functions that look around
+
+
+def _parameters(plan: Plan, name: str) -> Any:
+    try:
+        return plan.parameters[name.lower()]
+    except KeyError:
+        raise TemplateError(f"The template parameter '{name}' is not found.") from None
+
+
+def _resource_id(plan: Plan, *parts: str) -> str:
+    """([subscription], [group], type, names…)."""
+    at = next((place for place, part in enumerate(parts) if "/" in part), None)
+    if at is None or at > 2:
+        raise TemplateError("The function 'resourceId' was given no resource type.")
+    subscription = parts[0] if at == 2 else plan.around.subscription
+    group = parts[at - 1] if at else str(plan.around.group["name"])
+    return f"{group_id(subscription, group)}/providers/{pairs(parts[at], parts[at + 1 :])}"
+
+
+def _subscription_resource_id(plan: Plan, *parts: str) -> str:
+    at = 0 if "/" in parts[0] else 1
+    subscription = parts[0] if at else plan.around.subscription
+    return f"/subscriptions/{subscription}/providers/{pairs(parts[at], parts[at + 1 :])}"
+
+
+def _reference(plan: Plan, what: str, api_version: str = "", full: str = "") -> Any:
+    meant = next((each for each in plan.resources if what.lower() in each.aliases), None)
+    resource_id = meant.id if meant else what
+    if not resource_id.startswith("/"):
+        raise TemplateError(f"The resource '{what[:200]}' is not defined in the template.")
+    if resource_id.lower() not in plan.references:
+        raise NeedsReference(resource_id, api_version or (meant.api_version if meant else ""))
+    document = plan.references[resource_id.lower()]
+    return document if full.lower() == "full" else document.get("properties", {})
+
+
+def _providers(plan: Plan, namespace: str, kind: str = "") -> Any:
+    versions = list(api_versions(namespace, kind))
+    if not versions:
+        raise TemplateError(f"The resource type '{namespace}/{kind}' is not known here.")
+    return {"resourceType": kind, "locations": [], "apiVersions": versions}
+
+
+def _copy_index(index: int | None, rest: Sequence[Any]) -> int:
+    if index is None:
+        raise TemplateError("The function 'copyIndex' stands outside of a copy loop.")
+    return index + next((each for each in rest if isinstance(each, int)), 0)
+
+
+def _subscription(plan: Plan) -> dict[str, str]:
+    subscription = plan.around.subscription
+    return {
+        "id": f"/subscriptions/{subscription}",
+        "subscriptionId": subscription,
+        "tenantId": plan.around.tenant,
+        "displayName": "Forewarn",
+    }
+
+
+_LOOKING: dict[str, Callable[..., Any]] = {
+    "parameters": _parameters,
+    "variables": lambda plan, name: plan.variable(name),
+    "resourceid": _resource_id,
+    "subscriptionresourceid": _subscription_resource_id,
+    "reference": _reference,
+    "providers": _providers,
+    "subscription": _subscription,
+    "tenant": lambda plan: {"tenantId": plan.around.tenant},
+    "resourcegroup": lambda plan: dict(plan.around.group),
+    "deployment": lambda plan: {"name": plan.around.deployment},
+}
+
+
+def camel_case(name: str) -> str:
+    """How the service spells an output: ``VMSS`` is vmss, ``MyOutput`` is myOutput."""
+    if not name[:1].isupper():
+        return name
+    letters = list(name)
+    for place, letter in enumerate(letters):
+        if place == 1 and not letter.isupper():
+            break
+        after = letters[place + 1] if place + 1 < len(letters) else ""
+        if place and after and not after.isupper():
+            break
+        letters[place] = letter.lower()
+    return "".join(letters)

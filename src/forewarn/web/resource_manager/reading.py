@@ -1,0 +1,140 @@
+"""From an HTTP request to a ``Call``: the one place that meets what strangers send."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+from starlette.requests import Request
+
+from forewarn.plane.ports import Origin
+from forewarn.web.resource_manager.call import Call
+from forewarn.web.resource_manager.errors import ArmError
+from forewarn.web.resource_manager.jsonc import to_json
+
+MOST_BODY_BYTES = 1_000_000  # what no template of az comes near
+_MOST_DRAINED = 16 * MOST_BODY_BYTES  # read and thrown away, so that the caller gets to hear the answer
+_DEEPEST = 64
+_LONGEST_NAME = 260
+_LONGEST_WHO = 100
+_FORM = "application/x-www-form-urlencoded"
+_API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9.]{1,20})?", re.IGNORECASE)
+
+
+def read_head(request: Request, request_id: str) -> Call:
+    """Everything but the body."""
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    query: dict[str, str] = {}
+    for name, value in parse_qsl(request.url.query, keep_blank_values=True):
+        query.setdefault(name.lower(), value)
+    return Call(
+        method=request.method,
+        path=_path(request),
+        query=query,
+        body=None,
+        base_url=f"https://{headers.get('host', '')}",
+        origin=Origin("resource-manager", _printable(_who(headers))[:_LONGEST_WHO], request_id),
+        headers=headers,
+    )
+
+
+def _who(headers: Mapping[str, str]) -> str:
+    """The command that was typed, where the client tells it: ``az vm restart``, ``Restart-AzVM``; else the client."""
+    agent, command = headers.get("user-agent", ""), headers.get("commandname", "")
+    return f"az {command}" if command and "azurecli/" in agent.lower() else command or agent
+
+
+def _path(request: Request) -> str:
+    raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    segments = [unquote(part) for part in raw.decode("latin-1").partition("?")[0].split("/") if part]
+    check_names(segments)
+    return "/" + "/".join(segments)
+
+
+def check_names(segments: Iterable[str]) -> None:
+    """What stands between the slashes of a path."""
+    for segment in segments:
+        odd = any(letter in "/\\" or not letter.isprintable() for letter in segment)
+        if odd or not 0 < len(segment) <= _LONGEST_NAME:
+            shown = _printable(segment)[:80]
+            raise ArmError(400, "InvalidResourceName", f"'{shown}' holds what no name may hold, or is too long.")
+
+
+def _printable(text: str) -> str:
+    return "".join(letter for letter in text if letter.isprintable()).strip()
+
+
+def check_api_version(text: str) -> None:
+    """Any date will do; which members it knows is for the handlers to say."""
+    if not text:
+        raise ArmError(
+            400,
+            "MissingApiVersionParameter",
+            "The api-version query parameter (?api-version=) is required for all requests.",
+        )
+    if not _API_VERSION.fullmatch(text):
+        shown = _printable(text)[:40]
+        raise ArmError(
+            400, "InvalidApiVersionParameter", f"The api-version '{shown}' is invalid: write a date such as 2024-11-01."
+        )
+
+
+async def read_body(request: Request, *, is_template: bool = False) -> Any:
+    """The parsed body; None where there is none. Templates may be written a little more freely."""
+    content = await _content(request)
+    if not content:
+        return None
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
+        return dict(parse_qsl(content.decode("latin-1"), keep_blank_values=True))
+    try:
+        found = _decode(content.removeprefix(b"\xef\xbb\xbf"), is_template)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise _not_understood(f"could not be deserialized: {problem}.") from None
+    _check_depth(found)
+    return found
+
+
+def _decode(content: bytes, is_template: bool) -> Any:
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        if not is_template:
+            raise
+    return msgspec.json.decode(to_json(content.decode()))
+
+
+async def _content(request: Request) -> bytes:
+    kept, total = bytearray(), 0
+    async for part in request.stream():
+        total += len(part)
+        if total <= MOST_BODY_BYTES:
+            kept += part
+        elif total > _MOST_DRAINED:
+            break
+    if total > MOST_BODY_BYTES:
+        raise ArmError(
+            413, "RequestContentTooLarge", f"The request content is larger than the {MOST_BODY_BYTES} bytes allowed."
+        )
+    return bytes(kept)
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [child for each in level for child in _children(each)]
+        if not level:
+            return
+    raise _not_understood(f"is nested more than {_DEEPEST} deep.")
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _not_understood(what: str) -> ArmError:
+    return ArmError(400, "InvalidRequestContent", f"The request content was invalid and {what}")

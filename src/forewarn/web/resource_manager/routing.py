@@ -1,0 +1,65 @@
+"""Which handler answers which path. Paths are compared without case; double slashes count as one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.errors import ArmError
+
+Handler = Callable[[Desk, Call], Awaitable[Reply]]
+
+
+@dataclass(frozen=True)
+class _Route:
+    segments: tuple[str, ...]  # in lower case; {name} is open, a last {name*} takes all that is left
+    method: str
+    handler: Handler
+
+
+class Router:
+    """Routes in the order of their making: the first that fits answers."""
+
+    def __init__(self) -> None:
+        self._routes: list[_Route] = []
+
+    def add(self, method: str, pattern: str, handler: Handler) -> None:
+        """``pattern`` is like /subscriptions/{subscription}/resourceGroups/{group}."""
+        segments = tuple(part if part.startswith("{") else part.lower() for part in pattern.strip("/").split("/"))
+        self._routes.append(_Route(segments, method, handler))
+
+    def knows(self, path: str) -> bool:
+        """Whether some route fits the path, whatever its method."""
+        segments = [part for part in path.split("/") if part]
+        return any(_match(route.segments, segments) is not None for route in self._routes)
+
+    async def answer(self, desk: Desk, call: Call) -> Reply:
+        """The answer of the first route that fits; an ``ArmError`` where there is none."""
+        segments = [part for part in call.path.split("/") if part]
+        known_path = False
+        for route in self._routes:
+            names = _match(route.segments, segments)
+            if names is None:
+                continue
+            if route.method == call.method:
+                return await route.handler(desk, replace(call, names=names))
+            known_path = True
+        if known_path:
+            raise ArmError(405, "MethodNotAllowed", f"The method {call.method} is not supported for this resource.")
+        raise ArmError(404, "NotFound", f"There is nothing at '{call.path}'.")
+
+
+def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
+    names: dict[str, str] = {}
+    for place, part in enumerate(pattern):
+        if part.endswith("*}"):
+            names[part[1:-2]] = "/".join(segments[place:])
+            return names if len(segments) > place else None
+        if place >= len(segments):
+            return None
+        if part.startswith("{"):
+            names[part[1:-1]] = segments[place]
+        elif part != segments[place].lower():
+            return None
+    return names if len(segments) == len(pattern) else None

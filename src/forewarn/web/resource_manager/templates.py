@@ -1,0 +1,185 @@
+"""From a template and its parameters to a plan: which resources, and in which order. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from forewarn.web.resource_manager.expressions import TemplateError
+from forewarn.web.resource_manager.places import group_id
+from forewarn.web.resource_manager.plans import Plan, Planned, Surroundings, as_object, pairs
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "securestring": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "secureobject": (dict,),
+}
+_MOST_RESOURCES = 800
+_API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9.]{1,20})?", re.IGNORECASE)
+
+
+def make_plan(template: Any, given: Any, around: Surroundings) -> Plan:
+    """Understand a template, or raise ``TemplateError``. Nothing is looked up and nothing is made."""
+    definitions = dict(as_object(template, "template"))
+    for member in ("variables", "outputs", "parameters"):
+        definitions[member] = as_object(definitions.get(member), member)
+    plan = Plan(around, {}, frozenset(), definitions)
+    _read_parameters(plan, as_object(given, "parameters"))
+    for planned in _planned(plan, definitions.get("resources", []), None):
+        plan.resources.append(planned)
+        if len(plan.resources) > _MOST_RESOURCES:
+            raise TemplateError(f"A template has at most {_MOST_RESOURCES} resources.")
+    _check_unique(plan.resources)
+    plan.resources = _in_order(plan)
+    return plan
+
+
+# Parameters
+
+
+def _read_parameters(plan: Plan, given: dict[str, Any]) -> None:
+    declared = plan.definitions["parameters"]
+    names = {name.lower(): name for name in declared}
+    values = {}
+    for name, holder in given.items():
+        if name.lower() not in names:
+            raise TemplateError(f"The parameter '{name}' is given but not declared by the template.")
+        if not isinstance(holder, dict) or "value" not in holder:
+            raise TemplateError(f"The parameter '{name}' has no 'value'; references to vaults are not supported here.")
+        values[name.lower()] = holder["value"]
+    secret = set()
+    for name, written in declared.items():
+        declaration = as_object(written, name)
+        kind = str(declaration.get("type", "")).lower()
+        plan.parameters[name.lower()] = _parameter(plan, name, declaration, kind, values)
+        if kind.startswith("secure"):
+            secret.add(name.lower())
+    plan.secret = frozenset(secret)
+
+
+def _parameter(plan: Plan, name: str, declaration: dict[str, Any], kind: str, values: dict[str, Any]) -> Any:
+    if kind not in _TYPES:
+        raise TemplateError(f"The template parameter '{name}' has no type that is known here.")
+    if name.lower() in values:
+        value = values[name.lower()]
+    elif "defaultValue" in declaration:
+        value = plan.resolve(declaration["defaultValue"])
+    else:
+        raise TemplateError(f"The value for the template parameter '{name}' is not provided.")
+    wrong = isinstance(value, bool) and kind != "bool"
+    if wrong or not isinstance(value, _TYPES[kind]):
+        raise TemplateError(f"The value for the template parameter '{name}' is not of type '{kind}'.")
+    allowed = declaration.get("allowedValues")
+    if isinstance(allowed, list) and value not in allowed:
+        raise TemplateError(f"The value for the template parameter '{name}' is not one of its allowed values.")
+    return value
+
+
+# Resources
+
+
+def _planned(plan: Plan, resources: Any, parent: Planned | None) -> list[Planned]:
+    """All resources, nested ones after the one they stand in. A dictionary is a list with symbolic names."""
+    named = list(resources.items()) if isinstance(resources, dict) else [("", each) for each in _array(resources)]
+    found = []
+    for symbol, given in named:
+        definition = as_object(given, "resources")
+        if definition.get("existing"):
+            continue
+        for index in _indexes(plan, definition):
+            if plan.resolve(definition.get("condition", True), index):
+                made = _plan_one(plan, symbol, definition, index, parent)
+                found += [made, *_planned(plan, definition.get("resources", []), made)]
+    return found
+
+
+def _array(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TemplateError("'resources' must be a JSON array.")
+    return value
+
+
+def _indexes(plan: Plan, definition: dict[str, Any]) -> Sequence[int | None]:
+    copy = definition.get("copy")
+    if copy is None:
+        return (None,)
+    count = plan.resolve(as_object(copy, "copy").get("count"))
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _MOST_RESOURCES:
+        raise TemplateError(f"The count of a copy loop must be a number from 0 to {_MOST_RESOURCES}.")
+    return range(count)
+
+
+def _plan_one(
+    plan: Plan, symbol: str, definition: dict[str, Any], index: int | None, parent: Planned | None
+) -> Planned:
+    kind, name, version = (_string(plan, definition, member, index) for member in ("type", "name", "apiVersion"))
+    if parent is not None and not kind.lower().startswith("microsoft."):
+        kind, name = f"{parent.kind}/{kind}", f"{parent.name}/{name}"
+    if not _API_VERSION.fullmatch(version):
+        raise TemplateError(f"The apiVersion '{version}' of the resource '{name}' is not a date such as 2024-11-01.")
+    copy = as_object(definition.get("copy"), "copy").get("name", "")
+    resource_id = _id_of(plan, kind, name.split("/"), str(definition.get("resourceGroup") or ""))
+    aliases = {resource_id, f"{kind}/{name}", resource_id.rpartition("/providers/")[2], name, symbol, str(copy)}
+    return Planned(
+        resource_id, kind, name, version, definition, frozenset(each.lower() for each in aliases if each), index
+    )
+
+
+def _string(plan: Plan, definition: dict[str, Any], member: str, index: int | None) -> str:
+    found = plan.resolve(definition.get(member), index)
+    if not isinstance(found, str) or not found:
+        raise TemplateError(f"A resource of the template has no '{member}'.")
+    return found
+
+
+def _id_of(plan: Plan, kind: str, names: Sequence[str], group: str = "") -> str:
+    scope = group_id(plan.around.subscription, group or str(plan.around.group["name"]))
+    return f"{scope}/providers/{pairs(kind, names)}"
+
+
+def _check_unique(resources: Sequence[Planned]) -> None:
+    seen: set[str] = set()
+    for each in resources:
+        if each.id.lower() in seen:
+            raise TemplateError(f"The resource '{each.id}' is defined multiple times in the template.")
+        seen.add(each.id.lower())
+
+
+def _in_order(plan: Plan) -> list[Planned]:
+    """Dependencies first, otherwise as written."""
+    waiting = {each.id: _needed(plan, each) for each in plan.resources}
+    ordered: list[Planned] = []
+    rest = list(plan.resources)
+    while rest:
+        done = {each.id for each in ordered}
+        ready = next((each for each in rest if waiting[each.id] <= done), None)
+        if ready is None:
+            raise TemplateError(f"The resource '{rest[0].id}' is part of a circular dependency.")
+        rest.remove(ready)
+        ordered.append(ready)
+    return ordered
+
+
+def _needed(plan: Plan, planned: Planned) -> set[str]:
+    names = plan.resolve(planned.definition.get("dependsOn") or [], planned.index)
+    if not isinstance(names, list):
+        raise TemplateError(f"'dependsOn' of the resource '{planned.name}' must be a JSON array.")
+    found: set[str] = set()
+    for name in names:
+        meant = {each.id for each in plan.resources if str(name).lower() in each.aliases}
+        if not meant and not _is_conditional(plan, str(name)):
+            raise TemplateError(f"The resource '{str(name)[:200]}' is not defined in the template.")
+        found |= meant - {planned.id}
+    return found
+
+
+def _is_conditional(plan: Plan, name: str) -> bool:
+    """Whether it may be a resource that the template left out; dependencies on those are dropped."""
+    definitions = plan.definitions.get("resources", [])
+    every = definitions.values() if isinstance(definitions, dict) else definitions
+    return any(isinstance(each, dict) and ("condition" in each or "existing" in each) for each in every)
