@@ -1,4 +1,4 @@
-"""The server, put together: journal, plane, the two faces, and the signals that end them. Needs the server extra."""
+"""The server, put together: journal, plane, the faces, and the signals that end them. Needs the server extra."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import asyncio
 import gc
 import logging
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-import uvicorn
 import uvloop
 
 from forewarn import __version__
 from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.fleet import create_missing
 from forewarn.cli.fleet_file import FleetEntry
+from forewarn.cli.listening import explained, hosts_of, listen, serve_app, url_of
 from forewarn.cli.setting_kinds import Address, ClockChoice
 from forewarn.cli.settings import Settings
 from forewarn.core.causes import Cause
@@ -36,13 +35,16 @@ from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.operator.app import end_streams, operator_app
 from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.models import SettingView
+from forewarn.web.resource_manager import group_deletion
+from forewarn.web.resource_manager.access import Access
+from forewarn.web.resource_manager.app import resource_manager_app
+from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.door import Door
+from forewarn.web.resource_manager.tls import prepare
 
 _log = logging.getLogger(__name__)
-_BACKLOG = 1024
-_GRACE_SECONDS = 5
 _COLLECT_EVERY = 50_000  # new objects; see _spare_the_collector
 _SKEW_MOST = timedelta(minutes=5)  # a machine's clock may have been set back by so much; that is waited out
-_WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
 def run(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], None]) -> int:
@@ -82,6 +84,7 @@ class Running:
     plane: Plane
     metadata_url: str
     control_url: str
+    resource_manager_url: str = ""  # empty where there is none
 
 
 @asynccontextmanager
@@ -92,14 +95,13 @@ async def open_server(settings: Settings, fleet: Sequence[FleetEntry] = ()) -> A
         await create_missing(plane, fleet)
         faults = FaultRules()
         face = MetadataFace(plane, faults, metadata_settings(settings))
-        with _explained(settings.metadata, "metadata"):
+        with explained(settings.metadata, "metadata"):
             await face.start(settings.metadata.host, settings.metadata.port)
         stack.push_async_callback(face.close)
-        metadata_url = _url(settings.metadata, face.port)
-        listening = _listen(settings.control)
-        stack.callback(listening.close)
-        await _open_control(settings, plane, faults, metadata_url, listening, stack)
-        yield Running(plane, metadata_url, _url(settings.control, listening.getsockname()[1]))
+        metadata_url = f"http://{Address(settings.metadata.host, face.port)}"
+        door = await _open_resource_manager(settings, plane, stack)
+        control_url = await _open_control(settings, plane, faults, metadata_url, door, stack)
+        yield Running(plane, metadata_url, control_url, door.url if door else "")
 
 
 async def _open_plane(settings: Settings, stack: AsyncExitStack) -> Plane:
@@ -116,63 +118,47 @@ async def _open_plane(settings: Settings, stack: AsyncExitStack) -> Plane:
     return plane
 
 
+async def _open_resource_manager(settings: Settings, plane: Plane, stack: AsyncExitStack) -> Door | None:
+    """The face for az and the SDKs, which insist on https; its certificate is kept with the region."""
+    address = settings.resource_manager
+    if address is None:
+        return None
+    listening = listen(address, "resource_manager")
+    stack.callback(listening.close)
+    hosts = hosts_of(address)
+    named = () if ANY_HOST in hosts else hosts
+    try:
+        files = await asyncio.to_thread(prepare, settings.data / "tls", named, wall_time())
+        authority = await asyncio.to_thread(files.authority_pem)
+    except OSError as problem:
+        raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
+    desk = Desk(plane, access=Access(settings.token))
+    await group_deletion.finish(desk)
+    stack.callback(group_deletion.watch(desk))
+    app = resource_manager_app(desk, hosts=hosts)
+    close = await serve_app(app, listening, "Resource Manager", (files.certificate, files.key))
+    stack.push_async_callback(close)
+    return Door(url_of("https", address, listening), authority, desk)
+
+
 async def _open_control(
-    settings: Settings,
-    plane: Plane,
-    faults: FaultRules,
-    metadata_url: str,
-    listening: socket.socket,
-    stack: AsyncExitStack,
-) -> None:
-    host = settings.control.host
+    settings: Settings, plane: Plane, faults: FaultRules, metadata_url: str, door: Door | None, stack: AsyncExitStack
+) -> str:
+    listening = listen(settings.control, "control")
+    stack.callback(listening.close)
     views = [SettingView(each.name, each.value, each.source, each.help) for each in settings.shown]
     app = operator_app(
         plane,
         faults,
         views,
-        hosts=(ANY_HOST,) if host in _WILDCARDS else (host,),
+        hosts=hosts_of(settings.control),
         token=settings.token or None,
         metadata_url=metadata_url,
+        resource_manager=door,
     )
-    server = _Uvicorn(
-        uvicorn.Config(
-            app,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
-    )
-    serving = asyncio.create_task(server.serve([listening]))
-
-    async def close() -> None:
-        end_streams(app)
-        server.should_exit = True
-        await serving
-
-    stack.push_async_callback(close)
-    await asyncio.wait((serving, asyncio.ensure_future(server.ready.wait())), return_when=asyncio.FIRST_COMPLETED)
-    if serving.done():
-        serving.result()
-        raise CommandFailed("the operator API did not start; the log above says why.")
-
-
-class _Uvicorn(uvicorn.Server):
-    """Says when it answers, and leaves the signals to us: the faces must close before the journal does."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+    stack.push_async_callback(await serve_app(app, listening, "operator API"))
+    stack.callback(end_streams, app)
+    return url_of("http", settings.control, listening)
 
 
 @contextmanager
@@ -200,8 +186,9 @@ def ready_line(settings: Settings, server: Running) -> str:
     """The one line that says that everything answers."""
     count = len(server.plane.region.vms)
     data = settings.data if settings.data.is_absolute() else f"./{settings.data}"
+    manager = f"resource manager {server.resource_manager_url}, " if server.resource_manager_url else ""
     return (
-        f"forewarn {__version__} ready: metadata {server.metadata_url}, control {server.control_url}, "
+        f"forewarn {__version__} ready: metadata {server.metadata_url}, control {server.control_url}, {manager}"
         f"{count} {'VM' if count == 1 else 'VMs'}, clock {settings.clock}, data {data}"
     )
 
@@ -256,23 +243,3 @@ def clock_of(choice: ClockChoice, latest_at: datetime | None) -> Clock:
             "go on with --clock virtual or --clock x1, or choose another --data directory."
         )
     return RealClock(latest_at)
-
-
-def _listen(address: Address) -> socket.socket:
-    """The control socket, opened by us so that a port in use is a sentence."""
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    with _explained(address, "control"):
-        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
-
-
-@contextmanager
-def _explained(address: Address, name: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as problem:
-        reason = problem.strerror or str(problem)
-        raise CommandFailed(f"cannot listen on {address} ({reason}); choose another address with --{name}.") from None
-
-
-def _url(address: Address, port: int) -> str:
-    return f"http://{Address(address.host, port)}"

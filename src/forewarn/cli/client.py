@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from forewarn import __version__
 from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.shapes import (
+    Activities,
     Campaign,
     Clock,
     Event,
@@ -26,6 +27,9 @@ from forewarn.cli.shapes import (
     Policy,
     Pong,
     Record,
+    ResourceManager,
+    ScaleSet,
+    ScaleSetStory,
     Scope,
     SettingShown,
     Verdict,
@@ -171,6 +175,9 @@ class Client:
         found = self.server.ask("GET", "/v1/settings")
         return cast(list[SettingShown], found)
 
+    def resource_manager(self) -> ResourceManager:
+        return cast(ResourceManager, self.server.ask("GET", "/v1/resource-manager"))
+
     # VMs
     def create_vms(self, body: Mapping[str, Any]) -> list[str]:
         return cast(list[str], self.server.ask("POST", "/v1/vms", body=body)["created"])
@@ -182,8 +189,28 @@ class Client:
         return cast(VmStory, self.server.ask("GET", _named("/v1/vms/{}", name)))
 
     def operate(self, operation: str, names: Sequence[str]) -> Outcome:
-        """``operation`` is restart, redeploy, deallocate, start, delete or evict."""
+        """``operation`` is restart, redeploy, reimage, stop, deallocate, start, delete or evict."""
         return cast(Outcome, self.server.ask("POST", f"/v1/vms/{operation}", body={"names": list(names)}))
+
+    # Scale sets
+    def create_scale_set(self, body: Mapping[str, Any]) -> Outcome:
+        return cast(Outcome, self.server.ask("POST", "/v1/scale-sets", body=body))
+
+    def scale_sets(self) -> Iterator[ScaleSet]:
+        return cast(Iterator[ScaleSet], self._pages("/v1/scale-sets", "scale_sets"))
+
+    def scale_set(self, name: str) -> ScaleSetStory:
+        return cast(ScaleSetStory, self.server.ask("GET", _named("/v1/scale-sets/{}", name)))
+
+    def change_scale_set(self, name: str, body: Mapping[str, Any]) -> Outcome:
+        return cast(Outcome, self.server.ask("PUT", _named("/v1/scale-sets/{}", name), body=body))
+
+    def delete_scale_set(self, name: str) -> Outcome:
+        return cast(Outcome, self.server.ask("DELETE", _named("/v1/scale-sets/{}", name)))
+
+    def operate_scale_set(self, name: str, operation: str, body: Mapping[str, Any]) -> Outcome:
+        """``operation`` is scale, delete-instances, upgrade, protect, or what can be done to VMs."""
+        return cast(Outcome, self.server.ask("POST", _named("/v1/scale-sets/{}/{}", name, operation), body=body))
 
     # Scopes
     def scopes(self) -> Iterator[Scope]:
@@ -255,6 +282,11 @@ class Client:
     def records(self, after: int = 0, limit: int = PAGE, about: str = "") -> list[Record]:
         found = self.server.ask("GET", "/v1/journal", {"after": after, "limit": limit, "about": about})
         return cast(list[Record], found["records"])
+
+    def activity(self, after: int | None, limit: int, door: str = "", about: str = "") -> Activities:
+        """The newest where ``after`` is None."""
+        wanted = {"after": after, "limit": limit, "door": door, "about": about}
+        return cast(Activities, self.server.ask("GET", "/v1/activity", wanted))
 
     def verify(self) -> Verdict:
         return cast(Verdict, self.server.ask("POST", "/v1/journal/verify", body={}))

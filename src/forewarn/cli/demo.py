@@ -18,7 +18,7 @@ from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.output import Output
 
 _READY_SECONDS = 60.0
-_USUAL_PORTS = (16925, 16926)
+_USUAL_PORTS = (16925, 16926, 16927)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,15 +72,16 @@ def _look_yourself(output: Output, metadata: str, control: str) -> None:
     output.line(f'  curl -H Metadata:true "{metadata}/vm/web-0/metadata/scheduledevents?api-version=2020-07-01"')
     for command in ("vm list", "vm restart web-1", "event watch", "campaign start --kind freeze", "clock show"):
         output.line(f"  {prefix}.venv/bin/forewarn {command}")
+    output.line(f'  eval "$({prefix}.venv/bin/forewarn az-env)" && az vm list')
     output.line(f"  curl {control}/openapi.json   # the operator API")
 
 
 @contextlib.contextmanager
 def _server(data: str, speed: float) -> Iterator[tuple[str, str]]:
     """The program itself, as a user would start it, on the usual ports where they are free."""
-    metadata, control = _addresses()
+    metadata, control, manager = _addresses()
     command = [sys.executable, "-m", "forewarn.cli.main", "serve", "--data", data, "--clock", f"x{speed:g}"]
-    command += ["--metadata", metadata, "--control", control, "--log-level", "warning"]
+    command += ["--metadata", metadata, "--control", control, "--resource-manager", manager, "--log-level", "warning"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603 - our own program
     try:
         _wait_until_ready(process, Client(Server(f"http://{control}")))
@@ -100,12 +101,13 @@ def _wait_until_ready(process: subprocess.Popen[bytes], client: Client) -> None:
     raise CommandFailed("the demo's server did not start; its own words are above.")
 
 
-def _addresses() -> tuple[str, str]:
-    """The usual ports where both are free, else two that are."""
-    for ports in (_USUAL_PORTS, (0, 0)):
-        with contextlib.suppress(OSError), socket.socket() as first, socket.socket() as second:
-            for listener, port in ((first, ports[0]), (second, ports[1])):
+def _addresses() -> tuple[str, ...]:
+    """The usual ports where all are free, else some that are."""
+    for ports in (_USUAL_PORTS, (0, 0, 0)):
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            listeners = [stack.enter_context(socket.socket()) for _ in ports]
+            for listener, port in zip(listeners, ports, strict=True):
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind(("127.0.0.1", port))
-            return f"127.0.0.1:{first.getsockname()[1]}", f"127.0.0.1:{second.getsockname()[1]}"
+            return tuple(f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners)
     raise CommandFailed("no free port was found on 127.0.0.1.")

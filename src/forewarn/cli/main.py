@@ -8,7 +8,21 @@ import sys
 from collections.abc import Sequence
 
 from forewarn import __version__
-from forewarn.cli import campaigns, clocks, events, faults, hosts, journal, scopes, serve, service, vms
+from forewarn.cli import (
+    activity,
+    az_env,
+    campaigns,
+    clocks,
+    events,
+    faults,
+    hosts,
+    journal,
+    scale_sets,
+    scopes,
+    serve,
+    service,
+    vms,
+)
 from forewarn.cli.errors import EXIT_HELP, CommandFailed, Exit
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Handler, Parser
@@ -41,7 +55,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"forewarn {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     serve.add_to(subparsers)
-    for part in (vms, hosts, campaigns, events, clocks, scopes, faults, journal):
+    for part in (vms, scale_sets, hosts, campaigns, events, clocks, scopes, faults, activity, journal, az_env):
         part.add_to(subparsers)
     service.add_to(subparsers, build_parser)
     return parser

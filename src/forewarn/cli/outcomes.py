@@ -24,6 +24,7 @@ TYPE_OF_CAUSE = {
     "user-redeploy": "Redeploy",
     "eviction": "Preempt",
     "deletion": "Terminate",
+    "reimage": "Reboot",
 }
 
 _PENDING = ("scheduled", "approved")

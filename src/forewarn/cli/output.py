@@ -28,11 +28,13 @@ _STATE_COLOURS = {
     "failed": "red",
     "paused": "yellow",
     "deallocated": "dim",
+    "stopped": "dim",
     "frozen": "red",
     "restarting": "red",
     "redeploying": "red",
     "evicting": "red",
     "deleting": "red",
+    "reimaging": "red",
 }
 
 Paint = Callable[[str], str]

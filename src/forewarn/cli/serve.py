@@ -155,7 +155,18 @@ def _demo(args: argparse.Namespace, out: Output) -> int:
 
 
 _EXTRA = frozenset(
-    {"fastapi", "httptools", "immutables", "msgspec", "pydantic", "shtab", "starlette", "uvicorn", "uvloop"}
+    {
+        "cryptography",
+        "fastapi",
+        "httptools",
+        "immutables",
+        "msgspec",
+        "pydantic",
+        "shtab",
+        "starlette",
+        "uvicorn",
+        "uvloop",
+    }
 )
 
 

@@ -65,6 +65,14 @@ def _read_address(text: str) -> Address:
     return Address(bare, int(port))
 
 
+def _read_address_or_off(text: str) -> Address | None:
+    return None if text == "off" else _read_address(text)
+
+
+def _show_address_or_off(address: Address | None) -> str:
+    return "off" if address is None else str(address)
+
+
 def _read_clock(text: str) -> ClockChoice:
     if text == "real":
         return ClockChoice("real", 1.0)
@@ -159,6 +167,7 @@ def one_of(*choices: str) -> Kind:
 
 
 ADDRESS = Kind("HOST:PORT", _read_address)
+ADDRESS_OR_OFF = Kind("HOST:PORT|off", _read_address_or_off, _show_address_or_off)
 CLOCK = Kind("real|xN|virtual", _read_clock)
 DIRECTORY = Kind("DIR", _read_path)
 TOKEN = Kind("TOKEN", _read_token, _show_token)

@@ -29,7 +29,7 @@ class Setting:
 
 # (cause, notice, recovery, announced interruption). The twin of ``core.causes.CAUSES`` in plain text, because this
 # module must load where the server's packages are not installed; a test holds the two together. An empty notice is
-# not the region's to choose: a failure has none, a deletion takes the VM's own.
+# not the region's to choose: a failure and a reimage have none, a deletion takes the VM's own.
 CAUSE_DEFAULTS = (
     ("freeze", "15m", "10m", "9"),
     ("live_migration", "15m", "5m", "5"),
@@ -41,6 +41,7 @@ CAUSE_DEFAULTS = (
     ("user_restart", "15m", "30s", "-1"),
     ("user_redeploy", "10m", "30s", "-1"),
     ("eviction", "30s", "0s", "-1"),
+    ("reimage", "", "30s", "-1"),
     ("deletion", "", "0s", "-1"),
 )
 
@@ -55,6 +56,12 @@ _GENERAL = (
         "where operators and this command work; beyond loopback only with a token",
     ),
     Setting(
+        "resource_manager",
+        "127.0.0.1:16927",
+        kinds.ADDRESS_OR_OFF,
+        "where az and the SDKs work (https); off runs without it; beyond loopback only with a token",
+    ),
+    Setting(
         "profile",
         "plain",
         kinds.one_of("plain", "azure"),
@@ -64,7 +71,7 @@ _GENERAL = (
         "token",
         "",
         kinds.TOKEN,
-        "secret that every request to the control address must carry; better given as FOREWARN_TOKEN than as a flag",
+        "secret that operators, az and the SDKs must know; better given as FOREWARN_TOKEN than as a flag",
     ),
     Setting("log_level", "info", kinds.one_of("debug", "info", "warning", "error"), "how much is logged"),
     Setting("update_domains", "5", kinds.whole(1, 20), "update domains that VMs are spread over"),
@@ -128,6 +135,7 @@ _TITLES = {
     "user_restart": "a user's restart",
     "user_redeploy": "a user's redeploy",
     "eviction": "an eviction",
+    "reimage": "a reimage",
     "deletion": "a deletion",
 }
 

@@ -37,6 +37,7 @@ class Settings:
     clock: ClockChoice
     metadata: Address
     control: Address
+    resource_manager: Address | None
     profile: str
     token: str = field(repr=False)
     log_level: str
@@ -133,16 +134,20 @@ def _typed(values: dict[str, Any], shown: tuple[Shown, ...]) -> Settings:
 
 def check(settings: Settings) -> None:
     """What no single setting can know: refuse combinations that would be unsafe or could not work."""
-    metadata, control = settings.metadata, settings.control
-    if metadata.port == control.port and metadata.port != 0:
-        raise usage(
-            f"metadata and control must not share port {control.port}: whoever reaches one would reach the other."
-        )
-    if not control.loopback and not settings.token:
-        raise usage(
-            f"control listens on {control}, beyond loopback, and needs a token: set FOREWARN_TOKEN, "
-            "or listen on 127.0.0.1."
-        )
+    faces = {"metadata": settings.metadata, "control": settings.control}
+    if settings.resource_manager is not None:
+        faces["resource_manager"] = settings.resource_manager
+    ports: dict[int, str] = {}
+    for name, address in faces.items():
+        if address.port and (other := ports.setdefault(address.port, name)) != name:
+            raise usage(
+                f"{other} and {name} must not share port {address.port}: whoever reaches one would reach the other."
+            )
+        if name != "metadata" and not address.loopback and not settings.token:
+            raise usage(
+                f"{name} listens on {address}, beyond loopback, and needs a token: set FOREWARN_TOKEN, "
+                "or listen on 127.0.0.1."
+            )
 
 
 def near_miss(word: str, known: Iterable[str]) -> str:

@@ -81,6 +81,13 @@ class Vm(TypedDict):
     boots: int
     ephemeral_disks: int
     terminate_notice_seconds: float | None
+    os_image_notice_seconds: float | None
+    scale_set: str | None
+    instance_id: str | None
+    model: int | None
+    latest_model: bool | None
+    protected: bool
+    resource_group: str
     size: str
     os_type: str
     tags: dict[str, str]
@@ -104,6 +111,37 @@ class Policy(TypedDict):
     auto_approve_reboot: bool
     auto_approve_redeploy: bool
     all_instances_down: bool
+
+
+class ScaleSet(TypedDict):
+    name: str
+    resource_group: str
+    orchestration: str
+    single_placement_group: bool
+    capacity: int
+    instances_total: int
+    latest_model_total: int
+    model: int
+    upgrade: str
+    scale_in: str
+    policy: Policy
+    terminate_notice_seconds: float | None
+    os_image_notice_seconds: float | None
+    spot: bool
+    eviction_policy: str
+    vnet: bool
+    size: str
+    os_type: str
+    tags: dict[str, str]
+    scopes: list[str]
+    deleting: bool
+    created_at: str
+    changed_at: str | None
+
+
+class ScaleSetStory(ScaleSet):
+    instances: list[Vm]
+    events: list[Event]
 
 
 class Scope(TypedDict):
@@ -169,6 +207,40 @@ class Record(TypedDict):
     body: dict[str, Any]
 
 
+class Activity(TypedDict):
+    """One request: who asked for what, and what came of it."""
+
+    seq: int
+    first_seq: int
+    at: str
+    door: str
+    who: str
+    request_id: str
+    command: str
+    text: str
+    about: list[str]
+    about_total: int
+    outcome: str
+
+
+class Activities(TypedDict):
+    activity: list[Activity]
+    next: int | None
+    head: int
+
+
 class Verdict(TypedDict):
     faults: list[str]
     records: int
+
+
+class ResourceManager(TypedDict):
+    """Where az and the SDKs work, and what they must be told."""
+
+    url: str
+    authority_pem: str
+    cloud: str
+    subscription: str
+    tenant: str
+    location: str
+    token_path: str

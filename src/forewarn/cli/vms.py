@@ -14,7 +14,7 @@ from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output, Progress
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.region_file import read_region_file
-from forewarn.cli.shapes import VmStory
+from forewarn.cli.shapes import Vm, VmStory
 from forewarn.cli.times import parse_instant, show_moment
 
 # operation -> (summary, description)
@@ -33,13 +33,24 @@ _OPERATIONS = {
             "a Redeploy in the same way as a restart."
         ),
     ),
+    "reimage": (
+        "give VMs a fresh system disk",
+        (
+            "Ask for a reimage: the VM comes back with a fresh system disk. A VM with an OS image notice whose scope "
+            "reads its events gets a Reboot event first; elsewhere it happens at once."
+        ),
+    ),
+    "stop": (
+        "power VMs off",
+        "Stop VMs at once; they keep their hosts. Nothing is announced: Azure documents no event for it.",
+    ),
     "deallocate": (
         "stop VMs and give up their hosts",
         "Stop VMs at once. Nothing is announced: Azure documents no event for it.",
     ),
     "start": (
-        "start deallocated VMs",
-        "Start VMs that were deallocated or evicted; each finds a host again.",
+        "start VMs that are down",
+        "Start VMs that were stopped, deallocated or evicted; one that has no host finds one again.",
     ),
     "delete": (
         "delete VMs",
@@ -276,7 +287,6 @@ def _show(args: argparse.Namespace, out: Output) -> int:
 
 
 def _show_fields(out: Output, vm: VmStory) -> None:
-    notice = vm["terminate_notice_seconds"]
     resource = vm["resource_name"] if vm["resource_name"] != vm["name"] else None
     out.fields(
         [
@@ -290,7 +300,13 @@ def _show_fields(out: Output, vm: VmStory) -> None:
             ("spot", vm["eviction_policy"] if vm["spot"] else None),
             ("boots", vm["boots"]),
             ("ephemeral disks", vm["ephemeral_disks"]),
-            ("terminate notice", None if notice is None else f"{notice:g} s"),
+            ("terminate notice", show_seconds(vm["terminate_notice_seconds"])),
+            ("os image notice", show_seconds(vm["os_image_notice_seconds"])),
+            ("scale set", vm["scale_set"]),
+            ("instance id", vm["instance_id"]),
+            ("model", show_model(vm)),
+            ("protected", "from scale-in" if vm["protected"] else None),
+            ("resource group", vm["resource_group"]),
             ("size", vm["size"]),
             ("system", vm["os_type"]),
             ("tags", vm["tags"]),
@@ -300,6 +316,17 @@ def _show_fields(out: Output, vm: VmStory) -> None:
             *((key.replace("_", " "), value) for key, value in vm["binding"].items()),
         ]
     )
+
+
+def show_seconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:g} s"
+
+
+def show_model(vm: Vm) -> str:
+    """The version of its scale set's model that an instance has."""
+    if vm["model"] is None:
+        return ""
+    return str(vm["model"]) if vm["latest_model"] else f"{vm['model']} (not the latest)"
 
 
 def _operate(args: argparse.Namespace, out: Output, operation: str) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.unit.cli.conftest import Run
 
 SERVE = [sys.executable, "-m", "forewarn.cli.main", "serve"]
-ANY_PORTS = ["--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0"]
+ANY_PORTS = ["--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0", "--resource-manager", "127.0.0.1:0"]
 FLEET = '[settings]\nclock = "virtual"\n[[vm]]\nname = "web"\ncount = 3\navailability_set = "front"\n'
 
 
@@ -114,13 +114,12 @@ def test_a_server_does_not_start_where_it_should_not(tmp_path: Path) -> None:
 def test_a_port_in_use_is_a_sentence_that_names_the_option(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        control = refused(tmp_path, "--metadata", "127.0.0.1:0", "--control", address)
-        metadata = refused(tmp_path, "--metadata", address, "--control", "127.0.0.1:0")
+        for option in ("--metadata", "--control", "--resource-manager"):
+            status, sentence = refused(tmp_path, *ANY_PORTS, option, address)
 
-    assert (control[0], metadata[0]) == (1, 1)
-    assert f"cannot listen on {address}" in control[1]
-    assert "--control" in control[1]
-    assert "--metadata" in metadata[1]
+            assert status == 1
+            assert f"cannot listen on {address}" in sentence
+            assert f"choose another address with {option}." in sentence
 
 
 @pytest.mark.slow

@@ -106,8 +106,9 @@ def test_the_place_of_a_bad_value_is_named() -> None:
     assert "(FOREWARN_CLOCK)" in refusal({}, {"FOREWARN_CLOCK": "slow"})
 
 
-def test_the_two_faces_never_share_a_port() -> None:
+def test_the_faces_never_share_a_port() -> None:
     assert "must not share port 16926" in refusal({"metadata": "10.0.0.1:16926"})
+    assert "must not share port 16927" in refusal({"control": "127.0.0.1:16927"})
     assert resolve({"metadata": "127.0.0.1:0", "control": "127.0.0.1:0"}, {}).control.port == 0
 
 
@@ -116,6 +117,18 @@ def test_beyond_loopback_control_needs_a_token() -> None:
     assert "needs a token" in refusal({"control": "operator.example:16926"})
     assert resolve({"control": "0.0.0.0:16926"}, {"FOREWARN_TOKEN": "sesame"}).token == "sesame"
     assert resolve({"control": "[::1]:16926"}, {}).control == Address("::1", 16926)
+
+
+def test_beyond_loopback_the_resource_manager_needs_a_token_too() -> None:
+    assert "resource_manager listens on 0.0.0.0:1" in refusal({"resource_manager": "0.0.0.0:1"})
+    assert resolve({"resource_manager": "0.0.0.0:1"}, {"FOREWARN_TOKEN": "sesame"}).token == "sesame"
+
+
+def test_the_resource_manager_can_be_off() -> None:
+    settings = resolve({"resource_manager": "off", "control": "127.0.0.1:16927"}, {})
+
+    assert settings.resource_manager is None
+    assert next(shown.value for shown in settings.shown if shown.name == "resource_manager") == "off"
 
 
 def test_a_token_is_never_shown() -> None:
@@ -134,7 +147,7 @@ def test_the_table_of_causes_says_the_same_as_the_core() -> None:
         assert settings.durations[cause.value] == row.duration_seconds
         if cause.value in settings.notices:
             assert settings.notices[cause.value] == row.notice
-    assert set(CAUSES) - {Cause(name) for name in settings.notices} == {Cause.FAILURE, Cause.DELETION}
+    assert set(CAUSES) - {Cause(name) for name in settings.notices} == {Cause.FAILURE, Cause.REIMAGE, Cause.DELETION}
 
 
 def test_the_defaults_are_those_of_the_parts_themselves() -> None:

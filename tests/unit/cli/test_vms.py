@@ -169,6 +169,17 @@ def test_stopping_starting_and_deleting_are_told_in_words(run: Run, region: Regi
     assert run("vm", "list", "--names").out == ""
 
 
+def test_a_stopped_vm_keeps_its_host_and_a_reimaged_one_boots_again(run: Run, region: Region) -> None:
+    run("vm", "create", "db")
+
+    assert "db was stopped at once" in run("vm", "stop", "db").out
+    assert run("vm", "show", "db", "--json").json["host"] == "host-0"
+    assert run("vm", "start", "db").status == 0
+    assert "db was reimaged at once" in run("vm", "reimage", "db").out
+    run("clock", "advance", "10m")
+    assert run("vm", "show", "db", "--json").json["boots"] == 3
+
+
 def test_only_spot_vms_can_be_evicted(run: Run, region: Region) -> None:
     run("vm", "create", "plain")
     run("vm", "create", "cheap", "--spot")

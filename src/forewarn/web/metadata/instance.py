@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import IPv4Address, ip_address
 
-from forewarn.core.region import Vm
+from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Orchestration, Region, ScaleSet, Vm, fold
+from forewarn.web.whereabouts import LOCATION, SUBSCRIPTION, placement_group_id
 from forewarn.wire.instance import InstanceInfo, vm_resource_id
 
-SUBSCRIPTION_ID = "00000000-0000-0000-0000-000000000000"
-RESOURCE_GROUP = "forewarn"
-LOCATION = "local"
 _MAC_PREFIX = "000D3A"  # the maker's half of the addresses that Azure gives its machines
 
 
-def instance_info(vm: Vm) -> InstanceInfo:
+def instance_info(region: Region, vm: Vm) -> InstanceInfo:
     """The VM as the region knows it now: a redeployed VM finds itself on another host."""
     ipv4, ipv6 = _addresses(vm)
-    return InstanceInfo(
+    scale_set = region.scale_sets.get(fold(vm.scale_set))
+    group = vm.spec.resource_group
+    info = InstanceInfo(
         name=vm.resource_name,
         vm_id=vm.vm_id,
         location=LOCATION,
@@ -24,9 +25,9 @@ def instance_info(vm: Vm) -> InstanceInfo:
         size=vm.spec.size,
         update_domain=str(vm.update_domain),
         fault_domain=str(vm.fault_domain),
-        resource_group=RESOURCE_GROUP,
-        subscription_id=SUBSCRIPTION_ID,
-        resource_id=vm_resource_id(SUBSCRIPTION_ID, RESOURCE_GROUP, vm.name),
+        resource_group=group,
+        subscription_id=SUBSCRIPTION,
+        resource_id=vm_resource_id(SUBSCRIPTION, group, vm.name),
         computer_name=vm.name,
         priority="Spot" if vm.spec.spot else "",
         eviction_policy=str(vm.spec.eviction_policy) if vm.spec.spot else "",
@@ -35,6 +36,24 @@ def instance_info(vm: Vm) -> InstanceInfo:
         private_ip=ipv4,
         private_ipv6=ipv6,
         mac=_MAC_PREFIX + vm.vm_id.upper()[-6:],
+    )
+    return info if scale_set is None else _of_scale_set(info, scale_set, vm)
+
+
+def _of_scale_set(info: InstanceInfo, scale_set: ScaleSet, vm: Vm) -> InstanceInfo:
+    """An instance of a uniform set has its id below the set, and a computer name made of its number."""
+    set_id = (
+        f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{scale_set.resource_group}"
+        f"/providers/Microsoft.Compute/virtualMachineScaleSets/{scale_set.name}"
+    )
+    uniform = scale_set.orchestration is Orchestration.UNIFORM
+    return replace(
+        info,
+        scale_set_name=scale_set.name,
+        scale_set_id="" if uniform else set_id,
+        placement_group_id=placement_group_id(scale_set, vm),
+        resource_id=f"{set_id}/virtualMachines/{vm.number}" if uniform else info.resource_id,
+        computer_name=scale_set.computer_name(vm.number) if uniform else vm.name,
     )
 
 
@@ -49,5 +68,5 @@ def _addresses(vm: Vm) -> tuple[str, str]:
 def _host_id(vm: Vm) -> str:
     if vm.host is None:
         return ""
-    group = f"/subscriptions/{SUBSCRIPTION_ID}/resourceGroups/{RESOURCE_GROUP}"
-    return f"{group}/providers/Microsoft.Compute/hostGroups/{RESOURCE_GROUP}/hosts/host-{vm.host}"
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{DEFAULT_RESOURCE_GROUP}"
+    return f"{group}/providers/Microsoft.Compute/hostGroups/{DEFAULT_RESOURCE_GROUP}/hosts/host-{vm.host}"

@@ -105,19 +105,20 @@ class Reading:
 
     async def _read_later(self, question: ReadDocument, caller: Caller, patience: Patience) -> Outcome:
         """Enable, hold back the first answers, wait for news: until there is an answer to give."""
-        enablings = 0
+        enablings, request_id = 0, ""
         while (vm := identify(self._plane.region, caller, question.named)) is not None:
             scope = self._plane.region.scope_of(vm)
             if scope.enabled_at is None:
                 enablings += 1
                 assert enablings <= _MOST_ENABLINGS, f"{scope.key} was enabled and is not"
-                await self._plane.enable(vm)
+                request_id = request_id or self._signer.mint()
+                await self._plane.enable(vm, request_id)
             elif not self._is_ready(scope):
                 await self._plane.clock.sleep_until(scope.enabled_at + self._first_read_delay)
             else:
                 served = self._served(vm, scope, question)
                 if patience.over or not question.unless.covers(served.incarnation):
-                    return _pick(served, question)
+                    return _pick(served, question)._replace(request_id=request_id)
                 await patience.until_news(self._waiters, scope.key)
         return _NOT_FOUND
 

@@ -105,7 +105,7 @@ class Service:
             case ApproveEvents(vm=vm, body=body):
                 return self._approve(vm, body)
             case ReadInstance(vm=vm, version=version, steps=steps, format=form):
-                return reply_to(read_tree(instance_tree(instance_info(vm), version), steps, form))
+                return reply_to(read_tree(instance_tree(instance_info(self._plane.region, vm), version), steps, form))
             case ReadVersions():
                 return _VERSIONS
 

@@ -13,6 +13,7 @@ from forewarn import __version__
 from forewarn.plane.plane import Plane
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator import (
+    routes_activity,
     routes_campaigns,
     routes_clock,
     routes_events,
@@ -21,6 +22,8 @@ from forewarn.web.operator import (
     routes_hosts,
     routes_journal,
     routes_region,
+    routes_resource_manager,
+    routes_scale_sets,
     routes_scopes,
 )
 from forewarn.web.operator.desk import Desk
@@ -28,10 +31,13 @@ from forewarn.web.operator.errors import answer_errors
 from forewarn.web.operator.gate import Gate
 from forewarn.web.operator.models import ErrorAnswer, SettingView
 from forewarn.web.operator.stream import Streams
+from forewarn.web.resource_manager.door import Door
 
 _ROUTES = (
     routes_region,
+    routes_resource_manager,
     routes_fleet,
+    routes_scale_sets,
     routes_scopes,
     routes_hosts,
     routes_campaigns,
@@ -39,6 +45,7 @@ _ROUTES = (
     routes_clock,
     routes_faults,
     routes_journal,
+    routes_activity,
 )
 _DESCRIPTION = """The control side of a forewarn region: VMs and hosts, what happens to them, the clock and the journal.
 
@@ -62,6 +69,7 @@ def operator_app(
     hosts: Collection[str],
     token: str | None,
     metadata_url: str,
+    resource_manager: Door | None = None,
 ) -> FastAPI:
     """The ASGI app. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
     streams = Streams()
@@ -75,9 +83,11 @@ def operator_app(
         dependencies=[Depends(_BEARER)] if token else [],
         lifespan=_ending(streams),
     )
-    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams)
+    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams, resource_manager)
     for routes in _ROUTES:
         app.include_router(routes.router)
+    if resource_manager is not None:
+        routes_resource_manager.add_metadata_routes(app, resource_manager)
     answer_errors(app)
     app.add_middleware(Gate, hosts=frozenset(hosts), token=token)
     return app

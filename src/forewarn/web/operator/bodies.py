@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from datetime import datetime, timedelta
 from typing import Annotated, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+
+from forewarn.core.region import DEFAULT_RESOURCE_GROUP
 
 MOST_NAMES = 10_000
 MOST_SECONDS = 100 * 365 * 86_400.0
+_GROUP = re.compile(r"[A-Za-z0-9_().-]{0,89}[A-Za-z0-9_()-]")
 
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, Field(min_length=1, max_length=256, examples=["web-0"])]
 Names = Annotated[list[Name], Field(min_length=1, max_length=MOST_NAMES, examples=[["web-0", "web-1"]])]
 Id = Annotated[str, Field(min_length=1, max_length=64, examples=["4CAEA225-A741-474D-A72E-428C86FCD853"])]
+Tags = Annotated[
+    dict[Annotated[str, Field(max_length=512)], Annotated[str, Field(max_length=256)]], Field(max_length=50)
+]
+Notice = Annotated[float, Field(strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 Maintenance = Literal["freeze", "live-migration", "network", "reboot", "redeploy", "predicted-failure"]
+Door = Literal["portal", "operator", "resource-manager", "vm", "clock", "driver"]
 FaultKind = Literal["gone", "throttled", "error", "empty", "delay", "drop", "skip"]
+
+
+def _check_group(given: str) -> str:
+    """As Azure names resource groups: nothing else could be asked for through the Resource Manager."""
+    if not _GROUP.fullmatch(given):
+        raise ValueError("use 1 to 90 letters, digits, '.', '_', '-', '(' and ')', and no '.' at the end")
+    return given
+
+
+ResourceGroup = Annotated[str, AfterValidator(_check_group)]
 
 
 def _read_instant(given: object) -> datetime:
@@ -29,6 +56,11 @@ def _read_instant(given: object) -> datetime:
 
 
 Instant = Annotated[AwareDatetime, BeforeValidator(_read_instant)]
+
+
+def duration(seconds: float | None) -> timedelta | None:
+    """A number of seconds as what the core counts in."""
+    return None if seconds is None else timedelta(seconds=seconds)
 
 
 class Body(BaseModel):
@@ -61,21 +93,19 @@ class CreateVmsBody(Body):
         "Deallocate", description="What becomes of an evicted VM.", examples=["Deallocate"]
     )
     vnet: Flag = Field(True, description="They live in a virtual network.", examples=[True])
-    terminate_notice_seconds: float | None = Field(
-        None,
-        strict=True,
-        gt=0,
-        le=MOST_SECONDS,
-        allow_inf_nan=False,
-        description="The warning before deletion, for VMs that want one.",
-        examples=[300],
+    terminate_notice_seconds: Notice | None = Field(
+        None, description="The warning before deletion, for VMs that want one: 300 to 900.", examples=[300]
+    )
+    os_image_notice_seconds: Notice | None = Field(
+        None, description="The warning before a reimage, for VMs that want one: 900.", examples=[900]
     )
     size: Name | None = Field(None, description="Told by `/metadata/instance`.", examples=["Standard_D2s_v5"])
     os_type: Literal["Linux", "Windows"] | None = Field(
         None, description="Told by `/metadata/instance`.", examples=["Linux"]
     )
-    tags: dict[Annotated[str, Field(max_length=512)], Annotated[str, Field(max_length=256)]] = Field(
-        default_factory=dict, max_length=50, description="Told by `/metadata/instance`.", examples=[{"team": "web"}]
+    tags: Tags = Field(default_factory=dict, description="Told by `/metadata/instance`.", examples=[{"team": "web"}])
+    resource_group: ResourceGroup = Field(
+        DEFAULT_RESOURCE_GROUP, description="Where the Resource Manager shows them.", examples=["rg1"]
     )
     address: Name | None = Field(
         None, description="The source address by which the metadata face knows it.", examples=["10.0.0.4"]
@@ -249,6 +279,24 @@ class JournalPage(Body):
         max_length=512,
         description="Only about this: an event's or campaign's id, `vm/NAME`, `host/N`, a scope.",
         examples=["vm/web-0"],
+    )
+
+
+class ActivityPage(Body):
+    after: int | None = Field(
+        None,
+        ge=0,
+        le=2**62,
+        description="The number of the last record you have; the newest activity if left out.",
+        examples=[56],
+    )
+    limit: int = Field(500, ge=1, le=10_000, description="At most so many.", examples=[500])
+    door: Door | None = Field(None, description="Only what came in this way.", examples=["resource-manager"])
+    about: str = Field(
+        "",
+        max_length=512,
+        description="Only about this: the name of a VM, scale set or host, a scope, an id.",
+        examples=["web-0"],
     )
 
 

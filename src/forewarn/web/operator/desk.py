@@ -17,6 +17,7 @@ from forewarn.plane.ports import Origin
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.models import SettingView
 from forewarn.web.operator.stream import Streams
+from forewarn.web.resource_manager.door import Door
 
 _LONGEST_WHO = 100
 
@@ -30,6 +31,7 @@ class Desk:
     settings: tuple[SettingView, ...]
     metadata_url: str
     streams: Streams
+    resource_manager: Door | None = None
 
 
 @dataclass(frozen=True)

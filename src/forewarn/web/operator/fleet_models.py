@@ -12,7 +12,7 @@ _GUID = "4CAEA225-A741-474D-A72E-428C86FCD853"
 _NOON = "2026-01-01T12:00:00Z"
 
 
-def _next() -> str | None:
+def next_cursor() -> str | None:
     """The cursor that every list carries."""
     found: str | None = Field(description="Pass this as `after` to go on; null on the last page.", examples=["web-0"])
     return found
@@ -45,6 +45,17 @@ class VmAnswer(Answer):
     terminate_notice_seconds: float | None = Field(
         description="The warning it gets before deletion; null for none.", examples=[300]
     )
+    os_image_notice_seconds: float | None = Field(
+        description="The warning it gets before a reimage; null for none.", examples=[900]
+    )
+    scale_set: str | None = Field(description="The scale set it is an instance of; null for none.", examples=["web"])
+    instance_id: str | None = Field(
+        description="Its id there: a number, or its name where orchestration is flexible.", examples=["0"]
+    )
+    model: int | None = Field(description="The version of the set's model that it has.", examples=[1])
+    latest_model: bool | None = Field(description="Whether that is the latest one.", examples=[True])
+    protected: bool = Field(description="Whether scale-in leaves it alone.", examples=[False])
+    resource_group: str = Field(description="Where the Resource Manager shows it.", examples=["forewarn"])
     size: str = Field(description="Its size, as `/metadata/instance` tells.", examples=["Standard_D2s_v5"])
     os_type: str = Field(description="Its system, as `/metadata/instance` tells.", examples=["Linux"])
     tags: dict[str, str] = Field(description="Its tags.", examples=[{"team": "web"}])
@@ -111,7 +122,7 @@ class EventStory(EventAnswer):
 
 class EventsAnswer(Answer):
     events: list[EventAnswer] = Field(description="Announced and not ended, oldest first.")
-    next: str | None = _next()
+    next: str | None = next_cursor()
 
 
 class VmStory(VmAnswer):
@@ -122,7 +133,7 @@ class VmStory(VmAnswer):
 
 class VmsAnswer(Answer):
     vms: list[VmAnswer] = Field(description="By name.")
-    next: str | None = _next()
+    next: str | None = next_cursor()
 
 
 class CreatedAnswer(Answer):
@@ -147,6 +158,7 @@ class ScopeAnswer(Answer):
         description="`vm`, `availability-set`, `cloud-service` or `placement-group`.", examples=["availability-set"]
     )
     name: str = Field(description="The name of the set or of the lone VM.", examples=["front"])
+    resource_group: str = Field(description="Where the Resource Manager shows it.", examples=["forewarn"])
     enabled_at: datetime | None = Field(
         description="Since when its events wait; null while nobody reads for it.", examples=[_NOON]
     )
@@ -161,7 +173,7 @@ class ScopeAnswer(Answer):
 
 class ScopesAnswer(Answer):
     scopes: list[ScopeAnswer] = Field(description="By key. A lone VM that nobody has read for is not listed.")
-    next: str | None = _next()
+    next: str | None = next_cursor()
 
 
 class HostAnswer(Answer):
@@ -176,7 +188,7 @@ class HostAnswer(Answer):
 
 class HostsAnswer(Answer):
     hosts: list[HostAnswer] = Field(description="By number.")
-    next: str | None = _next()
+    next: str | None = next_cursor()
 
 
 class CampaignAnswer(Answer):
@@ -196,7 +208,7 @@ class CampaignAnswer(Answer):
 
 class CampaignsAnswer(Answer):
     campaigns: list[CampaignAnswer] = Field(description="Oldest first.")
-    next: str | None = _next()
+    next: str | None = next_cursor()
 
 
 class OutcomeAnswer(Answer):

@@ -21,6 +21,7 @@ from forewarn.web.operator.models import ErrorKind
 MOST_BODY_BYTES = 4 * 1024 * 1024
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 ANY_HOST = "*"
+_OWN_CHECKS = "/metadata/"  # what clients of the Resource Manager fetch before they have a token of any kind
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = request_id
         signed = _Signed(send, request_id)
         try:
-            self._check(Headers(scope=scope), scope["method"])
+            self._check(Headers(scope=scope), scope["method"], scope["path"])
             await self._app(scope, await _limited(Headers(scope=scope), receive), signed)
         except _No as no:
             headers = {"WWW-Authenticate": "Bearer"} if no.status == 401 else {}
@@ -61,7 +62,7 @@ class Gate:
             message = "Something is wrong inside forewarn. Its log tells more under this request id."
             await error_answer(500, "internal", message, request_id)(scope, receive, signed)
 
-    def _check(self, headers: Headers, method: str) -> None:
+    def _check(self, headers: Headers, method: str, path: str) -> None:
         host = headers.get("host", "")
         if ANY_HOST not in self._hosts and _host_name(host) not in self._hosts:
             allowed = ", ".join(sorted(self._hosts))
@@ -69,6 +70,8 @@ class Gate:
         origin = headers.get("origin")
         if origin is not None and method not in ("GET", "HEAD") and _place(origin) != host.lower():
             raise _No(400, "invalid", "A page of another origin may not change anything here.")
+        if path.startswith(_OWN_CHECKS):
+            return
         if self._token is not None and not compare_digest(_bearer(headers), self._token):
             raise _No(401, "unauthorized", "Send the token of this server as 'Authorization: Bearer TOKEN'.")
 

@@ -130,6 +130,40 @@ class RecordsAnswer(Answer):
     )
 
 
+class ActivityAnswer(Answer):
+    """One request and what came of it: the records that the journal has of it, told in a line."""
+
+    seq: int = Field(description="The number of its last record: go on after this one.", examples=[57])
+    first_seq: int = Field(description="The number of its first record.", examples=[55])
+    at: datetime = Field(description="When, in the time of the region.", examples=["2026-01-01T12:00:00Z"])
+    door: str = Field(
+        description="The way in: `portal`, `operator`, `resource-manager`, `vm`; `clock` and `driver` are the region's "
+        "own doing.",
+        examples=["resource-manager"],
+    )
+    who: str = Field(description="Who asked: the VM, or what the caller says of itself.", examples=["az vm restart"])
+    request_id: str = Field(description="The request, as its answer named it.", examples=["0c5f4f61-6a8f-4d6a-9b7e"])
+    command: str = Field(description="The kind of command, as the journal calls it.", examples=["RestartVms"])
+    text: str = Field(description="The same in words.", examples=["restart VMs"])
+    about: list[str] = Field(
+        description="What it was about, as the journal names subjects; the first few.", examples=[["vm/web-0"]]
+    )
+    about_total: int = Field(description="How many things it was about in all.", examples=[1])
+    outcome: str = Field(
+        description="What came of it.", examples=["1 Reboot event scheduled, not before 2026-01-01T12:15:00Z"]
+    )
+
+
+class ActivitiesAnswer(Answer):
+    activity: list[ActivityAnswer] = Field(description="Oldest first.")
+    next: int | None = Field(
+        description="Pass this as `after` to go on; null where nothing is left. A page may be short.", examples=[57]
+    )
+    head: int = Field(
+        description="The number of the journal's last record: all is told when you have that one.", examples=[57]
+    )
+
+
 class VerifyAnswer(Answer):
     faults: list[str] = Field(description="A sentence for each thing that is wrong; empty is good.", examples=[[]])
     records: int = Field(description="How many records were read.", examples=[57])

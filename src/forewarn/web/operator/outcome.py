@@ -14,6 +14,7 @@ from forewarn.web.operator.fleet_models import EventAnswer, OutcomeAnswer
 from forewarn.web.operator.views import event_fields, vm_names
 
 NOBODY_READS = "nobody in the scope reads scheduled events"
+_DIRECT = (f.VmDeleted, f.VmDeallocated, f.VmStopped, f.VmStarted, f.InstanceUpgraded, f.InstanceProtected)
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,21 @@ def outcome_of(
 ) -> OutcomeAnswer:
     """``facts`` may hold more than the request's own doing, for whatever was due came with it: that is left out."""
     made = _made(facts, deed)
-    asked = {fold(name) for name in names}
+    own = {fold(name) for name in names} - _hit_by_others(before, facts)
     silent = [key for event in made.silent for key in event.vms]
-    direct = [fact.vm for fact in facts if isinstance(fact, f.VmDeleted | f.VmDeallocated | f.VmStarted)]
-    at_once = vm_names(before.region, list(dict.fromkeys([*silent, *(key for key in direct if key in asked)])))
+    direct = [fact.vm for fact in facts if isinstance(fact, _DIRECT) and fact.vm in own]
+    at_once = vm_names(before.region, list(dict.fromkeys([*silent, *direct])))
     return OutcomeAnswer(
         events=[_as_it_is(after, event) for event in (*made.waiting, *made.started)],
         at_once=at_once,
         message=_message(made, at_once, deed),
     )
+
+
+def _hit_by_others(before: Look, facts: Sequence[f.Fact]) -> set[str]:
+    """VMs whose events merely fell due: what these did to them is not the request's doing."""
+    ended = [before.region.events.get(fact.event_id) for fact in facts if isinstance(fact, f.ImpactEnded)]
+    return {key for event in ended if event is not None for key in event.vms}
 
 
 def approved(after: Look, event_ids: Sequence[str]) -> OutcomeAnswer:

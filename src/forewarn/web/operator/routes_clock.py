@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
 from forewarn.web.operator.bodies import AdvanceBody, InstantBody, NothingBody, SpeedBody
-from forewarn.web.operator.desk import TheDesk
+from forewarn.web.operator.desk import TheAsker, TheDesk
 from forewarn.web.operator.models import ClockAnswer, ClockMoved
 
 router = APIRouter(prefix="/v1/clock", tags=["clock"])
@@ -22,33 +22,33 @@ async def show_clock(desk: TheDesk) -> ClockAnswer:
 
 
 @router.post("/advance", summary="Move the clock by some seconds")
-async def advance(body: AdvanceBody, desk: TheDesk) -> ClockAnswer:
+async def advance(body: AdvanceBody, asker: TheAsker) -> ClockAnswer:
     """Everything that falls due on the way happens, at its own instant. A real clock cannot be moved."""
-    now = desk.plane.now()
+    now = asker.plane.now()
     try:
         to = now + timedelta(seconds=body.seconds)
     except OverflowError:
         raise Refused(Hint.INVALID, "The calendar ends before that.") from None
-    await desk.plane.advance(to)
-    return clock_fields(desk.plane)
+    await asker.plane.advance(to, asker.origin)
+    return clock_fields(asker.plane)
 
 
 @router.post("/next", summary="Move the clock to the next change")
-async def advance_to_next(desk: TheDesk, body: NothingBody | None = None) -> ClockMoved:
+async def advance_to_next(asker: TheAsker, body: NothingBody | None = None) -> ClockMoved:
     """To the instant at which something next happens by itself; nowhere if nothing is due."""
-    moved_to = await desk.plane.advance_to_next()
-    return _moved(desk.plane, moved_to)
+    moved_to = await asker.plane.advance_to_next(asker.origin)
+    return _moved(asker.plane, moved_to)
 
 
 @router.post("/to", summary="Move the clock to an instant")
-async def advance_to(body: InstantBody, desk: TheDesk) -> ClockAnswer:
+async def advance_to(body: InstantBody, asker: TheAsker) -> ClockAnswer:
     """Everything that falls due on the way happens, at its own instant. Time never goes back."""
     try:
         to = body.instant.astimezone(UTC)
     except OverflowError:
         raise Refused(Hint.INVALID, "The calendar ends before that.") from None
-    await desk.plane.advance(to)
-    return clock_fields(desk.plane)
+    await asker.plane.advance(to, asker.origin)
+    return clock_fields(asker.plane)
 
 
 @router.post("/speed", summary="Set how fast the clock runs")

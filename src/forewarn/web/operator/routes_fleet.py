@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
-from forewarn.core.causes import Cause
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec
-from forewarn.web.operator.bodies import CreateVmsBody, NamesBody, VmPage
+from forewarn.web.operator import deeds
+from forewarn.web.operator.bodies import CreateVmsBody, NamesBody, VmPage, duration
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
 from forewarn.web.operator.fleet_models import CreatedAnswer, OutcomeAnswer, VmsAnswer, VmStory
-from forewarn.web.operator.outcome import NOBODY_READS, Deed, outcome_of
+from forewarn.web.operator.outcome import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.views import event_fields, find_scope, find_vm, vm_fields
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])
-
-_RESTARTED = Deed("restarted", NOBODY_READS, (Cause.USER_RESTART,))
-_REDEPLOYED = Deed("redeployed", NOBODY_READS, (Cause.USER_REDEPLOY,))
-_EVICTED = Deed("evicted", NOBODY_READS, (Cause.EVICTION,))
-_DEALLOCATED = Deed("deallocated", "deallocation never makes one")
-_STARTED = Deed("started", "")
-_DELETED = Deed(
-    "deleted", "only a VM with a terminate notice, where scheduled events are read, is warned", (Cause.DELETION,)
-)
 
 
 @router.post("", status_code=201, summary="Create VMs")
@@ -44,7 +34,6 @@ def _spec(body: CreateVmsBody) -> VmSpec:
         kind = ScopeKind.AVAILABILITY_SET
     elif body.cloud_service:
         kind = ScopeKind.CLOUD_SERVICE
-    notice = body.terminate_notice_seconds
     plain = VmSpec()
     return VmSpec(
         kind=kind,
@@ -53,7 +42,9 @@ def _spec(body: CreateVmsBody) -> VmSpec:
         spot=body.spot,
         eviction_policy=EvictionPolicy(body.eviction_policy),
         vnet=body.vnet,
-        terminate_notice=None if notice is None else timedelta(seconds=notice),
+        resource_group=body.resource_group,
+        terminate_notice=duration(body.terminate_notice_seconds),
+        os_image_notice=duration(body.os_image_notice_seconds),
         size=body.size or plain.size,
         os_type=body.os_type or plain.os_type,
         tags=tuple(body.tags.items()),
@@ -72,7 +63,7 @@ def list_vms(page: Annotated[VmPage, Query()], look: TheLook) -> VmsAnswer:
     region = look.region
     vms = region.members_of(find_scope(region, page.scope)) if page.scope else None
     keys, following = page_of(region.vms if vms is None else [vm.key for vm in vms], str, page)
-    return VmsAnswer(vms=[vm_fields(region.vms[key]) for key in keys], next=following)
+    return VmsAnswer(vms=[vm_fields(region, region.vms[key]) for key in keys], next=following)
 
 
 @router.get("/{name}", summary="Show a VM")
@@ -80,43 +71,56 @@ async def show(name: str, look: TheLook) -> VmStory:
     """A VM with the events that will hit it. Names are compared without regard to case."""
     vm = find_vm(look.region, name)
     events = [look.region.events[event_id] for event_id in vm.events]
-    return VmStory(**dict(vm_fields(vm)), events=[event_fields(look, event) for event in events if event.announced])
+    shown = [event_fields(look, event) for event in events if event.announced]
+    return VmStory(**dict(vm_fields(look.region, vm)), events=shown)
 
 
 @router.post("/restart", status_code=202, summary="Restart VMs")
 async def restart(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Reboot event for each VM; at once where nobody in the scope reads scheduled events."""
-    return await _act(asker, body, c.RestartVms(tuple(body.names), new_guid()), _RESTARTED)
+    return await _act(asker, body, c.RestartVms(tuple(body.names), new_guid()), deeds.RESTARTED)
 
 
 @router.post("/redeploy", status_code=202, summary="Redeploy VMs")
 async def redeploy(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Redeploy event for each VM, which then moves to another host; at once where nobody reads."""
-    return await _act(asker, body, c.RedeployVms(tuple(body.names), new_guid()), _REDEPLOYED)
+    return await _act(asker, body, c.RedeployVms(tuple(body.names), new_guid()), deeds.REDEPLOYED)
+
+
+@router.post("/reimage", status_code=202, summary="Reimage VMs")
+async def reimage(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
+    """Give VMs a fresh OS disk: a Reboot event for each with an OS image notice in a scope that reads."""
+    return await _act(asker, body, c.ReimageVms(tuple(body.names), new_guid()), deeds.REIMAGED)
 
 
 @router.post("/evict", status_code=202, summary="Evict Spot VMs")
 async def evict(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Preempt event for each VM, which is then deallocated or deleted by its policy; at once where nobody reads."""
-    return await _act(asker, body, c.EvictVms(tuple(body.names), new_guid()), _EVICTED)
+    return await _act(asker, body, c.EvictVms(tuple(body.names), new_guid()), deeds.EVICTED)
 
 
 @router.post("/delete", status_code=202, summary="Delete VMs")
 async def delete(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Terminate event for each VM with a terminate notice in a scope that reads; at once for the others."""
-    return await _act(asker, body, c.DeleteVms(tuple(body.names), new_guid()), _DELETED)
+    return await _act(asker, body, c.DeleteVms(tuple(body.names), new_guid()), deeds.DELETED)
+
+
+@router.post("/stop", status_code=202, summary="Stop VMs")
+async def stop(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
+    """Power VMs off, at once; they keep their hosts. A VM that is stopped or deallocated already stays so."""
+    return await _act(asker, body, c.StopVms(tuple(body.names)), deeds.STOPPED)
 
 
 @router.post("/deallocate", status_code=202, summary="Deallocate VMs")
 async def deallocate(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """Stop VMs and give back their hosts, at once. A VM that is deallocated already stays so."""
-    return await _act(asker, body, c.DeallocateVms(tuple(body.names)), _DEALLOCATED)
+    return await _act(asker, body, c.DeallocateVms(tuple(body.names)), deeds.DEALLOCATED)
 
 
 @router.post("/start", status_code=202, summary="Start VMs")
 async def start(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
-    """Start VMs that are deallocated, at once. A VM that runs already goes on running."""
-    return await _act(asker, body, c.StartVms(tuple(body.names)), _STARTED)
+    """Start VMs that are stopped or deallocated, at once. A VM that runs already goes on running."""
+    return await _act(asker, body, c.StartVms(tuple(body.names)), deeds.STARTED)
 
 
 async def _act(asker: Asker, body: NamesBody, command: c.Command, deed: Deed) -> OutcomeAnswer:

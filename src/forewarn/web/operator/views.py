@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import Campaign, Event, Host, Policy, Region, Scope, ScopeKind, Vm, fold
+from forewarn.core.region import (
+    Campaign,
+    Event,
+    Host,
+    Orchestration,
+    Policy,
+    Region,
+    ScaleSet,
+    Scope,
+    ScopeKind,
+    Vm,
+    fold,
+)
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.fleet_models import (
     BindingAnswer,
@@ -54,9 +68,9 @@ def find_campaign(region: Region, campaign_id: str) -> Campaign:
     return found
 
 
-def vm_fields(vm: Vm) -> VmAnswer:
+def vm_fields(region: Region, vm: Vm) -> VmAnswer:
     spec = vm.spec
-    notice = spec.terminate_notice
+    scale_set = region.scale_sets.get(fold(vm.scale_set)) if vm.scale_set else None
     return VmAnswer(
         name=vm.name,
         resource_name=vm.resource_name,
@@ -71,7 +85,14 @@ def vm_fields(vm: Vm) -> VmAnswer:
         vnet=spec.vnet,
         boots=vm.boots,
         ephemeral_disks=vm.ephemeral_disks,
-        terminate_notice_seconds=None if notice is None else notice.total_seconds(),
+        terminate_notice_seconds=seconds(spec.terminate_notice),
+        os_image_notice_seconds=seconds(spec.os_image_notice),
+        scale_set=None if scale_set is None else scale_set.name,
+        instance_id=None if scale_set is None else instance_id(scale_set, vm),
+        model=None if scale_set is None else vm.model,
+        latest_model=None if scale_set is None else vm.model == scale_set.model,
+        protected=vm.protected,
+        resource_group=spec.resource_group,
         size=spec.size,
         os_type=spec.os_type,
         tags=dict(spec.tags),
@@ -82,11 +103,21 @@ def vm_fields(vm: Vm) -> VmAnswer:
     )
 
 
+def instance_id(scale_set: ScaleSet, vm: Vm) -> str:
+    """As the Resource Manager names an instance within its set."""
+    return str(vm.number) if scale_set.orchestration is Orchestration.UNIFORM else vm.name
+
+
+def seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else duration.total_seconds()
+
+
 def scope_fields(scope: Scope) -> ScopeAnswer:
     return ScopeAnswer(
         key=scope.key,
         kind=scope.kind.value,
         name=scope.name,
+        resource_group=scope.resource_group,
         enabled_at=scope.enabled_at,
         last_read_at=scope.last_read_at,
         incarnation=scope.incarnation,

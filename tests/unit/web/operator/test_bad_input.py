@@ -37,6 +37,9 @@ JSON = {"Content-Type": "application/json"}
         ({"name": "web", "local_address": "10.0.0.4"}, "loopback"),
         ({"name": "web", "terminate_notice_seconds": 60}, "between 5 and 15 minutes"),
         ({"name": "web", "terminate_notice_seconds": 1e300}, "'terminate_notice_seconds'"),
+        ({"name": "web", "os_image_notice_seconds": 600}, "15 minutes"),
+        ({"name": "web", "resource_group": "no/way"}, "'resource_group'"),
+        ({"name": "web", "resource_group": "ends."}, "no '.' at the end"),
         ({"name": "web", "tags": {"a": 1}}, "'tags.a'"),
         ({"name": "web", "tags": {str(n): "" for n in range(51)}}, "'tags'"),
         ({"name": "web", "os_type": "Plan9"}, "'os_type'"),
@@ -79,7 +82,7 @@ async def test_a_body_that_is_none_is_refused(
     assert named in await bench.refused(400, "POST", "/v1/vms", content=content, headers=headers)
 
 
-@pytest.mark.parametrize("verb", ["restart", "redeploy", "deallocate", "start", "delete", "evict"])
+@pytest.mark.parametrize("verb", ["restart", "redeploy", "reimage", "stop", "deallocate", "start", "delete", "evict"])
 @pytest.mark.parametrize(
     "body",
     [
@@ -124,7 +127,9 @@ async def test_a_wish_that_nobody_understands_is_refused(bench: Bench, path: str
 
 
 @pytest.mark.parametrize("query", [{"limit": 0}, {"limit": "many"}, {"limit": 10_001}, {"scop": "vm/lone"}])
-@pytest.mark.parametrize("path", ["/v1/vms", "/v1/scopes", "/v1/hosts", "/v1/campaigns", "/v1/events"])
+@pytest.mark.parametrize(
+    "path", ["/v1/vms", "/v1/scale-sets", "/v1/scopes", "/v1/hosts", "/v1/campaigns", "/v1/events"]
+)
 async def test_a_page_that_cannot_be_is_refused(bench: Bench, path: str, query: dict[str, Any]) -> None:
     (name,) = query
     assert f"'{name}'" in await bench.refused(400, "GET", path, params=query)

@@ -84,7 +84,7 @@ async def test_times_that_cannot_be_are_refused(bench: Bench) -> None:
 
 
 async def test_the_calendar_has_an_end(bench: Bench) -> None:
-    await bench.post("/v1/clock/to", {"instant": "9999-12-31T00:00:00Z"})
+    await bench.post("/v1/clock/to", {"instant": "9000-12-31T00:00:00Z"})
     await bench.refused(400, "POST", "/v1/clock/advance", {"seconds": 86_400 * 2})
 
 

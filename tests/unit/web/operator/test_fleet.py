@@ -41,6 +41,8 @@ async def test_a_vm_is_shown_with_all_that_it_was_given(bench: Bench) -> None:
         local_address="127.1.0.4",
         netns="fe",
         terminate_notice_seconds=300,
+        os_image_notice_seconds=900,
+        resource_group="rg1",
     )
 
     vm = await bench.get("/v1/vms/fe")
@@ -60,6 +62,13 @@ async def test_a_vm_is_shown_with_all_that_it_was_given(bench: Bench) -> None:
         "boots": 1,
         "ephemeral_disks": 1,
         "terminate_notice_seconds": 300,
+        "os_image_notice_seconds": 900,
+        "scale_set": None,
+        "instance_id": None,
+        "model": None,
+        "latest_model": None,
+        "protected": False,
+        "resource_group": "rg1",
         "size": "Standard_A1",
         "os_type": "Windows",
         "tags": {"team": "web"},
@@ -175,6 +184,33 @@ async def test_deallocating_and_starting_make_no_event(bench: Bench) -> None:
     assert (again["at_once"], again["message"]) == ([], "Nothing had to be done.")
 
 
+async def test_a_stopped_vm_keeps_its_host_and_starts_there(bench: Bench) -> None:
+    await bench.create("Lone")
+    await bench.read("lone")
+
+    stopped = await bench.post("/v1/vms/stop", {"names": ["lone"]}, 202)
+
+    assert stopped["message"] == "Lone was stopped at once, without an event: stopping never makes one."
+    shown = await bench.get("/v1/vms/lone")
+    assert (shown["power"], shown["host"]) == ("stopped", "host-0")
+    assert (await bench.post("/v1/vms/stop", {"names": ["lone"]}, 202))["at_once"] == []
+    assert (await bench.post("/v1/vms/start", {"names": ["lone"]}, 202))["at_once"] == ["Lone"]
+    shown = await bench.get("/v1/vms/lone")
+    assert (shown["power"], shown["host"], shown["boots"]) == ("running", "host-0", 2)
+
+
+async def test_a_reimage_warns_only_a_vm_with_an_os_image_notice_that_is_read_for(bench: Bench) -> None:
+    await bench.create("kept", os_image_notice_seconds=900)
+    await bench.create("plain")
+    await bench.read("kept", "plain")
+
+    outcome = await bench.post("/v1/vms/reimage", {"names": ["kept", "plain"]}, 202)
+
+    assert [(event["type"], event["vms"]) for event in outcome["events"]] == [("Reboot", ["kept"])]
+    assert outcome["at_once"] == ["plain"]
+    assert "plain was reimaged at once, without an event: only a VM with an OS image notice" in outcome["message"]
+
+
 async def test_a_delete_waits_only_for_a_vm_with_a_terminate_notice_that_is_read_for(bench: Bench) -> None:
     await bench.create("kept", terminate_notice_seconds=300)
     await bench.create("Plain")
@@ -216,7 +252,7 @@ async def test_an_outcome_leaves_out_what_merely_fell_due(bench: Bench) -> None:
 
 async def test_one_unknown_name_refuses_the_whole_request(bench: Bench) -> None:
     await bench.create("web", count=2)
-    for verb in ("restart", "redeploy", "deallocate", "start", "delete", "evict"):
+    for verb in ("restart", "redeploy", "reimage", "stop", "deallocate", "start", "delete", "evict"):
         message = await bench.refused(404, "POST", f"/v1/vms/{verb}", {"names": ["web-0", "nobody"]})
         assert "nobody" in message
 

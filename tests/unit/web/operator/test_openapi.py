@@ -9,8 +9,10 @@ import pytest
 from fastapi.openapi.models import OpenAPI
 
 from forewarn.core.causes import HOST_MAINTENANCE
+from forewarn.core.region import EvictionPolicy, Orchestration, ScaleInRule, UpgradeMode
 from forewarn.web.metadata.faults import FaultKind
 from forewarn.web.operator import bodies
+from forewarn.web.operator.scale_set_bodies import ScaleSetChangeBody
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench, OpenBench
@@ -92,3 +94,11 @@ async def test_no_page_loads_scripts_of_others(bench: Bench) -> None:
 def test_the_words_of_the_api_are_those_of_the_core() -> None:
     assert get_args(bodies.Maintenance) == tuple(cause.value for cause in HOST_MAINTENANCE)
     assert get_args(bodies.FaultKind) == tuple(kind.value for kind in FaultKind)
+    fields = ScaleSetChangeBody.model_fields
+    for name, words in (
+        ("orchestration", Orchestration),
+        ("upgrade", UpgradeMode),
+        ("scale_in", ScaleInRule),
+        ("eviction_policy", EvictionPolicy),
+    ):
+        assert get_args(fields[name].annotation) == tuple(word.value for word in words)

@@ -23,6 +23,7 @@ async def test_a_scope_tells_whether_anybody_reads(bench: Bench) -> None:
         "key": "availability-set/front",
         "kind": "availability-set",
         "name": "Front",
+        "resource_group": "forewarn",
         "enabled_at": None,
         "last_read_at": None,
         "incarnation": 0,

@@ -1,0 +1,201 @@
+"""Who did what through which door: the journal's records, one line for each request.
+
+The facts of one command stand together in the journal, with the kind of the command, its door, who asked and the id of
+the request. So a request is a run of records that share these. What nobody asked for (time passing, a driver at work)
+has no request id; there the instant tells one run from the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+from forewarn.core import facts as f
+from forewarn.core.facts import subject_of
+from forewarn.core.region import Event, Region, ScopeKind, scope_key
+from forewarn.plane.ports import Journal, Record
+from forewarn.web.operator.activity_words import kinds_of, outcome_of_facts, words_of
+from forewarn.web.operator.models import ActivityAnswer
+
+MOST_SHOWN = 20  # things that one request was about
+MOST_RECORDS = 100_000  # looked at for one answer
+_AT_ONCE = 2_000
+
+Run: TypeAlias = list[Record]  # the records of one request
+
+
+class Book:
+    """The events that records speak of by their ids alone: seen on the way, active, or looked up."""
+
+    def __init__(self, region: Region, journal: Journal) -> None:
+        self._region = region
+        self._journal = journal
+        self._seen: dict[str, Event | None] = {}
+
+    def learn(self, run: Run) -> None:
+        for record in run:
+            if isinstance(record.fact, f.EventScheduled | f.EventBornStarted):
+                self._seen[record.fact.event.id] = record.fact.event
+
+    def find(self, event_id: str) -> Event | None:
+        if event_id not in self._seen:
+            self._seen[event_id] = self._region.events.get(event_id) or self._first(event_id)
+        return self._seen[event_id]
+
+    def _first(self, event_id: str) -> Event | None:
+        for record in self._journal.about(event_id, 1):
+            if isinstance(record.fact, f.EventScheduled | f.EventBornStarted):
+                return record.fact.event
+        return None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which requests; empty means any."""
+
+    door: str = ""
+    about: str = ""
+
+    def has(self, run: Run, book: Book) -> bool:
+        if self.door and run[0].origin.door != self.door:
+            return False
+        if not self.about:
+            return True
+        about = self.about.lower()
+        return any(_is_called(thing.lower(), about) for record in run for _, thing in _things(record.fact, book))
+
+
+def _is_called(subject: str, name: str) -> bool:
+    """By the whole subject, or by its name alone: ``vm/web-0`` or ``web-0``, ``host/3`` or ``host-3``."""
+    kind, _, rest = subject.partition("/")
+    return name in (subject, rest) or (kind == "host" and name == f"host-{rest}")
+
+
+def _things(fact: f.Fact, book: Book) -> Iterator[tuple[str, str]]:
+    """All that a fact is about, each with its kind: an event is about its VMs, its scope and its host, too."""
+    subject = subject_of(fact)
+    match fact:
+        case f.EventScheduled(event=event) | f.EventBornStarted(event=event):
+            yield "event", subject
+            yield from _things_of_event(event)
+        case (
+            f.EventApproved()
+            | f.EventStarted()
+            | f.EventCanceled()
+            | f.ImpactBegan()
+            | f.ImpactEnded()
+            | f.EventCompleted()
+        ):
+            yield "event", subject
+            found = book.find(fact.event_id)
+            if found is not None:
+                yield from _things_of_event(found)
+        case f.VmCreated(spec=spec):
+            yield "vm", subject
+            if spec.kind is not ScopeKind.VM:
+                yield from _things_of_scope(scope_key(spec.kind, spec.set_name))
+        case f.ResourceKept() | f.ResourceForgotten():
+            yield "resource", subject
+        case f.OperationStarted() | f.OperationEnded():
+            yield "operation", subject
+        case _ if "/" in subject:
+            yield from _things_of_scope(subject)
+        case _:
+            yield "clock" if subject == "clock" else "campaign", subject
+
+
+def _things_of_event(event: Event) -> Iterator[tuple[str, str]]:
+    yield from (("vm", f"vm/{key}") for key in event.vms)
+    yield from _things_of_scope(event.scope)
+    if event.host is not None:
+        yield "host", f"host/{event.host}"
+    if event.campaign:
+        yield "campaign", event.campaign
+
+
+def _things_of_scope(key: str) -> Iterator[tuple[str, str]]:
+    """A placement group is its scale set's."""
+    kind, _, name = key.partition("/")
+    yield kind, key
+    if kind == ScopeKind.PLACEMENT_GROUP.value:
+        yield "scale-set", f"scale-set/{name.partition('~')[0]}"
+
+
+def after(journal: Journal, book: Book, wanted: Wanted, start: int, head: int, limit: int) -> tuple[list[Run], int]:
+    """Runs after the record ``start``, and the last record looked at."""
+    found: list[Run] = []
+    looked_at, first = start, start
+    for run in _runs(_records(journal, start, head)):
+        book.learn(run)
+        looked_at = run[-1].seq
+        if wanted.has(run, book):
+            found.append(run)
+        if len(found) >= limit or looked_at - first >= MOST_RECORDS:
+            break
+    return found, looked_at
+
+
+def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int) -> list[Run]:
+    """The last runs, looked for in a window that grows until it holds enough of them."""
+    window = min(max(_AT_ONCE, limit), MOST_RECORDS)
+    while True:
+        start = max(0, head - window)
+        runs = list(_runs(_records(journal, start, head)))
+        if start and len(runs) > 1:
+            del runs[0]  # it may have begun before the window
+        for run in runs:
+            book.learn(run)
+        found = [run for run in runs if wanted.has(run, book)][-limit:]
+        if len(found) == limit or not start or window >= MOST_RECORDS:
+            return found
+        window = min(window * 4, MOST_RECORDS)
+
+
+def _records(journal: Journal, start: int, head: int) -> Iterator[Record]:
+    while start < head:
+        records = journal.read(start, min(_AT_ONCE, head - start))
+        if not records:
+            return
+        yield from records
+        start = records[-1].seq
+
+
+def _runs(records: Iterable[Record]) -> Iterator[Run]:
+    return (list(run) for _, run in groupby(records, key=_key))
+
+
+def _key(record: Record) -> tuple[object, ...]:
+    origin = record.origin
+    at = None if origin.request_id else record.fact.at
+    return origin.door, origin.who, origin.request_id, record.command, at
+
+
+def activity_fields(run: Run, book: Book) -> ActivityAnswer:
+    first = run[0]
+    facts = [record.fact for record in run]
+    words = words_of(first.command, facts)
+    about = _about(words, facts, book)
+    return ActivityAnswer(
+        seq=run[-1].seq,
+        first_seq=first.seq,
+        at=first.fact.at,
+        door=first.origin.door,
+        who=first.origin.who,
+        request_id=first.origin.request_id,
+        command=first.command,
+        text=words,
+        about=about[:MOST_SHOWN],
+        about_total=len(about),
+        outcome=outcome_of_facts(facts, book.find),
+    )
+
+
+def _about(words: str, facts: Sequence[f.Fact], book: Book) -> list[str]:
+    """The things of the likeliest kind that there are; where there are none, all."""
+    things = dict.fromkeys(thing for fact in facts for thing in _things(fact, book))
+    for kind in kinds_of(words):
+        if shown := [subject for found, subject in things if found == kind]:
+            return shown
+    return [subject for _, subject in things]

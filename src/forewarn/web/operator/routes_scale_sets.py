@@ -1,0 +1,207 @@
+"""Scale sets: making and changing them, their capacity, and what users do to their instances."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from forewarn.core import commands as c
+from forewarn.core.refusal import Hint, Refused
+from forewarn.core.region import DOWN, Power, Vm, fold, replace
+from forewarn.web.operator import deeds
+from forewarn.web.operator.bodies import Page
+from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
+from forewarn.web.operator.fleet_models import OutcomeAnswer
+from forewarn.web.operator.outcome import Deed, outcome_of
+from forewarn.web.operator.paging import page_of
+from forewarn.web.operator.scale_set_bodies import (
+    ChosenInstancesBody,
+    CreateScaleSetBody,
+    InstancesBody,
+    ProtectBody,
+    ScaleBody,
+    ScaleSetChangeBody,
+    put_as_it_is,
+)
+from forewarn.web.operator.scale_set_models import ScaleSetOutcome, ScaleSetsAnswer, ScaleSetStory
+from forewarn.web.operator.scale_set_outcome import NOTHING, set_outcome
+from forewarn.web.operator.scale_set_views import (
+    find_instances,
+    find_scale_set,
+    instances_of,
+    scale_set_fields,
+    scale_set_story,
+)
+
+router = APIRouter(prefix="/v1/scale-sets", tags=["scale sets"])
+
+
+# The set
+
+
+@router.post("", status_code=201, summary="Create a scale set")
+async def create(body: CreateScaleSetBody, desk: TheDesk, asker: TheAsker) -> ScaleSetOutcome:
+    """A model, and as many instances of it as are wanted. A name that is taken is refused."""
+    async with desk.plane.editing:
+        if fold(body.name) in asker.look().region.scale_sets:
+            raise Refused(Hint.CONFLICT, f"A scale set named '{body.name}' exists already.")
+        return await _act_on_set(asker, body.name, body.command(new_guid()))
+
+
+@router.put("/{name}", status_code=202, summary="Change a scale set")
+async def change(name: str, body: ScaleSetChangeBody, desk: TheDesk, asker: TheAsker) -> ScaleSetOutcome:
+    """What is left out stays as it is. A changed model counts for an instance once that has been upgraded to it."""
+    async with desk.plane.editing:
+        scale_set = find_scale_set(asker.look().region, name)
+        return await _act_on_set(asker, name, body.change_of(scale_set, new_guid()))
+
+
+@router.post("/{name}/scale", status_code=202, summary="Scale a scale set")
+async def scale(name: str, body: ScaleBody, desk: TheDesk, asker: TheAsker) -> ScaleSetOutcome:
+    """Out: new instances of the latest model. In: by the scale-in rule, with a Terminate event where there is one."""
+    async with desk.plane.editing:
+        scale_set = find_scale_set(asker.look().region, name)
+        command = replace(put_as_it_is(scale_set, new_guid()), capacity=body.capacity)
+        return await _act_on_set(asker, name, command)
+
+
+@router.get("", summary="List scale sets")
+def list_scale_sets(page: Annotated[Page, Query()], look: TheLook) -> ScaleSetsAnswer:
+    """In pages, by name."""
+    keys, following = page_of(look.region.scale_sets, str, page)
+    found = [scale_set_fields(look.region, look.region.scale_sets[key]) for key in keys]
+    return ScaleSetsAnswer(scale_sets=found, next=following)
+
+
+@router.get("/{name}", summary="Show a scale set")
+def show(name: str, look: TheLook) -> ScaleSetStory:
+    """A scale set with its instances and their events. Names are compared without regard to case."""
+    return scale_set_story(look, find_scale_set(look.region, name))
+
+
+@router.delete("/{name}", status_code=202, summary="Delete a scale set")
+async def delete(name: str, asker: TheAsker) -> ScaleSetOutcome:
+    """Every instance goes, with a Terminate event where it has a notice and somebody reads; the set goes last."""
+    return await _act_on_set(asker, name, c.DeleteScaleSet(name, new_guid()))
+
+
+async def _act_on_set(asker: Asker, name: str, command: c.Command) -> ScaleSetOutcome:
+    before = asker.look()
+    facts = await asker.submit(command)
+    return await asyncio.to_thread(set_outcome, before, asker.look(), fold(name), facts)
+
+
+# Its instances
+
+
+@router.post("/{name}/delete-instances", status_code=202, summary="Delete instances")
+async def delete_instances(name: str, body: ChosenInstancesBody, asker: TheAsker) -> ScaleSetOutcome:
+    """With a Terminate event where an instance has a notice and somebody reads. The set wants so many fewer."""
+    region = asker.look().region
+    scale_set = find_scale_set(region, name)
+    chosen = _names(find_instances(region, scale_set, body.instances))
+    return await _act_on_set(asker, name, c.DeleteInstances(scale_set.name, chosen, new_guid()))
+
+
+@router.post("/{name}/upgrade", status_code=202, summary="Upgrade instances")
+async def upgrade(name: str, body: InstancesBody, asker: TheAsker) -> OutcomeAnswer:
+    """Instances take over the latest model, at once; all of them where none is named."""
+    region = asker.look().region
+    scale_set = find_scale_set(region, name)
+    chosen = _names(find_instances(region, scale_set, body.instances) or instances_of(region, scale_set))
+    given = chosen if body.instances else ()
+    return await _act(asker, chosen, c.UpgradeInstances(scale_set.name, given), deeds.UPGRADED)
+
+
+@router.post("/{name}/protect", status_code=202, summary="Protect an instance")
+async def protect(name: str, body: ProtectBody, asker: TheAsker) -> OutcomeAnswer:
+    """Scale-in leaves a protected instance alone. Deleting it by name, or with its set, is still possible."""
+    region = asker.look().region
+    (vm,) = find_instances(region, find_scale_set(region, name), (body.instance,))
+    deed = deeds.PROTECTED if body.protected else deeds.EXPOSED
+    return await _act(asker, (vm.name,), c.ProtectInstance(vm.name, body.protected), deed)
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """What users do to running or stopped instances, as to any VM."""
+
+    verb: str
+    told: str
+    command: Callable[[tuple[str, ...]], c.Command]
+    deed: Deed
+    running: bool = False  # where no instance is named, those that run are meant
+
+
+_OPERATIONS = (
+    _Operation(
+        "restart",
+        "A Reboot event for each instance; at once where nobody in the scope reads scheduled events.",
+        lambda names: c.RestartVms(names, new_guid()),
+        deeds.RESTARTED,
+        running=True,
+    ),
+    _Operation(
+        "redeploy",
+        "A Redeploy event for each instance, which then moves to another host; at once where nobody reads.",
+        lambda names: c.RedeployVms(names, new_guid()),
+        deeds.REDEPLOYED,
+        running=True,
+    ),
+    _Operation(
+        "reimage",
+        "A fresh OS disk: a Reboot event for each instance with an OS image notice in a scope that reads.",
+        lambda names: c.ReimageVms(names, new_guid()),
+        deeds.REIMAGED,
+        running=True,
+    ),
+    _Operation("deallocate", "Stop instances and give back their hosts, at once.", c.DeallocateVms, deeds.DEALLOCATED),
+    _Operation("stop", "Power instances off, at once; they keep their hosts.", c.StopVms, deeds.STOPPED),
+    _Operation("start", "Start instances that are stopped or deallocated, at once.", c.StartVms, deeds.STARTED),
+)
+
+
+def _handler(operation: _Operation) -> Callable[..., Awaitable[OutcomeAnswer]]:
+    async def operate(name: str, body: InstancesBody, asker: TheAsker) -> OutcomeAnswer:
+        region = asker.look().region
+        scale_set = find_scale_set(region, name)
+        vms = find_instances(region, scale_set, body.instances)
+        if not body.instances:
+            every = instances_of(region, scale_set)
+            vms = [vm for vm in every if _is_running(vm)] if operation.running else every
+        if not vms:
+            return OutcomeAnswer(events=[], at_once=[], message=NOTHING)
+        return await _act(asker, _names(vms), operation.command(_names(vms)), operation.deed)
+
+    return operate
+
+
+for _each in _OPERATIONS:
+    router.add_api_route(
+        f"/{{name}}/{_each.verb}",
+        _handler(_each),
+        methods=["POST"],
+        status_code=202,
+        response_model=OutcomeAnswer,
+        summary=f"{_each.verb.capitalize()} instances",
+        description=f"{_each.told} Where none is named, "
+        f"every instance {'that runs ' if _each.running else ''}is meant.",
+    )
+
+
+def _is_running(vm: Vm) -> bool:
+    return vm.power not in DOWN and vm.power not in (Power.EVICTING, Power.DELETING)
+
+
+def _names(vms: Iterable[Vm]) -> tuple[str, ...]:
+    return tuple(vm.name for vm in vms)
+
+
+async def _act(asker: Asker, names: tuple[str, ...], command: c.Command, deed: Deed) -> OutcomeAnswer:
+    before = asker.look()
+    facts = await asker.submit(command)
+    return await asyncio.to_thread(outcome_of, before, asker.look(), facts, deed, names)

@@ -1,0 +1,192 @@
+"""What callers send about scale sets."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from forewarn.core.commands import PutScaleSet
+from forewarn.core.region import (
+    DEFAULT_RESOURCE_GROUP,
+    EvictionPolicy,
+    Orchestration,
+    Policy,
+    ScaleInRule,
+    ScaleSet,
+    ScaleSetSpec,
+    UpgradeMode,
+    VmSpec,
+    replace,
+)
+from forewarn.core.scale_sets import CAPACITY_MOST
+from forewarn.web.operator.bodies import Body, Flag, Name, Notice, ResourceGroup, Tags, duration
+
+
+class PolicyChangeBody(Body):
+    """Which events nobody has to approve. What is left out, or null, stays as it is."""
+
+    auto_approve_reboot: Flag | None = Field(None, description="A user's restart starts at once.", examples=[True])
+    auto_approve_redeploy: Flag | None = Field(None, description="A user's redeploy starts at once.", examples=[False])
+    all_instances_down: Flag | None = Field(
+        None, description="An event whose VMs are all stopped is approved at once.", examples=[True]
+    )
+
+    def applied_to(self, policy: Policy) -> Policy:
+        return replace(policy, **self.model_dump(exclude_none=True))
+
+
+class ScaleSetChangeBody(Body):
+    """A scale set. In a change, what is left out stays as it is; the defaults are those of a new set."""
+
+    capacity: int = Field(
+        2, strict=True, ge=0, le=CAPACITY_MOST, description="How many instances are wanted.", examples=[3]
+    )
+    upgrade: Literal["Manual", "Automatic", "Rolling"] = Field(
+        "Manual",
+        description="Whether instances take over a new model when told to, or by themselves.",
+        examples=["Manual"],
+    )
+    scale_in: Literal["Default", "NewestVM", "OldestVM"] = Field(
+        "Default", description="Which instances go first when fewer are wanted.", examples=["OldestVM"]
+    )
+    policy: PolicyChangeBody = Field(
+        default_factory=lambda: PolicyChangeBody.model_validate({}),
+        description="Which events nobody has to approve.",
+        examples=[{}],
+    )
+    terminate_notice_seconds: Notice | None = Field(
+        None, description="Model: the warning before deletion, 300 to 900; null for none.", examples=[600]
+    )
+    os_image_notice_seconds: Notice | None = Field(
+        None, description="Model: the warning before a reimage, 900; null for none.", examples=[900]
+    )
+    spot: Flag = Field(False, description="Model: instances may be evicted.", examples=[False])
+    eviction_policy: Literal["Deallocate", "Delete"] = Field(
+        "Deallocate", description="Model: what becomes of an evicted instance.", examples=["Deallocate"]
+    )
+    vnet: Flag = Field(True, description="Model: instances live in a virtual network.", examples=[True])
+    size: Name = Field(VmSpec().size, description="Model: told by `/metadata/instance`.", examples=["Standard_D2s_v5"])
+    os_type: Literal["Linux", "Windows"] = Field(
+        "Linux", description="Model: told by `/metadata/instance`.", examples=["Linux"]
+    )
+    tags: Tags = Field(
+        default_factory=dict, description="Model: told by `/metadata/instance`.", examples=[{"team": "web"}]
+    )
+    orchestration: Literal["Uniform", "Flexible"] = Field(
+        "Uniform",
+        description="How instances are named: `web_0`, or as VMs of their own. Cannot be changed.",
+        examples=["Uniform"],
+    )
+    single_placement_group: Flag = Field(
+        False, description="All instances in one placement group, 100 at most. Cannot be set later.", examples=[False]
+    )
+    resource_group: ResourceGroup = Field(
+        DEFAULT_RESOURCE_GROUP, description="Where the Resource Manager shows it. Cannot be changed.", examples=["rg1"]
+    )
+
+    def model_applied_to(self, spec: VmSpec) -> VmSpec:
+        """The model of the instances, changed as far as anything is said about it."""
+        said: dict[str, Any] = {
+            "terminate_notice": duration(self.terminate_notice_seconds),
+            "os_image_notice": duration(self.os_image_notice_seconds),
+            "spot": self.spot,
+            "eviction_policy": EvictionPolicy(self.eviction_policy),
+            "vnet": self.vnet,
+            "size": self.size,
+            "os_type": self.os_type,
+            "tags": tuple(self.tags.items()),
+        }
+        given = {name.removesuffix("_seconds") for name in self.model_fields_set}
+        return replace(spec, **{name: value for name, value in said.items() if name in given})
+
+    def applied_to(self, spec: ScaleSetSpec) -> ScaleSetSpec:
+        """What is of the set itself, changed likewise."""
+        given = self.model_fields_set
+        return replace(
+            spec,
+            upgrade=UpgradeMode(self.upgrade) if "upgrade" in given else spec.upgrade,
+            scale_in=ScaleInRule(self.scale_in) if "scale_in" in given else spec.scale_in,
+            policy=self.policy.applied_to(spec.policy),
+        )
+
+    def change_of(self, scale_set: ScaleSet, seed: str) -> PutScaleSet:
+        """The scale set, changed as far as anything is said."""
+        given = self.model_fields_set
+        changes: dict[str, Any] = {
+            "resource_group": self.resource_group,
+            "orchestration": Orchestration(self.orchestration),
+            "single_placement_group": self.single_placement_group,
+            "capacity": self.capacity,
+        }
+        return replace(
+            put_as_it_is(scale_set, seed),
+            vm_spec=self.model_applied_to(scale_set.vm_spec),
+            spec=self.applied_to(scale_set.spec),
+            **{name: value for name, value in changes.items() if name in given},
+        )
+
+
+def put_as_it_is(scale_set: ScaleSet, seed: str) -> PutScaleSet:
+    """A command that changes nothing yet."""
+    return PutScaleSet(
+        name=scale_set.name,
+        resource_group=scale_set.resource_group,
+        vm_spec=scale_set.vm_spec,
+        seed=seed,
+        spec=scale_set.spec,
+        orchestration=scale_set.orchestration,
+        single_placement_group=scale_set.single_placement_group,
+    )
+
+
+class CreateScaleSetBody(ScaleSetChangeBody):
+    """A new scale set and its first instances."""
+
+    name: Name = Field(description="Its name, unique in the region without regard to case.", examples=["web"])
+
+    def command(self, seed: str) -> PutScaleSet:
+        """How to make it."""
+        return PutScaleSet(
+            name=self.name,
+            resource_group=self.resource_group,
+            vm_spec=self.model_applied_to(VmSpec()),
+            seed=seed,
+            spec=self.applied_to(ScaleSetSpec()),
+            orchestration=Orchestration(self.orchestration),
+            single_placement_group=self.single_placement_group,
+            capacity=self.capacity,
+        )
+
+
+class ScaleBody(Body):
+    capacity: int = Field(
+        strict=True, ge=0, le=CAPACITY_MOST, description="How many instances are wanted.", examples=[3]
+    )
+
+
+class InstancesBody(Body):
+    """Instances of a scale set, all of them where none is named."""
+
+    instances: list[Name] = Field(
+        default_factory=list,
+        max_length=CAPACITY_MOST,
+        description="Ids or names of instances; none means every one.",
+        examples=[["0", "web_1"]],
+    )
+
+
+class ChosenInstancesBody(Body):
+    """The instances to act on: all of them or, where one is refused, none."""
+
+    instances: list[Name] = Field(
+        min_length=1,
+        max_length=CAPACITY_MOST,
+        description="Ids or names of instances.",
+        examples=[["0", "web_1"]],
+    )
+
+
+class ProtectBody(Body):
+    instance: Name = Field(description="Id or name of an instance.", examples=["0"])
+    protected: Flag = Field(True, description="Whether scale-in shall leave it alone.", examples=[True])
