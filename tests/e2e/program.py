@@ -22,7 +22,7 @@ FOREWARN = Path(sys.executable).with_name("forewarn")
 PATIENCE_SECONDS = 60.0
 EVENTS = "/metadata/scheduledevents?api-version=2020-07-01"
 
-_URL = re.compile(r"http://[^\s,;]+:\d+")
+_URL = re.compile(r"https?://[^\s,;]+:\d+")
 
 
 def clean_environment(**more: str) -> dict[str, str]:
@@ -98,6 +98,7 @@ class ServerProgram:
     ready: str = ""
     metadata: str = ""
     control: str = ""
+    resource_manager: str = ""
     token: str = ""
 
     @classmethod
@@ -128,9 +129,9 @@ class ServerProgram:
         env: Mapping[str, str] | None = None,
         wrapper: Sequence[str] = (),
     ) -> ServerProgram:
-        """Start the process and do not wait. Both faces take free ports unless the options say otherwise."""
+        """Start the process and do not wait. The faces take free ports unless the options say otherwise."""
         given = [str(option) for option in options]
-        for face in ("--metadata", "--control"):
+        for face in ("--metadata", "--control", "--resource-manager"):
             if face not in given:
                 given += [face, "127.0.0.1:0"]
         log = data.with_name(f"{data.name}.log")
@@ -152,6 +153,7 @@ class ServerProgram:
         urls = _URL.findall(self.ready)
         assert len(urls) >= 2, f"not ready: {self.ready!r}\n{self.log.read_text()}"
         self.metadata, self.control = urls[:2]
+        self.resource_manager = urls[2] if len(urls) > 2 else ""
 
     def forewarn(self, *arguments: str, status: int = 0) -> str:
         """A client command against this server; what it printed."""

@@ -134,6 +134,15 @@ def test_an_approval_is_in_the_journal_with_the_vm_and_the_id_of_its_answer() ->
     assert found.origin.request_id == answer.fields["x-ms-request-id"]
 
 
+def test_a_first_read_is_in_the_journal_with_the_vm_and_the_id_of_its_answer() -> None:
+    with metadata_region() as region:
+        region.create("Web")
+        answer = region.get("web")
+        (found,) = region.plane.journal.about("vm/web", 100)[-1:]
+    assert (found.command, found.origin.door, found.origin.who) == ("Pulse", "vm", "Web")
+    assert found.origin.request_id == answer.fields["x-ms-request-id"]
+
+
 def test_an_approval_may_be_repeated() -> None:
     with metadata_region() as region:
         region.create("web")

@@ -111,7 +111,7 @@ def test_a_signal_ends_the_server_in_good_order(how: signal.Signals, tmp_path: P
         verdict = server.forewarn("journal", "verify")
 
     assert status == 0
-    assert [name.partition("-")[0] for name in left] == ["journal.sqlite3", "lock", "snapshot"]
+    assert [name.partition("-")[0] for name in left] == ["journal.sqlite3", "lock", "snapshot", "tls"]
     assert "Traceback" not in log
     assert verdict.endswith(" records read, nothing wrong.\n")
 
@@ -177,7 +177,7 @@ def test_a_new_start_finds_events_approvals_incarnations_and_time_as_they_were(t
 def test_a_second_server_on_one_directory_says_so_and_ends(tmp_path: Path) -> None:
     with ServerProgram.start(tmp_path / "data", *VIRTUAL) as server:
         _a_scheduled_event(server)
-        faces = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0")
+        faces = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0", "--resource-manager", "127.0.0.1:0")
         second = run("serve", "--data", tmp_path / "data", *faces, status=1)
         still = server.document("web")
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.program import ServerProgram, ask, clean_environment, free_port, run
 
-FREE = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0")
+FREE = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0", "--resource-manager", "127.0.0.1:0")
 
 
 def _refused(*arguments: str | Path, status: int, **environment: str) -> str:
@@ -184,7 +184,7 @@ def test_the_metadata_face_knows_nothing_of_the_control_face(tmp_path: Path) -> 
 
 def _content(directory: Path) -> dict[str, bytes]:
     """All that matters: the lock file names the last process that looked."""
-    return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock"}
+    return {path.name: path.read_bytes() for path in directory.rglob("*") if path.is_file() and path.name != "lock"}
 
 
 @pytest.fixture
