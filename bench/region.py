@@ -29,7 +29,7 @@ class Served:
         self._pinned = pinned
         self._command = [PROGRAM, "serve", "--data", str(directory / "data"), "--log-level", "warning"]
         self._command += ["--metadata", f"127.0.0.1:{self.metadata_port}"]
-        self._command += ["--control", f"127.0.0.1:{self.control_port}", *options]
+        self._command += ["--control", f"127.0.0.1:{self.control_port}", "--resource-manager", "off", *options]
         self._control: http.client.HTTPConnection | None = None
         self.start()
 
