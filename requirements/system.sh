@@ -10,6 +10,12 @@ need npm npm
 need nginx nginx-light
 need wrk wrk
 need taskset util-linux
+need dnsmasq dnsmasq-base
+need mono mono-runtime
+need mcs mono-mcs
+for library in net-http runtime-serialization; do
+  dpkg -s "libmono-system-${library}4.0-cil" >/dev/null 2>&1 || missing+=("libmono-system-${library}4.0-cil")
+done
 if [ "${#missing[@]}" -gt 0 ]; then
   echo "installing ${missing[*]} ..."
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from forewarn import __version__
 from forewarn.cli import (
     activity,
+    agent,
     az_env,
     campaigns,
     clocks,
@@ -57,6 +58,7 @@ def build_parser() -> Parser:
     serve.add_to(subparsers)
     for part in (vms, scale_sets, hosts, campaigns, events, clocks, scopes, faults, activity, journal, az_env):
         part.add_to(subparsers)
+    agent.add_to(subparsers)
     service.add_to(subparsers, build_parser)
     return parser
 

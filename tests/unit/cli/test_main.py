@@ -58,6 +58,7 @@ clock show|advance|next|to|speed
 fault add|list|clear
 journal tail|verify|export
 scope list|show|policy
+agent run|check|explain|status|install|uninstall
 """
 
 
@@ -78,7 +79,7 @@ def test_every_command_teaches_with_a_description_and_an_example() -> None:
 
 
 def test_every_command_that_reads_can_speak_json() -> None:
-    silent = {"forewarn serve", "forewarn demo", "forewarn completion"}
+    silent = {"forewarn serve", "forewarn demo", "forewarn completion", "forewarn agent run"}
     for parser in leaves(build_parser()):
         assert ("--json" in parser.format_help()) == (parser.prog not in silent), parser.prog
 

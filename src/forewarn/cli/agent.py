@@ -1,0 +1,170 @@
+"""``forewarn agent``: the agent inside a VM, from its file to its service. It talks to no region, and needs no package.
+
+What it needs of the guest is imported by the command that needs it, so that the other commands start as fast as before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forewarn.cli import agent_explain, agent_install, parsing
+from forewarn.cli.agent_config import CONFIG_PATH, check_config, load_config
+from forewarn.cli.errors import Exit
+from forewarn.cli.output import Output
+from forewarn.cli.parsing import Parser, Subparsers
+
+if TYPE_CHECKING:
+    from forewarn.guest.agent.config import AgentConfig
+
+
+def add_to(subparsers: Subparsers) -> None:
+    group = parsing.add_group(
+        subparsers,
+        "agent",
+        "the agent inside a VM: prepare, approve, come back",
+        "The agent that runs inside a VM: it prepares for events, approves them, and restores what it changed. Works "
+        "against Azure as well as against a region of forewarn.",
+    )
+    _add_run(group)
+    _add_check(group)
+    _add_explain(group)
+    _add_status(group)
+    _add_install(group)
+
+
+def _add_run(group: Subparsers) -> None:
+    run = parsing.add_command(
+        group,
+        "run",
+        _run,
+        "run the agent",
+        "Run the agent until it is ended. Without a file, the built-in rules decide and there are no steps.",
+        "forewarn agent run --config agent.toml",
+        "forewarn agent run --once --dry-run",
+    )
+    _add_config(run)
+    run.add_argument("--once", action="store_true", help="look once, do what that asks for, and end: for cron")
+    run.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+
+
+def _add_check(group: Subparsers) -> None:
+    check = parsing.add_command(
+        group,
+        "check",
+        _check,
+        "find what is wrong with an agent.toml",
+        "Read the file as the agent would and tell everything that is wrong with it, with lines and suggestions. The "
+        "exit status is 0 when it can be obeyed, warnings or not, and 2 when it cannot.",
+        "forewarn agent check --config agent.toml",
+    )
+    _add_config(check)
+    parsing.add_json(check)
+
+
+def _add_explain(group: Subparsers) -> None:
+    explain = parsing.add_command(
+        group,
+        "explain",
+        agent_explain.explain_document,
+        "say what would be done about a document, and why",
+        "For each event of a document: whether it is this VM's, which rule decides, the steps in order with the time "
+        "they have, who approves, and what is restored afterwards. Nothing is done. Without a document, the metadata "
+        "service is asked for the present one.",
+        "forewarn agent explain",
+        "forewarn agent explain document.json --name web-0 --now 2026-01-01T12:00:00Z",
+    )
+    explain.add_argument("document", nargs="?", metavar="DOCUMENT", help="a file; - is standard input")
+    explain.add_argument("--name", metavar="VM", help="this VM's name in documents")
+    explain.add_argument("--now", type=parsing.instant, metavar="INSTANT", help="as if it were this instant")
+    _add_config(explain)
+    parsing.add_json(explain)
+
+
+def _add_status(group: Subparsers) -> None:
+    status = parsing.add_command(
+        group,
+        "status",
+        _status,
+        "how the agent of this VM is doing",
+        "Show what the agent remembers and, where its file gives it a status_listen, how it feels. The exit status is "
+        "0 when it is healthy, 1 when it is not, and 3 when it cannot be asked.",
+        "forewarn agent status",
+    )
+    _add_config(status)
+    parsing.add_json(status)
+
+
+def _add_install(group: Subparsers) -> None:
+    install = parsing.add_command(
+        group,
+        "install",
+        agent_install.install,
+        "install the agent as a service",
+        "Write a hardened systemd unit and, where there is none, an agent.toml that explains itself.",
+        "forewarn agent install --dry-run",
+        "sudo forewarn agent install --enable",
+    )
+    _add_config(install)
+    install.add_argument("--enable", action="store_true", help="also start it, now and at every boot")
+    install.add_argument("--program", metavar="PATH", help="the forewarn that the unit starts (default: this one)")
+    uninstall = parsing.add_command(
+        group,
+        "uninstall",
+        agent_install.uninstall,
+        "remove just what install wrote",
+        "Stop the service and remove its unit, and the agent.toml unless somebody has changed it. What the agent "
+        "remembers is kept.",
+        "sudo forewarn agent uninstall",
+    )
+    for parser in (install, uninstall):
+        parser.add_argument("--root", type=Path, default=Path("/"), metavar="DIR", help="a file system other than /")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+        parsing.add_json(parser)
+
+
+def _add_config(parser: Parser) -> None:
+    parser.add_argument("--config", metavar="FILE", help=f"the agent's file (default: {CONFIG_PATH})")
+
+
+def _run(args: argparse.Namespace, out: Output) -> int:
+    """As it is in ``forewarn.__main__``, for those who come through the parser."""
+    from forewarn.guest.agent.starting import Order, start
+
+    return start(Order(args.config, args.once, args.dry_run))
+
+
+def _check(args: argparse.Namespace, out: Output) -> int:
+    path = args.config or CONFIG_PATH
+    checked = check_config(path)
+    good = checked.config is not None
+    if out.as_json:
+        out.json({"file": path, "good": good, "complaints": [each.as_json() for each in checked.complaints]})
+    else:
+        for complaint in checked.complaints:
+            out.line(str(complaint))
+        if good:
+            out.line(_summary(path, checked.config))
+    return Exit.OK if good else Exit.USAGE
+
+
+def _summary(path: str, config: AgentConfig | None) -> str:
+    assert config is not None
+    counts = ((len(config.rules), "rule"), (len(config.steps), "step"), (len(config.notifications), "notification"))
+    told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
+    return f"{path} is good: {told}"
+
+
+def _status(args: argparse.Namespace, out: Output) -> int:
+    from forewarn.guest.agent.status_report import report
+
+    found = report(load_config(args.config, out))
+    if out.as_json:
+        out.json(found.as_json())
+    else:
+        for line in found.lines():
+            out.line(line)
+    if found.healthy is None:
+        return Exit.UNREACHABLE
+    return Exit.OK if found.healthy else Exit.FAILED

@@ -1,0 +1,35 @@
+"""The agent's file as the command line finds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forewarn.cli.errors import usage
+from forewarn.cli.output import Output
+
+if TYPE_CHECKING:
+    from forewarn.guest.agent.config import AgentConfig
+    from forewarn.guest.agent.reading import Checked
+
+CONFIG_PATH = "/etc/forewarn/agent.toml"  # of guest.agent.defaults, for whose import every command would pay
+
+
+def check_config(path: str) -> Checked:
+    from forewarn.guest.agent.reading import check_file
+
+    return check_file(Path(path))
+
+
+def load_config(path: str | None, out: Output) -> AgentConfig:
+    """The file that was named must be there; the usual one need not be, and then the defaults count."""
+    if path is None and not Path(CONFIG_PATH).exists():
+        from forewarn.guest.agent.config import AgentConfig
+
+        return AgentConfig()
+    checked = check_config(path or CONFIG_PATH)
+    for complaint in checked.complaints:
+        out.note(str(complaint))
+    if checked.config is None:
+        raise usage(f"{path or CONFIG_PATH} cannot be obeyed.")
+    return checked.config

@@ -1,0 +1,94 @@
+"""``forewarn agent explain``: whose document, which VM, what time; the explaining itself is the guest's."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forewarn.cli.agent_config import load_config
+from forewarn.cli.errors import CommandFailed, Exit, usage
+from forewarn.cli.output import Output
+
+if TYPE_CHECKING:
+    from forewarn.guest.agent.config import AgentConfig
+    from forewarn.terms import Document
+
+_LOOKS = 3
+
+
+def explain_document(args: argparse.Namespace, out: Output) -> int:
+    from forewarn.guest.agent.explain import explain
+    from forewarn.guest.agent.explain_text import explanation_json, explanation_lines
+    from forewarn.wire.times import format_iso8601
+
+    config = load_config(args.config, out)
+    if args.document is None:
+        document, name, now = _present(args, config)
+    else:
+        document, now = _document(args.document), args.now or _now()
+        name = args.name or config.name or _only_name(document, out)
+    explanations = explain(config, document, name, now)
+    if out.as_json:
+        out.json({"vm": name, "now": format_iso8601(now), "events": [explanation_json(each) for each in explanations]})
+        return Exit.OK
+    for explanation in explanations:
+        for line in explanation_lines(explanation, config.path, now):
+            out.line(line)
+    if not explanations:
+        out.line("The document has no events: there is nothing to do.")
+    return Exit.OK
+
+
+def _now() -> datetime:
+    from forewarn.guest.clock import SystemClock
+
+    return SystemClock().now()
+
+
+def _document(source: str) -> Document:
+    """From a file or from standard input; one that says nothing is no document to explain."""
+    from forewarn.wire.document import decode_document
+    from forewarn.wire.json_bytes import WireError
+
+    try:
+        body = sys.stdin.read().encode() if source == "-" else Path(source).read_bytes()
+    except OSError as problem:
+        raise usage(f"cannot read {source}: {problem.strerror or problem}.") from None
+    try:
+        found = decode_document(body)
+    except WireError as problem:
+        raise usage(f"{source} is not a document: {problem}") from None
+    if found is None:
+        raise usage(f"{source} is empty, which is how a metadata service says nothing at all.")
+    return found
+
+
+def _only_name(document: Document, out: Output) -> str:
+    """At a desk nobody tells who we are; where a document names a single VM, it can only be meant."""
+    names = {name for event in document.events for name in event.resources}
+    if len(names) > 1:
+        raise usage(f"say which VM this is with --name; the document names {', '.join(sorted(names))}.")
+    if names:
+        out.note(f"as {next(iter(names))}, the only VM that the document names; --name takes another")
+    return next(iter(names), "")
+
+
+def _present(args: argparse.Namespace, config: AgentConfig) -> tuple[Document, str, datetime]:
+    """What the metadata service shows now, who it says we are, and what time it has."""
+    from forewarn.guest import Client
+    from forewarn.guest.faults import GuestError
+
+    with Client(config.endpoint or None) as client:
+        try:
+            name = args.name or config.name or client.instance().name
+        except (GuestError, ValueError) as problem:
+            raise CommandFailed(f"the metadata service does not answer: {problem}.", Exit.UNREACHABLE) from None
+        reason = "it tells nothing"
+        for _, reading in zip(range(_LOOKS), client.readings(), strict=False):
+            if reading.document is not None:
+                return reading.document, name, args.now or reading.at
+            reason = reading.fault.reason if reading.fault else reason
+    raise CommandFailed(f"the metadata service has no document for us: {reason}.", Exit.UNREACHABLE)

@@ -1,0 +1,1 @@
+"""The agent: it prepares, approves, restores, never makes an outage worse, and can explain itself."""

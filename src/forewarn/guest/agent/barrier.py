@@ -1,0 +1,98 @@
+"""The barrier before a shared event: who is ready, who is silent, and whose part it is to approve. Pure.
+
+An approval counts for every VM that an event names, so it is given when all of them are ready, by the first of them
+that is alive. Two that both think they are the first do no harm: each of them knows that all are ready, and the
+service takes a second approval for the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from forewarn.guest.instance import is_name
+from forewarn.terms import ScheduledEvent
+
+ASK_EVERY_SECONDS = 2.0
+_HINT_SECONDS = 0.1
+BELIEVED_SECONDS = 10.0  # an answer older than this says nothing any more
+
+
+class Ruling(StrEnum):
+    """What the barrier says to a member that is ready itself."""
+
+    APPROVE = "approve"
+    WAIT = "wait"
+    LEAVE = "leave"  # all are ready, and it is another's part
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a member last said of itself, and when (ticks of our own)."""
+
+    stance: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """What is known about the members of one event since this VM was ready and began to ask."""
+
+    since: float
+    heard: Mapping[str, Heard] = field(default_factory=dict)
+    asked_at: float = float("-inf")
+
+    def with_answer(self, name: str, stance: str, tick: float) -> Gathering:
+        return Gathering(self.since, {**self.heard, name: Heard(stance, tick)}, self.asked_at)
+
+    def with_hint(self, name: str, tick: float) -> Gathering:
+        """A member has spoken: ask at once, unless it is known to be ready or was asked just now.
+
+        Two that are ready would else ask each other without end.
+        """
+        known = next((heard for other, heard in self.heard.items() if is_name(other, name)), None)
+        is_news = known is None or known.stance != "ready" or tick - known.at > ASK_EVERY_SECONDS
+        if not is_news or tick - self.asked_at < _HINT_SECONDS:
+            return self
+        return Gathering(self.since, self.heard)
+
+
+def members(event: ScheduledEvent) -> tuple[str, ...]:
+    """The names as agents know themselves, in the order of the document, each once."""
+    return tuple(dict.fromkeys(name.strip().removeprefix("_") for name in event.resources if name.strip()))
+
+
+def others(event: ScheduledEvent, own_name: str) -> tuple[str, ...]:
+    return tuple(name for name in members(event) if not is_name(name, own_name))
+
+
+def is_shared(event: ScheduledEvent, own_name: str) -> bool:
+    return bool(others(event, own_name))
+
+
+def rule(
+    event: ScheduledEvent, own_name: str, gathering: Gathering, tick: float, patience_seconds: float | None
+) -> tuple[Ruling, str]:
+    """What to do, and why in a sentence. A silent member is not ready until patience with it is over."""
+    first: str | None = None
+    missed: list[str] = []
+    for name in members(event):
+        if is_name(name, own_name):
+            first = first or name
+            continue
+        found = gathering.heard.get(name)
+        alive = found is not None and tick - found.at <= BELIEVED_SECONDS
+        if alive and found is not None:
+            if found.stance != "ready":
+                return Ruling.WAIT, f"{name} says that it is {found.stance}"
+            first = first or name
+            continue
+        silent_since = gathering.since if found is None else found.at
+        if patience_seconds is None or tick - silent_since < patience_seconds:
+            return Ruling.WAIT, f"{name} is silent"
+        missed.append(name)
+    told = f"all are ready but {', '.join(missed)}, waited for long enough" if missed else "all are ready"
+    if first is None or is_name(first, own_name):
+        return Ruling.APPROVE, told
+    return Ruling.LEAVE, f"{told}, and {first} comes first"

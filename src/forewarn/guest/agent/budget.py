@@ -1,0 +1,47 @@
+"""How long one piece of work may still take; another thread may shorten it, lengthen it, or call it off."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+
+class Budget:
+    """Given to the thread that works; kept by the one that decides."""
+
+    def __init__(self, seconds: float) -> None:
+        self._condition = threading.Condition()
+        self._ends = time.monotonic() + max(0.0, seconds)
+        self._called_off = False
+
+    def left(self) -> float:
+        """In seconds, never less than none."""
+        with self._condition:
+            return 0.0 if self._called_off else max(0.0, self._ends - time.monotonic())
+
+    @property
+    def called_off(self) -> bool:
+        return self._called_off
+
+    def set_left(self, seconds: float) -> None:
+        with self._condition:
+            self._ends = time.monotonic() + max(0.0, seconds)
+            self._condition.notify_all()
+
+    def call_off(self) -> None:
+        with self._condition:
+            self._called_off = True
+            self._condition.notify_all()
+
+    def pause(self, seconds: float) -> bool:
+        """Wait so long, if there is so much; whether there is time left after it."""
+        until = time.monotonic() + seconds
+        with self._condition:
+            while not self._called_off:
+                now = time.monotonic()
+                if now >= self._ends:
+                    return False
+                if now >= until:
+                    return True
+                self._condition.wait(min(until, self._ends) - now)
+        return False

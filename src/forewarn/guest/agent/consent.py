@@ -1,0 +1,152 @@
+"""From being ready to an event that has started: the barrier for those that are shared, and the approval itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from forewarn.guest.agent import barrier
+from forewarn.guest.agent.approval import WORTH_A_WORD, Approvals, Approver, post
+from forewarn.guest.agent.barrier import ASK_EVERY_SECONDS, Gathering, Ruling
+from forewarn.guest.agent.barrier_lines import BarrierLine, StanceOf
+from forewarn.guest.agent.barrier_words import Seal
+from forewarn.guest.agent.config import AgentConfig, Sharing
+from forewarn.guest.agent.inbox import Inbox
+from forewarn.guest.agent.logs import about
+from forewarn.guest.agent.occasions import Occasion
+from forewarn.guest.agent.reporting import LOG, Reporter
+from forewarn.guest.agent.state import Approval, Approving, Care
+from forewarn.guest.clock import SystemClock
+from forewarn.guest.faults import Fault
+
+
+class Consent:
+    """Belongs to the deciding thread. ``write`` puts a record on disk."""
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        approver: Approver,
+        inbox: Inbox,
+        report: Reporter,
+        write: Callable[[Approving], None],
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._settings = config.barrier
+        self._approver = approver
+        self._inbox = inbox
+        self._report = report
+        self._write = write
+        self._dry_run = dry_run
+        self._name = ""
+        self._line: BarrierLine | None = None
+        self._approvals = Approvals()
+        self._gatherings: dict[str, Gathering] = {}
+
+    def open(self, name: str, stance_of: StanceOf) -> None:
+        """From here on the others can ask us. A dry run is not ready and says nothing."""
+        self._name = name
+        settings = self._settings
+        if settings.sharing is Sharing.TOGETHER and settings.listen and settings.secret_file and not self._dry_run:
+            seal = Seal(Path(settings.secret_file).read_bytes().strip())
+            self._line = BarrierLine(seal, settings.address, SystemClock(), self._inbox, self._report.metrics)
+            where = self._line.open(settings.listen, name, stance_of)
+            LOG.info("listening for the others at %s", where)
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+
+    @property
+    def under_way(self) -> bool:
+        return self._approvals.under_way
+
+    def wake_seconds(self) -> float | None:
+        return self._approvals.wake_seconds(time.monotonic())
+
+    def can_come(self, care: Care) -> bool:
+        """Whether an approval of ours may still come, so that it is worth waiting for."""
+        if self._dry_run:
+            return False
+        alone = not barrier.is_shared(care.event, self._name) or self._settings.sharing is Sharing.ALONE
+        return alone or self._line is not None
+
+    def forget(self, key: str) -> None:
+        """There is nothing left to approve."""
+        self._approvals.forget(key)
+        self._gatherings.pop(key, None)
+
+    # Approving
+
+    def consider(self, care: Care) -> None:
+        """This VM is ready: approve, if it is time and our part."""
+        if barrier.is_shared(care.event, self._name) and not self._all_ready(care):
+            return
+        if not self._approvals.is_due(care.key, time.monotonic()):
+            return
+        if self._dry_run:
+            self._report.tell(Occasion.APPROVED, care.event, f"{care.event.type}: would be approved now")
+            return
+        if care.approval is Approval.NONE:
+            self._write(Approving(care.key, Approval.INTENDED))
+        LOG.info("approving", extra=about(care.event))
+        self._approvals.begin(care.key)
+        post(self._approver, care.key, care.event.event_id, self._inbox)
+
+    def posted(self, care: Care | None, key: str, fault: Fault | None) -> None:
+        """What the service said. That it was heard is only known from the document."""
+        sent = self._approvals.ended(key, time.monotonic())
+        if care is None:
+            self._approvals.forget(key)
+        elif fault is None:
+            self._sent(care, sent)
+        elif fault.lasting:
+            self._report.metrics.approval("refused")
+            self._write(Approving(key, Approval.REFUSED))
+            self._report.failed(care.event, f"the approval was refused: {fault.reason}")
+        else:
+            self._report.metrics.approval("fault")
+            LOG.warning("the approval did not get through: %s", fault.reason, extra=about(care.event))
+
+    def _sent(self, care: Care, times: int) -> None:
+        self._report.metrics.approval("sent")
+        if care.approval is Approval.INTENDED:
+            self._write(Approving(care.key, Approval.SENT))
+        if times == WORTH_A_WORD:
+            LOG.warning("approved %d times, and the document does not show it", times, extra=about(care.event))
+
+    # The barrier
+
+    def answered(self, key: str, name: str, said: str | None) -> None:
+        if said is not None and key in self._gatherings:
+            self._gatherings[key] = self._gatherings[key].with_answer(name, said, time.monotonic())
+
+    def spoken(self, key: str, name: str) -> None:
+        if key in self._gatherings:
+            self._gatherings[key] = self._gatherings[key].with_hint(name, time.monotonic())
+
+    def _all_ready(self, care: Care) -> bool:
+        if self._settings.sharing is Sharing.ALONE:
+            return True
+        if self._settings.sharing is Sharing.NEVER or self._line is None:
+            others = ", ".join(barrier.others(care.event, self._name))
+            self._report.say(care.event, f"left to its NotBefore, since it is shared with {others}")
+            return False
+        tick = time.monotonic()
+        gathering = self._ask(self._line, care, tick)
+        ruling, why = barrier.rule(care.event, self._name, gathering, tick, self._settings.patience_seconds)
+        if self._report.say(care.event, f"barrier: {ruling}: {why}") and ruling is Ruling.APPROVE:
+            self._report.metrics.barrier("all_ready" if why == "all are ready" else "patience_over")
+        return ruling is Ruling.APPROVE
+
+    def _ask(self, line: BarrierLine, care: Care, tick: float) -> Gathering:
+        gathering = self._gatherings.get(care.key) or Gathering(tick)
+        if tick - gathering.asked_at >= ASK_EVERY_SECONDS:
+            gathering = replace(gathering, asked_at=tick)
+            for name in barrier.others(care.event, self._name):
+                line.ask(care.key, name, "ready")
+        self._gatherings[care.key] = gathering
+        return gathering

@@ -1,0 +1,363 @@
+"""The agent. One thread decides; others read the document, do steps, send approvals and ask the members of a shared
+event, and tell the one through its inbox. So nothing that is slow is ever waited for, and nobody else writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import signal
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from forewarn.guest.agent.config import AgentConfig
+from forewarn.guest.agent.consent import Consent
+from forewarn.guest.agent.handling import (
+    Duties,
+    Moment,
+    Trouble,
+    Work,
+    after_failure,
+    is_hopeless,
+    is_prepared,
+    may_approve,
+    owed,
+    regard,
+    stance,
+)
+from forewarn.guest.agent.health import Health
+from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
+from forewarn.guest.agent.journal import Busy, Journal, Memory
+from forewarn.guest.agent.journal import peek as peek_journal
+from forewarn.guest.agent.metrics import Metrics
+from forewarn.guest.agent.occasions import Occasion
+from forewarn.guest.agent.policy import PREPARES, decide
+from forewarn.guest.agent.reader import Reader
+from forewarn.guest.agent.reporting import LOG, Reporter
+from forewarn.guest.agent.running import Ended, boot_id
+from forewarn.guest.agent.sd_notify import Supervisor
+from forewarn.guest.agent.state import (
+    Approval,
+    Approving,
+    Begun,
+    Finished,
+    Left,
+    Mark,
+    Outcome,
+    Seen,
+    State,
+    Undoing,
+)
+from forewarn.guest.agent.status import StatusServer
+from forewarn.guest.agent.steps import has_reverse, may_repeat
+from forewarn.guest.agent.worker import Worker
+from forewarn.guest.clock import SystemClock
+from forewarn.guest.watch import is_started
+
+_IDLE_SECONDS = 30.0
+_BUSY_SECONDS = 1.0  # while there is something to do, time alone may change what it is
+_ENDING_SECONDS = 8.0
+_ONCE_PATIENCE_SECONDS = 180.0
+
+
+class Agent:
+    """Everything of one agent. ``run`` returns when somebody ends it."""
+
+    def __init__(self, config: AgentConfig, *, once: bool = False, dry_run: bool = False) -> None:
+        self._config = config
+        self._once, self._dry_run = once, dry_run
+        directory = Path(config.state_directory)
+        self._journal: Journal | Memory = Memory(peek_journal(directory)) if dry_run else Journal(directory)
+        self._inbox: Inbox = queue.SimpleQueue()
+        self._clock = SystemClock()
+        self._steps = {step.name: step for step in config.steps}
+        metrics, supervisor = Metrics(), Supervisor.from_environment()
+        health = Health(time.monotonic, config.unhealthy_after_seconds)
+        self._report = Reporter(config, metrics, health, supervisor, self.now)
+        self._status = StatusServer(config.status_listen, health, metrics) if config.status_listen else None
+        self._worker = Worker(directory / "runs", self._inbox, boot_id())
+        self._reader = Reader(config, self._inbox)
+        self._consent = Consent(config, self._reader.client, self._inbox, self._report, self._write, dry_run=dry_run)
+        self._troubles: dict[str, Trouble] = {}
+        self._name = ""
+        self._read = False  # whether a document was seen by this process: before that nothing is begun
+        self._at, self._at_tick = datetime.min.replace(tzinfo=UTC), 0.0
+        self._faults_since: float | None = None
+        self._ending = False
+        self._status_code = 0
+
+    @property
+    def _state(self) -> State:
+        return self._journal.state
+
+    def now(self) -> datetime:
+        """The service's time, carried on from its last answer; ours before there was one."""
+        if not self._at_tick:
+            return self._clock.now()
+        return self._at + timedelta(seconds=time.monotonic() - self._at_tick)
+
+    def stop(self, why: str, *, status: int = 0) -> None:
+        """From any thread, and from a signal's handler."""
+        self._inbox.put(Stop(why, status))
+
+    # The turns
+
+    def run(self) -> int:
+        """Until told to end; the exit status."""
+        try:
+            self._open()
+            while not self._ending:
+                self._turn(self._wait())
+                if self._once and self._is_idle():
+                    break
+        finally:
+            self._close()
+        return self._status_code
+
+    def _open(self) -> None:
+        if self._journal.spoiled:
+            LOG.error("%s", self._journal.spoiled)
+        if self._status is not None:
+            LOG.info("status at http://%s", self._status.open())
+        self._report.remember(self._state, lambda care: is_prepared(self._state, care))
+        self._take_up()
+        self._reader.start()
+        self._report.supervisor.ready("waiting for the metadata service")
+
+    def _take_up(self) -> None:
+        """What an earlier agent left under way; there is one such piece of work at most."""
+        for effect in self._state.effects:
+            if effect.mark in (Mark.DOING, Mark.UNDOING) and not self._dry_run:
+                LOG.info("step %r was under way when the agent went down", effect.step.name)
+                self._worker.take_up(effect)
+
+    def _wait(self) -> list[Message]:
+        """All that there is to hear, or nothing when it is time to look again."""
+        heard: list[Message] = []
+        try:
+            heard.append(self._inbox.get(timeout=self._patience()))
+            while True:
+                heard.append(self._inbox.get_nowait())
+        except queue.Empty:
+            return heard
+
+    def _patience(self) -> float:
+        waits = [_BUSY_SECONDS if self._state.cares or self._state.effects else _IDLE_SECONDS]
+        waits += [pause for pause in (self._consent.wake_seconds(),) if pause is not None]
+        pauses = [trouble.again_at - time.monotonic() for trouble in self._troubles.values()]
+        waits += [pause for pause in pauses if pause > 0]
+        if self._report.supervisor.alive_every_seconds is not None:
+            waits.append(self._report.supervisor.alive_every_seconds)
+        return max(0.01, min(waits))
+
+    def _turn(self, heard: list[Message]) -> None:
+        for message in heard:
+            self._hear(message)
+        self._report.supervisor.alive()
+        if self._read and not self._ending:
+            self._act()
+
+    def _hear(self, message: Message) -> None:
+        match message:
+            case Looked():
+                self._looked(message)
+            case WorkEnded(run, ended, seconds):
+                self._work_ended(run, ended, seconds)
+            case Posted(key, fault):
+                self._consent.posted(self._state.cares.get(key), key, fault)
+            case Answered(key, name, said):
+                self._consent.answered(key, name, said)
+            case Spoken(key, name):
+                self._consent.spoken(key, name)
+            case Named(name):
+                self._named(name)
+            case Stop(why, status):
+                LOG.info("ending: %s", why)
+                self._ending, self._status_code = True, status
+
+    def _named(self, name: str) -> None:
+        self._name = name
+        self._report.named(name)
+        self._consent.open(name, self._stance)
+
+    def _stance(self, key: str) -> str:
+        """Asked by other threads: the state is replaced, never changed."""
+        state = self._state
+        return stance(state, state.cares.get(key)) if self._read else "unknown"
+
+    # The document
+
+    def _looked(self, looked: Looked) -> None:
+        reading = looked.reading
+        self._report.looked(reading)
+        if reading.fault is not None:
+            self._faults_since = self._faults_since or looked.tick
+            if self._once and reading.fault.lasting:
+                self.stop(f"the service refuses: {reading.fault.reason}", status=1)
+            return
+        self._faults_since = None
+        self._at, self._at_tick = reading.at, looked.tick
+        if reading.document is None:
+            return
+        if not self._read:
+            self._report.supervisor.status(f"{self._name}: reading the document")
+        self._read = True
+        for record in regard(self._config, self._name, self._state, reading.document, self.now()):
+            self._note(record)
+
+    def _note(self, record: Seen | Left) -> None:
+        key = record.event.event_id.upper() if isinstance(record, Seen) else record.event_id.upper()
+        before = self._state.cares.get(key)
+        left = isinstance(record, Left)
+        started = left or (isinstance(record, Seen) and is_started(record.event))
+        heard = (Approval.SENT,) if left else (Approval.INTENDED, Approval.SENT)
+        if before is not None and started and before.approval in heard:
+            self._write(Approving(key, Approval.CONFIRMED))
+            self._report.metrics.approval("confirmed")
+            self._report.tell(Occasion.APPROVED, before.event, f"{before.event.type}: the approval was heard")
+        if isinstance(record, Seen) and before is None:
+            decision = decide(self._config.rules, record.event, self._name)
+            self._report.decided(record.event, record.verdict, decision.reason)
+        self._write(record)
+        if started:
+            self._consent.forget(key)
+        if isinstance(record, Left):
+            self._report.forget(key)
+
+    def _write(self, record: Seen | Left | Begun | Finished | Undoing | Approving) -> None:
+        self._journal.write(record)
+
+    # What is owed
+
+    def _moment(self) -> Moment:
+        return Moment(
+            state=self._state,
+            steps=self._steps,
+            margin_seconds=self._config.margin_seconds,
+            now=self.now(),
+            tick=time.monotonic(),
+            running=self._worker.running,
+            troubles=self._troubles,
+        )
+
+    def _act(self) -> None:
+        moment = self._moment()
+        duties = owed(moment)
+        self._direct(duties)
+        self._judge(moment)
+        for key in duties.approve:
+            self._consent.consider(self._state.cares[key])
+        self._report.in_service(self._state)
+
+    def _direct(self, duties: Duties) -> None:
+        if self._worker.running is not None:
+            if duties.stop:
+                self._worker.call_off()
+            elif duties.left_seconds is not None:
+                self._worker.set_left(duties.left_seconds)
+        elif duties.begin is not None:
+            self._begin(duties.begin)
+
+    def _begin(self, work: Work) -> None:
+        run, name = self._state.last_run + 1, work.step.name
+        nothing = work.undo and not has_reverse(work.step)
+        if not nothing:
+            self._report.begins(work.event, name, work.seconds, undo=work.undo)
+        boot = self._worker.boot
+        self._write(Undoing(run, name, boot) if work.undo else Begun(run, work.step, boot, work.event))
+        if nothing or self._dry_run:
+            self._inbox.put(
+                WorkEnded(run, Ended(Outcome.DONE, "nothing to undo" if nothing else "not done: dry run"), 0)
+            )
+            self._worker.pretend(name, run, undo=work.undo)
+        else:
+            self._worker.begin(work, run, self._name)
+
+    def _work_ended(self, run: int, ended: Ended, seconds: float) -> None:
+        effect = self._state.by_run(run)
+        assert effect is not None, "what runs was written down"
+        undo, step = effect.mark is Mark.UNDOING, effect.step
+        seen = ended.outcome in (Outcome.FAILED, Outcome.TIMED_OUT) or not self._ending
+        again = step.retries if seen and ended.outcome is not Outcome.UNKNOWN else may_repeat(step)
+        self._write(Finished(run, ended.outcome, again=undo or again))
+        self._worker.ended(run)
+        if ended.good or ended.outcome in (Outcome.NEVER_BEGAN, Outcome.INTERRUPTED, Outcome.UNKNOWN):
+            self._troubles.pop(step.name, None)
+        else:
+            self._troubles[step.name] = after_failure(self._troubles.get(step.name), time.monotonic())
+        if not undo or has_reverse(step):
+            self._report.ended(effect.event, step.name, step.kind, ended.outcome, ended.detail, seconds, undo=undo)
+
+    def _judge(self, moment: Moment) -> None:
+        """Tell what has become certain about preparations."""
+        for care in moment.state.cares.values():
+            if care.verdict not in PREPARES:
+                continue
+            if is_prepared(moment.state, care):
+                self._report.prepared(care)
+            elif is_hopeless(moment, care):
+                missing = [n for n in care.steps if (e := moment.state.effect(n)) is None or e.mark is not Mark.DONE]
+                self._report.failed(care.event, f"not prepared for {care.event.type}: {', '.join(missing)}")
+
+    # Ending
+
+    def _is_idle(self) -> bool:
+        """For a single look: whether all is done that it asked for."""
+        if not self._read:
+            waited = 0.0 if self._faults_since is None else time.monotonic() - self._faults_since
+            if waited > _ONCE_PATIENCE_SECONDS:
+                self._status_code = 1
+                return True
+            return False
+        if self._worker.running is not None or self._consent.under_way or not self._inbox.empty():
+            return False
+        duties = owed(self._moment())
+        return duties.begin is None and duties.wake_seconds is None and not self._awaits_approval()
+
+    def _awaits_approval(self) -> bool:
+        cares = self._state.cares.values()
+        return any(may_approve(self._state, care) and self._consent.can_come(care) for care in cares)
+
+    def _close(self) -> None:
+        """What runs is called off and written down; what it had changed is known to the next agent."""
+        self._report.supervisor.stopping()
+        self._ending = True
+        if self._worker.running is not None:
+            self._worker.call_off()
+            self._await_work(time.monotonic() + _ENDING_SECONDS)
+        self._reader.close()
+        self._consent.close()
+        if self._status is not None:
+            self._status.close()
+        self._report.close()
+        self._journal.close()
+
+    def _await_work(self, until: float) -> None:
+        while self._worker.running is not None and (left := until - time.monotonic()) > 0:
+            try:
+                message = self._inbox.get(timeout=left)
+            except queue.Empty:
+                return
+            if isinstance(message, WorkEnded):
+                self._hear(message)
+
+
+def run_agent(config: AgentConfig, *, once: bool = False, dry_run: bool = False) -> int:
+    """Run the agent until it is ended; its exit status."""
+    if not LOG.handlers:
+        logging.basicConfig(level=logging.INFO)
+    try:
+        agent = Agent(config, once=once, dry_run=dry_run)
+    except (Busy, OSError) as problem:
+        LOG.error("cannot begin: %s", problem)
+        return 1
+    if threading.current_thread() is threading.main_thread():
+        for which in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(which, lambda number, _: agent.stop(f"heard {signal.Signals(number).name}"))
+    try:
+        return agent.run()
+    except OSError as problem:  # a full disk, an address that is taken: the next start may find it better
+        LOG.error("cannot go on: %s", problem)
+        return 1

@@ -1,0 +1,73 @@
+"""The thread that reads: who this VM is, then the document, again and again. It decides nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+
+from forewarn.guest.agent.config import AgentConfig
+from forewarn.guest.agent.inbox import Inbox, Looked, Named, Stop
+from forewarn.guest.agent.reporting import LOG
+from forewarn.guest.client import Client
+from forewarn.guest.clock import SystemClock
+from forewarn.guest.faults import Closed, Fault, GuestError
+from forewarn.guest.instance import Instance, doubt_about, own_name
+from forewarn.guest.reading import Reading
+
+_AGAIN_SECONDS = 5.0
+
+
+class Reader:
+    """Its client is used for approvals too."""
+
+    def __init__(self, config: AgentConfig, inbox: Inbox) -> None:
+        self._given = config.name
+        self._inbox = inbox
+        self._closed = threading.Event()
+        self.client = Client(config.endpoint or None, poll_seconds=config.poll_seconds)
+
+    def start(self) -> None:
+        threading.Thread(target=self._work, name="reader", daemon=True).start()
+
+    def close(self) -> None:
+        self._closed.set()
+        self.client.close()
+
+    def _work(self) -> None:
+        try:
+            name = self._find_name()
+            if name is None:
+                return
+            self._inbox.put(Named(name))
+            for reading in self.client.readings():
+                self._inbox.put(Looked(reading, time.monotonic()))
+        except Closed:
+            return
+        except Exception as problem:
+            LOG.exception("reading has broken")
+            self._inbox.put(Stop(f"reading has broken: {problem}", status=1))
+
+    def _find_name(self) -> str | None:
+        """A name that was given is used even when the service does not tell one; it may only be doubted."""
+        if self._given.strip():
+            threading.Thread(target=self._doubt, name="doubt", daemon=True).start()
+            return self._given.strip()
+        while not self._closed.is_set():
+            try:
+                return own_name("", self.client.instance())
+            except GuestError as problem:
+                self._fault(problem.fault)
+            self._closed.wait(_AGAIN_SECONDS)
+        return None
+
+    def _doubt(self) -> None:
+        instance: Instance | None = None
+        with suppress(GuestError, Closed):
+            instance = self.client.instance()
+        doubt = doubt_about(self._given, instance) if instance is not None else None
+        if doubt is not None:
+            LOG.warning("%s", doubt)
+
+    def _fault(self, fault: Fault) -> None:
+        self._inbox.put(Looked(Reading(SystemClock().now(), fault=fault), time.monotonic()))

@@ -1,0 +1,192 @@
+"""Records as lines of text: a checksum, a space, JSON. What a torn or spoiled line says is not believed."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from forewarn.guest.agent.config import Step, Verdict
+from forewarn.guest.agent.state import (
+    Approval,
+    Approving,
+    Begun,
+    Care,
+    Effect,
+    Finished,
+    Left,
+    Mark,
+    Outcome,
+    Record,
+    Seen,
+    Snapshot,
+    Undoing,
+)
+from forewarn.terms import ScheduledEvent
+from forewarn.wire.times import format_iso8601, parse_instant
+
+FORMAT = 1
+
+
+class BadLine(ValueError):  # noqa: N818 - it reads as what it is
+    """A line that nobody wrote like this."""
+
+
+def encode(record: Record) -> bytes:
+    """One line, with its end."""
+    fields = {"format": FORMAT, "is": type(record).__name__, **_fields(record)}
+    body = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return b"%08x %b\n" % (zlib.crc32(body), body)
+
+
+def decode(line: bytes) -> Record:
+    checksum, _, body = line.removesuffix(b"\n").partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(body):
+        raise BadLine("its checksum is wrong")
+    try:
+        fields = json.loads(body)
+        if fields["format"] != FORMAT:
+            raise BadLine(f"it has format {fields['format']}, and this agent knows {FORMAT}")
+        return _record(fields)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise BadLine(str(problem)) from None
+
+
+def _fields(record: Record) -> dict[str, object]:
+    match record:
+        case Seen(event, at, verdict, steps):
+            return {"event": event_fields(event), "at": format_iso8601(at), "verdict": verdict, "steps": list(steps)}
+        case Left(event_id):
+            return {"event_id": event_id}
+        case Begun(run, step, boot, event):
+            return {"run": run, "step": _step_fields(step), "boot": boot, "event": event_fields(event)}
+        case Finished(run, outcome, again):
+            return {"run": run, "outcome": outcome, "again": again}
+        case Undoing(run, name, boot):
+            return {"run": run, "name": name, "boot": boot}
+        case Approving(event_id, approval):
+            return {"event_id": event_id, "approval": approval}
+        case Snapshot(cares, effects, last_run):
+            return {
+                "cares": [_care_fields(care) for care in cares],
+                "effects": [_effect_fields(effect) for effect in effects],
+                "last_run": last_run,
+            }
+
+
+def _record(fields: Mapping[str, Any]) -> Record:
+    match fields["is"]:
+        case "Seen":
+            steps = tuple(fields["steps"])
+            return Seen(event_of(fields["event"]), _instant(fields["at"]), Verdict(fields["verdict"]), steps)
+        case "Left":
+            return Left(fields["event_id"])
+        case "Begun":
+            return Begun(fields["run"], _step_of(fields["step"]), fields["boot"], event_of(fields["event"]))
+        case "Finished":
+            return Finished(fields["run"], Outcome(fields["outcome"]), fields["again"])
+        case "Undoing":
+            return Undoing(fields["run"], fields["name"], fields["boot"])
+        case "Approving":
+            return Approving(fields["event_id"], Approval(fields["approval"]))
+        case "Snapshot":
+            cares = tuple(_care_of(each) for each in fields["cares"])
+            return Snapshot(cares, tuple(_effect_of(each) for each in fields["effects"]), fields["last_run"])
+        case other:
+            raise BadLine(f"nobody knows a {other}")
+
+
+def event_fields(event: ScheduledEvent) -> dict[str, object]:
+    """An event in our own words, for the file."""
+    return {
+        "id": event.event_id,
+        "status": event.status,
+        "type": event.type,
+        "resources": list(event.resources),
+        "not_before": None if event.not_before is None else format_iso8601(event.not_before),
+        "description": event.description,
+        "source": event.source,
+        "duration_seconds": event.duration_seconds,
+    }
+
+
+def event_of(fields: Mapping[str, Any]) -> ScheduledEvent:
+    not_before = fields["not_before"]
+    return ScheduledEvent(
+        event_id=fields["id"],
+        status=fields["status"],
+        type=fields["type"],
+        resources=tuple(fields["resources"]),
+        not_before=None if not_before is None else _instant(not_before),
+        description=fields["description"],
+        source=fields["source"],
+        duration_seconds=fields["duration_seconds"],
+    )
+
+
+def _step_fields(step: Step) -> dict[str, object]:
+    return {
+        "name": step.name,
+        "kind": step.kind,
+        "settings": step.settings,
+        "timeout_seconds": step.timeout_seconds,
+        "retries": step.retries,
+        "repeatable": step.repeatable,
+    }
+
+
+def _step_of(fields: Mapping[str, Any]) -> Step:
+    return Step(**fields)
+
+
+def _care_fields(care: Care) -> dict[str, object]:
+    return {
+        "event": event_fields(care.event),
+        "at": format_iso8601(care.seen_at),
+        "verdict": care.verdict,
+        "steps": list(care.steps),
+        "approval": care.approval,
+    }
+
+
+def _care_of(fields: Mapping[str, Any]) -> Care:
+    return Care(
+        event_of(fields["event"]),
+        _instant(fields["at"]),
+        Verdict(fields["verdict"]),
+        tuple(fields["steps"]),
+        Approval(fields["approval"]),
+    )
+
+
+def _effect_fields(effect: Effect) -> dict[str, object]:
+    return {
+        "step": _step_fields(effect.step),
+        "mark": effect.mark,
+        "run": effect.run,
+        "boot": effect.boot,
+        "event": event_fields(effect.event),
+        "again": effect.again,
+        "touched": effect.touched,
+    }
+
+
+def _effect_of(fields: Mapping[str, Any]) -> Effect:
+    return Effect(
+        _step_of(fields["step"]),
+        Mark(fields["mark"]),
+        fields["run"],
+        fields["boot"],
+        event_of(fields["event"]),
+        fields["again"],
+        fields["touched"],
+    )
+
+
+def _instant(text: str) -> datetime:
+    found = parse_instant(text)
+    if found is None:
+        raise BadLine("an instant is blank")
+    return found

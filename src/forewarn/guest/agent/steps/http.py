@@ -1,0 +1,47 @@
+"""``http``: one call before, another after."""
+
+from __future__ import annotations
+
+from forewarn.guest.agent.calling import call
+from forewarn.guest.agent.config import Step
+from forewarn.guest.agent.running import Ended, last_lines
+from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.steps.kind import Task, event_json
+from forewarn.wire.json_bytes import write_json
+
+_IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
+
+
+class Http:
+    """A status from 200 to 299 is success. Without a body of its own the call carries the event."""
+
+    def natural(self, step: Step) -> bool:
+        return str(step.settings.get("method", "POST")).upper() in _IDEMPOTENT
+
+    def has_reverse(self, step: Step) -> bool:
+        return "undo_url" in step.settings
+
+    def do(self, task: Task) -> Ended:
+        return _call(task, task.text("method", "POST"), task.text("url"), task.step.settings.get("body"))
+
+    def undo(self, task: Task) -> Ended:
+        if not self.has_reverse(task.step):
+            return Ended(Outcome.DONE)
+        settings = task.step.settings
+        return _call(task, task.text("undo_method", "POST"), task.text("undo_url"), settings.get("undo_body"))
+
+
+def _call(task: Task, verb: str, url: str, body: object) -> Ended:
+    verb = verb.upper()
+    data = event_json(task.event) if body is None else body.encode() if isinstance(body, str) else write_json(body)
+    if verb in ("GET", "HEAD") and body is None:
+        data = b""
+    kind = {"Content-Type": "application/json"} if data and not isinstance(body, str) else {}
+    answer = call(verb, url, task.budget, headers={**kind, **task.table("headers")}, body=data)
+    if isinstance(answer, str):
+        late = task.budget.left() <= 0
+        outcome = Outcome.INTERRUPTED if task.budget.called_off else Outcome.TIMED_OUT if late else Outcome.FAILED
+        return Ended(outcome, answer)
+    if 200 <= answer.status < 300:
+        return Ended(Outcome.DONE)
+    return Ended(Outcome.FAILED, f"it answered {answer.status}: {last_lines(answer.body.decode('utf-8', 'replace'))}")

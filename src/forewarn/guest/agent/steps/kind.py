@@ -1,0 +1,89 @@
+"""What every kind of step offers, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from forewarn.guest.agent.budget import Budget
+from forewarn.guest.agent.config import Step
+from forewarn.guest.agent.running import Ended, Receipts
+from forewarn.guest.watch import is_started
+from forewarn.terms import ScheduledEvent
+from forewarn.wire.json_bytes import write_json
+from forewarn.wire.times import format_rfc1123
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run: of which step, for which event, on which VM, with how much time, and where it leaves its traces."""
+
+    step: Step
+    event: ScheduledEvent
+    own_name: str
+    budget: Budget
+    receipts: Receipts
+    undo: bool = False
+
+    def text(self, key: str, default: str = "") -> str:
+        return str(self.step.settings.get(key, default))
+
+    def words(self, key: str) -> list[str]:
+        """A command or a list of names. A single text is a single word, never split by us."""
+        value = self.step.settings.get(key)
+        return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+
+    def table(self, key: str) -> dict[str, str]:
+        value = self.step.settings.get(key)
+        return {str(name): str(each) for name, each in value.items()} if isinstance(value, Mapping) else {}
+
+
+class Kind(Protocol):
+    """A way to prepare and its way back. Neither raises: what went wrong is in how it ended."""
+
+    def natural(self, step: Step) -> bool:
+        """Whether doing it twice is like doing it once."""
+
+    def has_reverse(self, step: Step) -> bool: ...
+
+    def do(self, task: Task) -> Ended: ...
+
+    def undo(self, task: Task) -> Ended: ...
+
+
+def event_json(event: ScheduledEvent) -> bytes:
+    """The whole event, in the service's own words."""
+    fields = {
+        "EventId": event.event_id,
+        "EventStatus": event.status,
+        "EventType": event.type,
+        "ResourceType": "VirtualMachine",
+        "Resources": list(event.resources),
+        "NotBefore": "" if event.not_before is None or is_started(event) else format_rfc1123(event.not_before),
+        "Description": event.description,
+        "EventSource": event.source,
+        "DurationInSeconds": event.duration_seconds,
+    }
+    return write_json({key: value for key, value in fields.items() if value is not None})
+
+
+def event_environment(task: Task) -> dict[str, str]:
+    """The same for a shell, and who and what the program runs for."""
+    event = task.event
+    told = {
+        "EVENT_ID": event.event_id,
+        "EVENT_STATUS": event.status,
+        "EVENT_TYPE": event.type,
+        "EVENT_RESOURCES": " ".join(event.resources),
+        "EVENT_NOT_BEFORE": "" if event.not_before is None else format_rfc1123(event.not_before),
+        "EVENT_DESCRIPTION": event.description or "",
+        "EVENT_SOURCE": event.source or "",
+        "EVENT_DURATION_SECONDS": "" if event.duration_seconds is None else str(event.duration_seconds),
+        "EVENT_JSON": event_json(event).decode(),
+        "VM_NAME": task.own_name,
+        "STEP": task.step.name,
+        "ACTION": "undo" if task.undo else "do",
+        "SECONDS_LEFT": str(int(task.budget.left())),
+    }
+    return {f"FOREWARN_{key}": value.replace("\0", "") for key, value in told.items()}

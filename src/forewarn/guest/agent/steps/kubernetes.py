@@ -1,0 +1,35 @@
+"""``kubernetes``: the node is cordoned and drained by ``kubectl``, and uncordoned after."""
+
+from __future__ import annotations
+
+from forewarn.guest.agent.config import Step
+from forewarn.guest.agent.running import Ended
+from forewarn.guest.agent.steps.command import run_program
+from forewarn.guest.agent.steps.kind import Task
+
+_DRAIN = ("--ignore-daemonsets", "--delete-emptydir-data", "--force")
+
+
+class Kubernetes:
+    """``node`` is by default the VM's name, with a scale set's underscore left alone: set it where they differ."""
+
+    def natural(self, step: Step) -> bool:
+        return True
+
+    def has_reverse(self, step: Step) -> bool:
+        return True
+
+    def do(self, task: Task) -> Ended:
+        ended = _kubectl(task, "cordon")
+        if not ended.good or task.step.settings.get("drain", True) is False:
+            return ended
+        seconds = max(1, int(task.budget.left()))
+        return _kubectl(task, "drain", *_DRAIN, f"--timeout={seconds}s")
+
+    def undo(self, task: Task) -> Ended:
+        return _kubectl(task, "uncordon")
+
+
+def _kubectl(task: Task, verb: str, *options: str) -> Ended:
+    node = task.text("node") or task.own_name
+    return run_program(task, [task.text("kubectl", "kubectl"), verb, *options, "--", node])

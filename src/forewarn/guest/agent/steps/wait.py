@@ -1,0 +1,47 @@
+"""``wait``: until a command or a URL says that it is so."""
+
+from __future__ import annotations
+
+from forewarn.guest.agent.calling import call
+from forewarn.guest.agent.config import Step
+from forewarn.guest.agent.running import Ended
+from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.steps.command import run_words
+from forewarn.guest.agent.steps.kind import Task
+from forewarn.wire.times import parse_duration
+
+_EVERY = "2s"
+
+
+class Wait:
+    """Status 0, or 200 to 299, is yes; everything else is not yet."""
+
+    def natural(self, step: Step) -> bool:
+        return True
+
+    def has_reverse(self, step: Step) -> bool:
+        return False
+
+    def do(self, task: Task) -> Ended:
+        every = parse_duration(task.text("every", _EVERY)).total_seconds()
+        while True:
+            said = _ask(task)
+            if not said:
+                return Ended(Outcome.DONE)
+            if not task.budget.pause(every):
+                outcome = Outcome.INTERRUPTED if task.budget.called_off else Outcome.TIMED_OUT
+                return Ended(outcome, f"it was not so in time: {said}")
+
+    def undo(self, task: Task) -> Ended:
+        return Ended(Outcome.DONE)
+
+
+def _ask(task: Task) -> str:
+    """Why not yet; empty when it is so."""
+    if "command" in task.step.settings:
+        ended = run_words(task, "command")
+        return "" if ended.good else ended.detail or ended.outcome
+    answer = call("GET", task.text("url"), task.budget)
+    if isinstance(answer, str):
+        return answer
+    return "" if 200 <= answer.status < 300 else f"it answered {answer.status}"

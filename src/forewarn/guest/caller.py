@@ -1,0 +1,80 @@
+"""What the two clients have in common: how they are told what to do, and what they know."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable, Mapping
+
+from forewarn.guest.clock import Clock, SystemClock
+from forewarn.guest.endpoint import places
+from forewarn.guest.exchange import Line, Manners, Report
+from forewarn.guest.faults import Fault
+from forewarn.guest.session import Session
+
+_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+OnFault = Callable[[Fault, float], None]
+
+
+class Caller:
+    """A guest of the metadata service, without a way to reach it: ``Client`` and ``AsyncClient`` have one each."""
+
+    def __init__(
+        self,
+        endpoint: str | None = None,
+        *,
+        api_version: str = Manners.api_version,
+        timeout_seconds: float = Manners.timeout_seconds,
+        first_timeout_seconds: float = Manners.first_timeout_seconds,
+        patience_seconds: float = Manners.patience_seconds,
+        poll_seconds: float = Manners.poll_seconds,
+        wait_seconds: int = Manners.wait_seconds,
+        retry_seconds: float = Manners.first_backoff_seconds,
+        on_fault: OnFault | None = None,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """``endpoint`` is an address or a URL; without one it is looked for (see ``endpoint.places``).
+
+        A call tries for ``patience_seconds``, the first time again after ``retry_seconds``. Streams look every
+        ``poll_seconds`` where the server does not hold answers back for ``wait_seconds``.
+
+        ``on_fault`` hears of every try that failed, and in how many seconds the next will be made. ``clock``,
+        ``chance`` and ``environment`` are the machine's unless others are given.
+        """
+        if not _VERSION.fullmatch(api_version):
+            raise ValueError(f"{api_version!r} is no api-version; write it like {Manners.api_version}.")
+        manners = Manners(
+            api_version=api_version,
+            timeout_seconds=timeout_seconds,
+            first_timeout_seconds=max(first_timeout_seconds, timeout_seconds),
+            patience_seconds=patience_seconds,
+            poll_seconds=poll_seconds,
+            wait_seconds=wait_seconds,
+            first_backoff_seconds=retry_seconds,
+        )
+        found = places(endpoint, os.environ if environment is None else environment)
+        dice = chance or random.Random()  # noqa: S311 - it spreads retries, it keeps no secret
+        self._session = Session(Line(found, manners, clock or SystemClock(), dice))
+        self._on_fault = on_fault
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Where a client makes what it needs to reach the service."""
+
+    @property
+    def endpoint(self) -> str | None:
+        """Where the service is; None until it was found."""
+        found = self._session.line.endpoint
+        return None if found is None else str(found)
+
+    @property
+    def api_version(self) -> str:
+        """The version in use: an older one than asked for where the host knows no newer."""
+        return self._session.versions.current
+
+    def _report(self, report: Report) -> None:
+        if self._on_fault is not None:
+            self._on_fault(report.fault, report.retry_seconds)

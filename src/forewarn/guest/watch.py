@@ -1,0 +1,171 @@
+"""From documents to changes. Pure: documents and instants in, changes out.
+
+A document shows what is, not what happened, and an event that has ended is just absent: completed and canceled look
+the same. What can still be known is worked out here, and what cannot be is called unknown.
+
+The life of an event is ``Appeared`` → ``Changed``* → ``Started`` → ``Ended``, in this order; only ``Appeared`` and
+``Ended`` are certain to be told, because a start may fall between two looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from forewarn.terms import Document, EventStatus, ScheduledEvent
+
+
+class Ending(StrEnum):
+    """How an event left the document."""
+
+    COMPLETED = "completed"
+    CANCELED = "canceled"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something happened to an event. ``event`` is as it was last seen, ``at`` the time of the look that showed it."""
+
+    event: ScheduledEvent
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Appeared(Change):
+    """First sight, in whatever state: a failure of hardware appears already started, and ``Started`` follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Change):
+    """It is not as it was ``before``, and not just by starting. The service promises never to do that."""
+
+    before: ScheduledEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Started(Change):
+    """The impact may begin at any moment, or has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Change):
+    """It is no longer in the document; there will be no more impact of it. ``why`` says how that is known, or not."""
+
+    how: Ending
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    event: ScheduledEvent
+    started: bool
+
+
+class Watcher:
+    """Remembers what was last seen. One for each reader; feed it every document, in the order they came."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Sight] = {}
+        self._incarnation = 0  # 0: nothing that the next one can be compared with
+
+    @property
+    def events(self) -> tuple[ScheduledEvent, ...]:
+        """What is known to be in the document now."""
+        return tuple(sight.event for sight in self._seen.values())
+
+    def remember(self, event: ScheduledEvent) -> None:
+        """Take up what an earlier process had seen, so that its end is noticed. How it ended may then be unknown."""
+        self._seen[_key(event)] = _Sight(event, is_started(event))
+        self._incarnation = 0
+
+    def see(self, document: Document | None, at: datetime) -> tuple[Change, ...]:
+        """What has changed since the last document. None, an answer that told nothing, changes nothing.
+
+        What is new comes before what has ended: who restores on an end should know first of the next thing to come.
+        """
+        if document is None:
+            return ()
+        shown = {_key(event): event for event in reversed(document.events)}
+        step = document.incarnation - self._incarnation if self._incarnation > 0 else 0
+        news = [change for key in reversed(shown) for change in self._look(key, shown[key], at)]
+        ends = [self._end(key, step, at) for key in [*self._seen] if key not in shown]
+        self._incarnation = document.incarnation
+        return (*news, *ends)
+
+    def _look(self, key: str, event: ScheduledEvent, at: datetime) -> Iterator[Change]:
+        before = self._seen.get(key)
+        if before is not None:
+            event = _merged(before, event)
+        started = is_started(event)
+        self._seen[key] = _Sight(event, started)
+        if before is None:
+            yield Appeared(event, at)
+        elif _differs(before.event, event):
+            yield Changed(event, at, before.event)
+        if started and (before is None or not before.started):
+            yield Started(event, at)
+
+    def _end(self, key: str, step: int, at: datetime) -> Ended:
+        sight = self._seen.pop(key)
+        how, why = judge(sight.event, started=sight.started, step=step, at=at)
+        return Ended(sight.event, at, how, why)
+
+
+def judge(event: ScheduledEvent, *, started: bool, step: int, at: datetime) -> tuple[Ending, str]:
+    """How an event that is gone has ended, and how that is known.
+
+    ``step`` is by how much the incarnation grew between the last document that had it and the first that has not;
+    0 or less where the two cannot be compared. Every start and every end counts one, seen or not: a step of one from
+    scheduled to gone leaves no room for a start. Beyond that nothing is certain: any VM of the scope may have approved.
+    """
+    if started:
+        return Ending.COMPLETED, "it had started, and what has started is not canceled"
+    if step == 1 and event.not_before is not None and at < event.not_before:
+        return Ending.CANCELED, "it went from scheduled to gone in a single change, so it never started"
+    if step <= 0:
+        return Ending.UNKNOWN, "it was scheduled when last seen, and the incarnation has started over since"
+    if event.not_before is None or at >= event.not_before:
+        return Ending.UNKNOWN, "it was scheduled when last seen, and may have started and completed since"
+    return Ending.UNKNOWN, "it was scheduled when last seen; somebody may have approved it, and it may have completed"
+
+
+def is_started(event: ScheduledEvent) -> bool:
+    """Whatever its case. A state that nobody knows is not this one."""
+    return event.status.casefold() == EventStatus.STARTED.casefold()
+
+
+def _key(event: ScheduledEvent) -> str:
+    """The service writes ids in upper case and the rest of the world does not."""
+    return event.event_id.upper()
+
+
+def _merged(before: _Sight, event: ScheduledEvent) -> ScheduledEvent:
+    """What is seen now, with what only an earlier answer told.
+
+    A host that falls back to an older api-version tells less, and nothing has changed by that. A started event never
+    goes back: a document that says so is older than the one before.
+    """
+    known = before.event
+    stale = before.started and not is_started(event)
+    not_before = event.not_before
+    if not_before is None and not is_started(event):
+        not_before = known.not_before
+    return replace(
+        event,
+        status=known.status if stale else event.status,
+        not_before=known.not_before if stale else not_before,
+        description=known.description if event.description is None else event.description,
+        source=known.source if event.source is None else event.source,
+        duration_seconds=known.duration_seconds if event.duration_seconds is None else event.duration_seconds,
+    )
+
+
+def _differs(before: ScheduledEvent, event: ScheduledEvent) -> bool:
+    """Whether more has changed than that it started, which takes the time out of it; spelling aside."""
+    if is_started(event):
+        before = replace(before, status=event.status, not_before=event.not_before)
+    same = replace(before, event_id=event.event_id)
+    return replace(same, status=same.status.casefold()) != replace(event, status=event.status.casefold())

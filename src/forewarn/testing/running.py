@@ -1,0 +1,100 @@
+"""The parts of a region, running together: journal in memory, plane, metadata face on a free port."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from forewarn.core.commands import Command, Pulse
+from forewarn.core.facts import EventBornStarted, EventScheduled, Fact
+from forewarn.core.region import Event, Vm, fold
+from forewarn.core.region import Region as State
+from forewarn.core.rules import Rules
+from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.plane.clock import TurnableClock
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Origin, Record
+from forewarn.stores.memory import MemoryJournal
+from forewarn.testing.loop import LoopThread
+from forewarn.web.metadata.face import MetadataFace
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.metadata.settings import MetadataSettings
+from forewarn.web.operator.stories import remembered
+
+OPERATOR = Origin("operator")
+_ALL = 1_000_000_000
+
+
+class Running:
+    """Everything lives on the loop of one thread; these methods may be called from any other."""
+
+    def __init__(self, start: datetime, rules: Rules, metadata: MetadataSettings) -> None:
+        self.loop = LoopThread()
+        self.faults = FaultRules()
+        self._journal = MemoryJournal()
+        try:
+            self.loop.run(self._open(start, rules, metadata))
+        except BaseException:
+            self.loop.close()
+            raise
+
+    async def _open(self, start: datetime, rules: Rules, metadata: MetadataSettings) -> None:
+        self.plane = Plane(self._journal, TurnableClock(start), SimulatedDriver(), rules)
+        self._face = MetadataFace(self.plane, self.faults, metadata)
+        await self.plane.start()
+        await self._face.start("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._face.port}"
+
+    def close(self) -> None:
+        self.loop.run(self._shut())
+        self.loop.close()
+
+    async def _shut(self) -> None:
+        await self._face.close()
+        await self.plane.close()
+
+    # What a handle needs
+
+    @property
+    def state(self) -> State:
+        return self.plane.region
+
+    def now(self) -> datetime:
+        return self.plane.now()
+
+    def submit(self, command: Command, origin: Origin = OPERATOR) -> tuple[Fact, ...]:
+        """Refusals come out as ``forewarn.core.refusal.Refused``, with a sentence; then nothing has changed."""
+        return self.loop.run(self._submit(command, origin))
+
+    async def _submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
+        facts = await self.plane.submit(command, origin)
+        await self._settle()
+        return facts
+
+    def settle(self) -> int:
+        """Wait until all that has happened is in the journal, impacts included; how far that goes."""
+        self.loop.run(self._settle())
+        return self.plane.seq
+
+    async def _settle(self) -> None:
+        """The writer takes a command when what followed from the one before is written. This one asks for nothing."""
+        await self.plane.submit(Pulse(()), OPERATOR)
+
+    def records(self) -> list[Record]:
+        return self._journal.read(0, _ALL)
+
+    def vm(self, name: str) -> Vm:
+        found = self.state.vms.get(fold(name))
+        if found is None:
+            raise LookupError(f"there is no VM named '{name}' in the region, or it was deleted")
+        return found
+
+    def event(self, event_id: str) -> Event:
+        """The event as it is, or as it was when it ended."""
+        found = remembered(self._journal.about(event_id, _ALL))
+        assert found is not None, f"the journal knows no event {event_id}"
+        return found
+
+
+def made(facts: tuple[Fact, ...]) -> list[Event]:
+    """The events that a command led to."""
+    return [fact.event for fact in facts if isinstance(fact, EventScheduled | EventBornStarted)]

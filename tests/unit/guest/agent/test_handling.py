@@ -1,0 +1,392 @@
+"""What is owed, as a table of moments; and whatever happens, in whichever order, what must never be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forewarn.guest.agent.config import AgentConfig, Rule, Step, Verdict
+from forewarn.guest.agent.handling import (
+    Duties,
+    Moment,
+    Running,
+    Trouble,
+    after_failure,
+    end_by,
+    is_hopeless,
+    is_prepared,
+    may_approve,
+    owed,
+    regard,
+    share_seconds,
+    stance,
+)
+from forewarn.guest.agent.state import (
+    Approval,
+    Approving,
+    Begun,
+    Finished,
+    Left,
+    Mark,
+    Outcome,
+    Seen,
+    State,
+    Undoing,
+    fold,
+    fold_all,
+)
+from forewarn.terms import Document, ScheduledEvent
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+DRAIN, STOP, LEAVE = Step("drain", "command"), Step("stop", "systemd"), Step("leave", "ready-file")
+STEPS = (LEAVE, DRAIN, STOP)
+ALL = AgentConfig(
+    margin_seconds=30,
+    steps=STEPS,
+    rules=(
+        Rule("evictions", Verdict.PREPARE_THEN_APPROVE, types=("Preempt",), steps=("leave",)),
+        Rule("by hand", Verdict.PREPARE_ONLY, types=("Redeploy",)),
+        Rule("all", Verdict.PREPARE_THEN_APPROVE),
+    ),
+)
+
+
+def event(name: str = "A", kind: str = "Reboot", status: str = "Scheduled", seconds: float = 900) -> ScheduledEvent:
+    return ScheduledEvent(name, status, kind, ("web-0",), NOON + timedelta(seconds=seconds), source="Platform")
+
+
+def seen(state: State, *events: ScheduledEvent, at: float = 0) -> State:
+    document = Document(1, events)
+    for record in regard(ALL, "web-0", state, document, NOON + timedelta(seconds=at)):
+        state = fold(state, record)
+    return state
+
+
+def done(state: State, *steps: Step) -> State:
+    for step in steps:
+        run = state.last_run + 1
+        state = fold(fold(state, Begun(run, step, "boot", event())), Finished(run, Outcome.DONE))
+    return state
+
+
+def begun(state: State, step: Step) -> State:
+    return fold(state, Begun(state.last_run + 1, step, "boot", event()))
+
+
+def moment(state: State, at: float = 0, running: Running | None = None, **troubles: Trouble) -> Moment:
+    steps = {step.name: step for step in STEPS}
+    return Moment(state, steps, 30, NOON + timedelta(seconds=at), 1000 + at, running, troubles)
+
+
+def next_work(duties: Duties) -> tuple[str, bool] | None:
+    return None if duties.begin is None else (duties.begin.step.name, duties.begin.undo)
+
+
+def test_steps_are_begun_in_the_order_of_the_file() -> None:
+    state = seen(State(), event())
+    order = []
+    while (work := next_work(owed(moment(state)))) is not None:
+        order.append(work)
+        state = done(state, next(step for step in STEPS if step.name == work[0]))
+    assert order == [("leave", False), ("drain", False), ("stop", False)]
+
+
+def test_an_event_is_approved_when_every_step_is_done_and_not_before() -> None:
+    state = seen(State(), event())
+    for step in STEPS:
+        assert owed(moment(state)).approve == ()
+        state = done(state, step)
+    assert owed(moment(state)).approve == ("A",)
+
+
+def test_an_event_of_others_is_not_our_business() -> None:
+    foreign = replace(event(), resources=("web-1",))
+    assert regard(ALL, "web-0", State(), Document(1, (foreign,)), NOON) == []
+
+
+def test_what_must_never_be_approved_is_prepared_for_and_left_alone() -> None:
+    state = done(seen(State(), event(kind="Redeploy")), *STEPS)
+    assert is_prepared(state, state.cares["A"])
+    assert owed(moment(state)).approve == ()
+
+
+def test_what_was_done_is_undone_in_reverse_when_the_event_has_left() -> None:
+    state = seen(done(seen(State(), event()), *STEPS))
+    order = []
+    while (work := next_work(owed(moment(state)))) is not None:
+        order.append(work)
+        run = state.last_run + 1
+        state = fold(fold(state, Undoing(run, work[0], "boot")), Finished(run, Outcome.DONE))
+    assert order == [("stop", True), ("drain", True), ("leave", True)]
+    assert state.effects == ()
+
+
+def test_nothing_is_undone_while_the_event_is_under_way() -> None:
+    state = seen(done(seen(State(), event()), *STEPS), event(status="Started"))
+    assert owed(moment(state, at=2000)) == Duties()
+
+
+def test_an_event_that_started_before_all_was_prepared_gets_no_new_step_and_no_approval() -> None:
+    state = seen(done(seen(State(), event()), LEAVE), event(status="Started"))
+    assert owed(moment(state)) == Duties()
+    assert is_hopeless(moment(state), state.cares["A"])
+    assert next_work(owed(moment(seen(state)))) == ("leave", True)
+
+
+def test_an_event_that_appears_started_gets_no_step() -> None:
+    assert owed(moment(seen(State(), event(status="Started")))) == Duties()
+
+
+def test_a_failed_step_is_tried_again_after_a_pause_and_the_event_is_not_approved() -> None:
+    state = begun(seen(State(), event()), LEAVE)
+    state = fold(state, Finished(1, Outcome.FAILED))
+    trouble = after_failure(None, 1000)
+    early = owed(moment(state, at=0.5, leave=trouble))
+    assert (early.begin, early.approve) == (None, ())
+    assert early.wake_seconds == pytest.approx(0.5)
+    assert next_work(owed(moment(state, at=1, leave=trouble))) == ("leave", False)
+
+
+def test_a_step_that_keeps_failing_makes_way_when_only_the_time_of_the_others_is_left() -> None:
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.FAILED))
+    trouble = Trouble(9, 0)
+    assert next_work(owed(moment(state, at=800, leave=trouble))) == ("leave", False)
+    assert next_work(owed(moment(state, at=815, leave=trouble))) == ("drain", False)
+    rest = done(state, DRAIN, STOP)
+    assert next_work(owed(moment(rest, at=860, leave=trouble))) == ("leave", False)
+    assert owed(moment(rest, at=871, leave=trouble)).begin is None
+
+
+def test_a_step_that_may_not_be_tried_again_is_given_up_and_the_others_are_still_done() -> None:
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.FAILED, again=False))
+    assert next_work(owed(moment(state))) == ("drain", False)
+    assert is_hopeless(moment(state), state.cares["A"])
+    state = done(state, DRAIN, STOP)
+    assert owed(moment(state)) == Duties()
+    assert next_work(owed(moment(seen(state)))) == ("stop", True)
+
+
+def test_a_step_that_was_begun_and_not_seen_to_end_owes_its_reverse() -> None:
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.UNKNOWN, again=False))
+    assert next_work(owed(moment(seen(state)))) == ("leave", True)
+
+
+def test_a_step_that_certainly_never_began_owes_nothing() -> None:
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.NEVER_BEGAN))
+    assert state.effects == ()
+
+
+def test_a_second_try_that_never_began_still_owes_for_the_first() -> None:
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.FAILED))
+    state = fold(begun(state, LEAVE), Finished(2, Outcome.NEVER_BEGAN))
+    assert [effect.mark for effect in state.effects] == [Mark.BROKEN]
+
+
+def test_an_eviction_during_a_long_drain_is_prepared_for_at_once() -> None:
+    state = done(seen(State(), event()), LEAVE)
+    state = begun(fold(state, Undoing(9, "leave", "boot")), DRAIN)
+    state = fold(state, Finished(9, Outcome.DONE))
+    state = seen(state, event(), event("B", "Preempt", seconds=60), at=30)
+    running = Running("drain", state.last_run, undo=False, began=1010)
+    assert owed(moment(state, 30, running)).stop
+
+
+def test_a_sharper_event_that_wants_the_running_step_too_only_shortens_it() -> None:
+    state = begun(done(seen(State(), event()), LEAVE), DRAIN)
+    running = Running("drain", state.last_run, undo=False, began=1000)
+    far = owed(moment(state, 30, running)).left_seconds
+    state = seen(state, event(), event("B", "Reboot", seconds=130), at=30)
+    near = owed(moment(state, 30, running))
+    assert far is not None
+    assert not near.stop
+    assert near.left_seconds is not None
+    assert near.left_seconds < 75 < far
+
+
+def test_a_running_step_that_nobody_wants_any_more_is_stopped() -> None:
+    state = seen(begun(seen(State(), event()), LEAVE))
+    assert owed(moment(state, 1, Running("leave", 1, undo=False, began=1000))).stop
+
+
+def test_restoring_makes_way_for_a_new_event() -> None:
+    state = seen(done(seen(State(), event()), LEAVE))
+    state = fold(state, Undoing(7, "leave", "boot"))
+    state = seen(state, event("B"))
+    assert owed(moment(state, 1, Running("leave", 7, undo=True, began=1000))).stop
+
+
+def test_what_two_events_want_is_done_once_and_undone_after_both() -> None:
+    state = done(seen(State(), event("A"), event("B", seconds=1800)), *STEPS)
+    assert owed(moment(state)).approve == ("A", "B")
+    state = seen(state, event("B", seconds=1800))
+    assert owed(moment(state)).begin is None
+    assert next_work(owed(moment(seen(state)))) == ("stop", True)
+
+
+def test_an_approval_that_was_heard_or_refused_is_not_repeated() -> None:
+    state = done(seen(State(), event()), *STEPS)
+    for approval, open_still in ((Approval.INTENDED, True), (Approval.SENT, True), (Approval.CONFIRMED, False)):
+        state = fold(state, Approving("a", approval))
+        assert may_approve(state, state.cares["A"]) is open_still
+
+
+def test_a_short_notice_is_not_eaten_by_the_margin() -> None:
+    assert end_by(NOON + timedelta(seconds=30), NOON, 30) == NOON + timedelta(seconds=22.5)
+    assert end_by(NOON + timedelta(seconds=900), NOON, 30) == NOON + timedelta(seconds=870)
+
+
+@pytest.mark.parametrize(
+    ("left", "own", "later", "expected"),
+    [
+        (100, None, [], 100),
+        (100, 20, [], 20),
+        (100, None, [10, 20], 70),
+        (100, None, [500, 500], pytest.approx(100 / 3)),
+        (100, None, [None], 70),
+        (20, None, [None], 10),
+    ],
+)
+def test_a_step_has_its_timeout_or_what_the_later_ones_leave(
+    left: float, own: float | None, later: list[float | None], expected: float
+) -> None:
+    steps = [Step(f"later {number}", "wait", timeout_seconds=each) for number, each in enumerate(later)]
+    assert share_seconds(left, Step("it", "wait", timeout_seconds=own), steps) == expected
+
+
+def test_a_document_that_goes_back_from_started_is_not_believed() -> None:
+    state = seen(seen(State(), event(status="Started")), event())
+    assert state.cares["A"].event.status == "Started"
+
+
+def test_a_started_event_keeps_the_not_before_that_it_told_once() -> None:
+    state = seen(seen(State(), event()), replace(event(status="Started"), not_before=None))
+    assert state.cares["A"].event.not_before == event().not_before
+
+
+def test_another_file_changes_what_is_planned_but_not_what_has_started() -> None:
+    other = replace(ALL, rules=(Rule("none", Verdict.IGNORE),))
+    state = done(seen(State(), event()), LEAVE)
+    (record,) = regard(other, "web-0", state, Document(1, (event(),)), NOON)
+    assert isinstance(record, Seen)
+    assert (record.verdict, record.steps) == (Verdict.IGNORE, ())
+    started = seen(state, event(status="Started"))
+    assert regard(other, "web-0", started, Document(1, (event(status="Started"),)), NOON) == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        (Verdict.IGNORE, "ready"),
+        (Verdict.NOTIFY, "declines"),
+        (Verdict.PREPARE_ONLY, "declines"),
+        (Verdict.APPROVE_NOW, "ready"),
+        (Verdict.PREPARE_THEN_APPROVE, "preparing"),
+    ],
+)
+def test_each_verdict_has_its_stance_before_others(verdict: Verdict, expected: str) -> None:
+    state = fold(State(), Seen(event(), NOON, verdict, ("leave",)))
+    assert stance(state, state.cares["A"]) == expected
+    assert stance(state, None) == "unknown"
+
+
+OUTCOMES = st.sampled_from(list(Outcome))
+ACTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("show"), st.sets(st.sampled_from("ABC"))),
+        st.tuples(st.just("start"), st.sampled_from("ABC")),
+        st.tuples(st.just("end"), OUTCOMES),
+        st.tuples(st.just("pass"), st.floats(0, 400)),
+        st.tuples(st.just("crash"), st.booleans()),
+    ),
+    max_size=40,
+)
+
+
+class World:
+    """An agent without hands: it follows the duties and keeps the books of what they would have done."""
+
+    def __init__(self) -> None:
+        self.records: list[Seen | Left | Begun | Finished | Undoing | Approving] = []
+        self.state = State()
+        self.at = 0.0
+        self.running: Running | None = None
+        self.troubles: dict[str, Trouble] = {}
+        self.shown: dict[str, ScheduledEvent] = {}
+        self.approved: set[str] = set()
+
+    def note(self, record: Seen | Left | Begun | Finished | Undoing | Approving) -> None:
+        self.records.append(record)
+        self.state = fold(self.state, record)
+        assert fold_all(self.records) == self.state
+
+    def look(self) -> None:
+        document = Document(1, tuple(self.shown.values()))
+        for record in regard(ALL, "web-0", self.state, document, NOON + timedelta(seconds=self.at)):
+            self.note(record)
+
+    def act(self) -> None:
+        duties = owed(moment(self.state, self.at, self.running, **self.troubles))
+        assert self.running is None or duties.begin is None
+        for key in duties.approve:
+            assert is_prepared(self.state, self.state.cares[key])
+            assert self.state.cares[key].verdict in (Verdict.PREPARE_THEN_APPROVE, Verdict.APPROVE_NOW)
+        if duties.stop:
+            self.end(Outcome.INTERRUPTED)
+        elif duties.begin is not None:
+            self.begin(duties)
+
+    def begin(self, duties: Duties) -> None:
+        work = duties.begin
+        assert work is not None
+        assert work.seconds > 0
+        run, name = self.state.last_run + 1, work.step.name
+        wanted = any(name in care.steps for care in self.state.cares.values())
+        assert wanted is not work.undo
+        self.note(Undoing(run, name, "boot") if work.undo else Begun(run, work.step, "boot", work.event))
+        self.running = Running(name, run, work.undo, 1000 + self.at)
+
+    def end(self, outcome: Outcome) -> None:
+        if self.running is None:
+            return
+        self.note(Finished(self.running.run, outcome))
+        if outcome in (Outcome.FAILED, Outcome.TIMED_OUT):
+            before = self.troubles.get(self.running.name)
+            self.troubles[self.running.name] = after_failure(before, 1000 + self.at)
+        else:
+            self.troubles.pop(self.running.name, None)
+        self.running = None
+
+    def crash(self, *, known: bool) -> None:
+        self.state, self.troubles = fold_all(self.records), {}
+        self.end(Outcome.DONE if known else Outcome.UNKNOWN)
+
+
+@given(ACTS)
+def test_whatever_happens_everything_is_put_back_when_all_events_have_left(acts: list[tuple[str, object]]) -> None:
+    world, times = World(), {"A": 900.0, "B": 1800.0, "C": 60.0}
+    for what, value in acts:
+        if what == "show" and isinstance(value, set):
+            fresh = {name: event(name, seconds=world.at + times[name]) for name in sorted(value)}
+            world.shown = {name: world.shown.get(name, each) for name, each in fresh.items()}
+        elif what == "start" and value in world.shown:
+            world.shown[str(value)] = replace(world.shown[str(value)], status="Started")
+        elif what == "end" and isinstance(value, Outcome):
+            world.end(value)
+        elif what == "pass" and isinstance(value, float):
+            world.at += value
+        elif what == "crash":
+            world.crash(known=bool(value))
+        world.look()
+        world.act()
+    world.shown = {}
+    world.look()
+    for _ in range(50):
+        world.at += 60
+        world.act()
+        world.end(Outcome.DONE)
+    assert world.state.effects == ()
+    assert world.state.cares == {}

@@ -1,0 +1,126 @@
+"""The file that survives the agent: torn, spoiled, compacted, and always read as what was certain."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forewarn.guest.agent.config import Step, Verdict
+from forewarn.guest.agent.journal import FILE_NAME, Busy, Journal, peek
+from forewarn.guest.agent.record_lines import BadLine, decode, encode
+from forewarn.guest.agent.state import (
+    Approval,
+    Approving,
+    Begun,
+    Finished,
+    Left,
+    Outcome,
+    Record,
+    Seen,
+    State,
+    Undoing,
+    fold_all,
+    snapshot,
+)
+from forewarn.terms import ScheduledEvent
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+EVENT = ScheduledEvent("A", "Scheduled", "Reboot", ("web-0", "ümläut"), NOON + timedelta(minutes=15), None, "User", -1)
+STEP = Step("drain", "command", {"run": ["a", "b"], "environment": {"A": "1"}}, 5.5, retries=False, repeatable=True)
+STORY: list[Record] = [
+    Seen(EVENT, NOON, Verdict.PREPARE_THEN_APPROVE, ("drain",)),
+    Begun(1, STEP, "boot", EVENT),
+    Finished(1, Outcome.DONE),
+    Approving("A", Approval.INTENDED),
+    Approving("A", Approval.CONFIRMED),
+    Left("A"),
+    Undoing(2, "drain", "boot"),
+    Finished(2, Outcome.DONE),
+]
+
+
+@pytest.mark.parametrize("number", range(len(STORY)))
+def test_a_record_is_read_as_it_was_written(number: int) -> None:
+    assert decode(encode(STORY[number])) == STORY[number]
+
+
+def test_a_snapshot_is_all_that_came_before() -> None:
+    for number in range(len(STORY)):
+        state = fold_all(STORY[: number + 1])
+        record = decode(encode(snapshot(state)))
+        assert fold_all([record]) == state
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_but_our_own_are_believed(data: bytes) -> None:
+    with pytest.raises(BadLine):
+        decode(data)
+
+
+@pytest.mark.parametrize("number", range(len(STORY) + 1))
+def test_the_state_is_the_same_after_the_file_was_opened_again(tmp_path: Path, number: int) -> None:
+    journal = Journal(tmp_path)
+    for record in STORY[:number]:
+        journal.write(record)
+    journal.close()
+    assert peek(tmp_path) == journal.state
+    again = Journal(tmp_path)
+    assert again.state == fold_all(STORY[:number])
+    assert again.spoiled == ""
+    again.close()
+
+
+def test_a_torn_last_line_is_as_if_it_had_never_been_written(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for record in STORY[:3]:
+        journal.write(record)
+    journal.close()
+    path = tmp_path / FILE_NAME
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for cut in range(1, len(lines[-1])):
+        path.write_bytes(whole[:-cut])
+        again = Journal(tmp_path)
+        assert again.state == fold_all(STORY[:2])
+        assert again.spoiled == ""
+        again.write(STORY[2])
+        again.close()
+        assert peek(tmp_path) == fold_all(STORY[:3])
+
+
+def test_a_spoiled_line_is_reported_and_what_stands_before_it_is_kept(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for record in STORY[:4]:
+        journal.write(record)
+    journal.close()
+    path = tmp_path / FILE_NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"done", b"gone")
+    path.write_bytes(b"".join(lines))
+    again = Journal(tmp_path)
+    assert again.state == fold_all(STORY[:2])
+    assert "line 3" in again.spoiled
+    assert path.with_suffix(".spoiled").read_bytes() == b"".join(lines)
+    again.close()
+
+
+def test_a_long_story_is_made_short(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for _ in range(80):
+        for record in STORY:
+            journal.write(record)
+    journal.close()
+    assert len((tmp_path / FILE_NAME).read_bytes().splitlines()) <= 500
+    assert peek(tmp_path) == State(last_run=2)
+
+
+def test_two_agents_cannot_share_a_directory(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with pytest.raises(Busy):
+        Journal(tmp_path)
+    journal.close()
+    Journal(tmp_path).close()

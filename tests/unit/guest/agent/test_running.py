@@ -1,0 +1,199 @@
+"""Programs that hang, fork, flood, fail and leave children: none of them gets away with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from forewarn.guest.agent.budget import Budget
+from forewarn.guest.agent.running import OUTPUT_BYTES, Ended, Program, Receipts, adopt, run
+from forewarn.guest.agent.state import Outcome
+
+PLENTY = 30.0
+# What a test starts and must not outlive it tells its process id through a pipe that it holds open.
+HOLDER = 'echo $$ >"$PIPE"; exec 9>"$PIPE"; trap "" TERM; while :; do sleep 600; done'
+
+
+@pytest.fixture
+def receipts(tmp_path: Path) -> Receipts:
+    return Receipts(tmp_path / "runs", "run-1")
+
+
+def shell(script: str, **environment: str) -> Program:
+    return Program(["/bin/sh", "-c", script], environment=environment)
+
+
+class Pipe:
+    """Ends when the last process that holds it has ended: so the end of others' processes can be awaited."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = path
+        self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(self._file, True)
+
+    def until_nobody_holds_it(self) -> bytes:
+        data = b""
+        while piece := os.read(self._file, 4096):
+            data += piece
+        os.close(self._file)
+        return data
+
+
+def test_a_program_gets_its_input_and_environment_and_its_status_counts(receipts: Receipts) -> None:
+    program = Program(["/bin/sh", "-c", 'read line; echo "$line $WORD"'], b"hello\n", {"WORD": "there"})
+    assert run(program, Budget(PLENTY), receipts) == Ended(Outcome.DONE, "hello there")
+
+
+@pytest.mark.parametrize(("status", "said"), [(1, "status 1"), (255, "status 255"), (137, "SIGKILL")])
+def test_any_other_status_is_a_failure(receipts: Receipts, status: int, said: str) -> None:
+    ended = run(shell(f"exit {status}"), Budget(PLENTY), receipts)
+    assert ended.outcome is Outcome.FAILED
+    assert said in ended.detail
+
+
+def test_a_program_that_is_not_there_is_a_failure(receipts: Receipts) -> None:
+    ended = run(Program(["/no/such/program"]), Budget(PLENTY), receipts)
+    assert ended.outcome is Outcome.FAILED
+    assert "not found" in ended.detail
+
+
+def test_a_directory_that_is_not_there_is_a_failure(receipts: Receipts) -> None:
+    ended = run(Program(["true"], directory="/no/such/directory"), Budget(PLENTY), receipts)
+    assert ended.outcome is Outcome.FAILED
+
+
+def test_a_program_that_hangs_is_ended_with_its_group(tmp_path: Path, receipts: Receipts) -> None:
+    pipe = Pipe(tmp_path / "pipe")
+    ended = run(shell(f"({HOLDER}) & {HOLDER}", PIPE=str(pipe.path)), Budget(0.3), receipts)
+    assert ended.outcome is Outcome.TIMED_OUT
+    pipe.until_nobody_holds_it()
+
+
+def test_those_who_leave_the_group_of_a_program_that_hangs_are_found(tmp_path: Path, receipts: Receipts) -> None:
+    pipe = Pipe(tmp_path / "pipe")
+    script = f"setsid /bin/sh -c '{HOLDER}' & {HOLDER}"
+    ended = run(shell(script, PIPE=str(pipe.path)), Budget(0.5), receipts)
+    assert ended.outcome is Outcome.TIMED_OUT
+    pipe.until_nobody_holds_it()
+
+
+def test_children_in_the_background_end_with_the_program(tmp_path: Path, receipts: Receipts) -> None:
+    pipe = Pipe(tmp_path / "pipe")
+    ended = run(shell(f"({HOLDER}) & exit 0", PIPE=str(pipe.path)), Budget(PLENTY), receipts)
+    assert ended.outcome is Outcome.DONE
+    pipe.until_nobody_holds_it()
+
+
+def test_a_daemon_that_a_program_started_properly_may_stay(tmp_path: Path, receipts: Receipts) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    file = os.open(pipe, os.O_RDWR)
+    script = f"setsid -f /bin/sh -c 'echo $$ >{pipe}; exec sleep 600'"
+    ended = run(shell(script), Budget(PLENTY), receipts)
+    assert ended.outcome is Outcome.DONE
+    pid = int(os.read(file, 100))
+    os.close(file)
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_flood_of_output_is_cut(receipts: Receipts) -> None:
+    ended = run(shell("yes flood | head -c 50000000; echo the end"), Budget(PLENTY), receipts)
+    assert ended.outcome is Outcome.DONE
+    assert receipts.output.stat().st_size == OUTPUT_BYTES
+
+
+def test_an_endless_flood_ends_with_the_budget(receipts: Receipts) -> None:
+    assert run(shell("yes"), Budget(0.3), receipts).outcome is Outcome.TIMED_OUT
+
+
+def test_a_program_that_forks_and_forks_is_ended(tmp_path: Path, receipts: Receipts) -> None:
+    pipe = Pipe(tmp_path / "pipe")
+    script = f'exec 9>"$PIPE"; for i in 1 2 3 4 5 6 7 8; do ({HOLDER}) & done; wait'
+    assert run(shell(script, PIPE=str(pipe.path)), Budget(0.5), receipts).outcome is Outcome.TIMED_OUT
+    pipe.until_nobody_holds_it()
+
+
+def test_a_program_that_does_not_read_its_input_is_not_waited_for(receipts: Receipts) -> None:
+    assert run(Program(["true"], b"x" * 500_000), Budget(PLENTY), receipts).good
+
+
+def test_work_that_is_called_off_says_so(receipts: Receipts) -> None:
+    budget = Budget(PLENTY)
+    threading.Timer(0.1, budget.call_off).start()
+    assert run(shell("sleep 600"), budget, receipts).outcome is Outcome.INTERRUPTED
+
+
+def test_a_budget_can_be_shortened_while_a_program_runs(receipts: Receipts) -> None:
+    budget = Budget(PLENTY)
+    threading.Timer(0.1, budget.set_left, [0]).start()
+    assert run(shell("sleep 600"), budget, receipts).outcome is Outcome.TIMED_OUT
+
+
+# What an agent that was killed finds afterwards
+
+_KILLED_AGENT = """
+import sys
+from pathlib import Path
+from forewarn.guest.agent.budget import Budget
+from forewarn.guest.agent.running import Program, Receipts, run
+run(Program(["/bin/sh", "-c", sys.argv[2]]), Budget(600), Receipts(Path(sys.argv[1]), "run-1"))
+"""
+
+
+def _kill_while_it_runs(receipts: Receipts, pipe: Path, script: str) -> None:
+    """An agent is killed when the script has told that it runs."""
+    os.mkfifo(pipe)
+    file = os.open(pipe, os.O_RDWR)
+    arguments = [sys.executable, "-c", _KILLED_AGENT, str(receipts.directory), script]
+    agent = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    os.read(file, 1)
+    agent.kill()
+    agent.wait()
+    os.close(file)
+
+
+@pytest.mark.parametrize(("status", "outcome"), [(0, Outcome.DONE), (3, Outcome.FAILED)])
+def test_a_program_whose_agent_was_killed_goes_on_and_its_status_is_known(
+    tmp_path: Path, receipts: Receipts, status: int, outcome: Outcome
+) -> None:
+    pipe, gate = tmp_path / "pipe", tmp_path / "gate"
+    os.mkfifo(gate)
+    _kill_while_it_runs(receipts, pipe, f"echo >{pipe}; read -r word <{gate}; echo still talking; exit {status}")
+    held = os.open(gate, os.O_RDWR)
+    os.write(held, b"go\n")
+    assert adopt(receipts, Budget(PLENTY), same_boot=True).outcome is outcome
+    os.close(held)
+
+
+def test_a_program_whose_agent_was_killed_is_ended_when_its_time_is_over(tmp_path: Path, receipts: Receipts) -> None:
+    _kill_while_it_runs(receipts, tmp_path / "pipe", f"echo >{tmp_path / 'pipe'}; sleep 600")
+    assert adopt(receipts, Budget(0.1), same_boot=True).outcome is Outcome.TIMED_OUT
+
+
+def test_what_was_announced_and_left_no_receipt_never_began_unless_the_machine_went_down(receipts: Receipts) -> None:
+    assert adopt(receipts, Budget(1), same_boot=True).outcome is Outcome.NEVER_BEGAN
+    assert adopt(receipts, Budget(1), same_boot=False).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "same_boot", "outcome"),
+    [
+        ("", True, Outcome.NEVER_BEGAN),
+        ("", False, Outcome.UNKNOWN),
+        ("began 1\n", True, Outcome.UNKNOWN),
+        ("began 1\n", False, Outcome.UNKNOWN),
+        ("began 1\nended 0\n", False, Outcome.DONE),
+        ("began 1\nended 7\n", True, Outcome.FAILED),
+    ],
+)
+def test_a_receipt_is_read_as_far_as_it_goes(receipts: Receipts, text: str, same_boot: bool, outcome: Outcome) -> None:
+    receipts.directory.mkdir()
+    receipts.receipt.write_text(text)
+    assert adopt(receipts, Budget(1), same_boot=same_boot).outcome is outcome
