@@ -17,14 +17,14 @@ demo: $(VENV)/server ## see the product do its job: a region of a dozen VMs, one
 serve: $(VENV)/server ## a region that stays, in ./forewarn-data
 	@$(BIN)/forewarn serve
 
-check: $(VENV)/dev ## the fast part: style, types, import layers, unit tests (under two minutes)
+check: system $(VENV)/dev ## the fast part: style, types, import layers, unit tests (under two minutes)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/unit tests/docs
 
-test: system check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
+test: check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
 	$(BIN)/pytest -q --ignore=tests/unit --ignore=tests/docs
 
 bench: system $(VENV)/dev ## measure against peers in one run; see docs/performance.md

@@ -11,6 +11,7 @@ need nginx nginx-light
 need wrk wrk
 need taskset util-linux
 need dnsmasq dnsmasq-base
+need systemd-analyze systemd
 need mono mono-runtime
 need mcs mono-mcs
 for library in net-http runtime-serialization; do

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +108,6 @@ def test_the_python_client_lists_and_approves(vm: tuple[Region, VmHandle]) -> No
     _lists_and_approves([sys.executable, "-I", CLIENTS / "scheduled_events.py"], *vm)
 
 
-@pytest.mark.skipif(shutil.which("mcs") is None, reason="needs mono; `make system` installs it")
 def test_the_c_sharp_client_compiles_lists_and_approves(vm: tuple[Region, VmHandle], tmp_path: Path) -> None:
     program = tmp_path / "ScheduledEvents.exe"
     libraries = ["-r:System.Net.Http", "-r:System.Runtime.Serialization"]

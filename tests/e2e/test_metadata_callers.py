@@ -165,9 +165,6 @@ def namespaces() -> Iterator[list[str]]:
     try:
         for name in names:
             _make_namespace(name)
-    except (subprocess.CalledProcessError, FileNotFoundError, PermissionError):
-        pytest.skip("network namespaces cannot be made here")
-    try:
         yield names
     finally:
         for name in names:

@@ -280,7 +280,6 @@ def test_without_the_package_apprise_fails_in_a_sentence(
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_real_apprise_delivers(room: Room) -> None:
-    pytest.importorskip("apprise")
     telling = teller(Notification("apprise", room.url.replace("http", "json")), metrics=Metrics(), pause=go_on)
     telling.tell("completed", EVENT, "all is well")
     telling.close(30)
