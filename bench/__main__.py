@@ -22,6 +22,7 @@ _PARTS = {
     "bulk": "100 000 VMs: created, held, taken up again",
     "maintenance": "half an hour of host maintenance over 10 000 VMs",
     "waiting": "from a restart to the answer of those who wait",
+    "agent": "the agent in a VM: its size, its cost, its start, its haste",
 }
 
 

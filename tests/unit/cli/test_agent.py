@@ -135,7 +135,7 @@ def test_explain_tells_what_would_be_done(run: Run, config: Path, tmp_path: Path
 def test_explain_reads_standard_input_and_needs_no_file(run: Run) -> None:
     result = run("agent", "explain", "-", "--now", "2026-01-01T12:00:00Z", stdin=document(EVENT))
 
-    assert "  rule        'everything else' (built in) asks for nothing" in result.lines
+    assert "  rule        'everything else' (built in) fits every event" in result.lines
     assert "  approval    by this agent, at once" in result.lines
 
 

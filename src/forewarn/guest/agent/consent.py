@@ -103,6 +103,8 @@ class Consent:
             self._approvals.forget(key)
         elif fault is None:
             self._sent(care, sent)
+        elif care.approval is Approval.CONFIRMED:
+            pass  # the first one was heard and only its answer lost; by now there is nothing left to approve
         elif fault.lasting:
             self._report.metrics.approval("refused")
             self._write(Approving(key, Approval.REFUSED))

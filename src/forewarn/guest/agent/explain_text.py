@@ -40,7 +40,7 @@ def explanation_lines(explanation: Explanation, path: str, now: datetime) -> Ite
 
 def _asks(rule: Rule | None) -> str:
     asked = "" if rule is None else conditions(rule)
-    return f"asks for {asked}" if asked else "asks for nothing"
+    return f"asks for {asked}" if asked else "fits every event"
 
 
 def _head(event: ScheduledEvent, now: datetime) -> str:

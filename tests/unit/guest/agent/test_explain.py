@@ -40,7 +40,7 @@ def test_an_event_of_this_vm_is_explained_from_rule_to_restoration() -> None:
     assert lines(explained()) == [
         "A1: Reboot by Platform for web-0, Scheduled, NotBefore 2026-01-01T12:15:00Z (in 15 min)",
         "  mine        yes",
-        "  rule        'everything else' (built in) asks for nothing",
+        "  rule        'everything else' (built in) fits every event",
         "  verdict     prepare, then approve",
         "  time        14 min 30 s, until 2026-01-01T12:14:30Z",
         "  steps       1. lb: drain web/web-0, at most 1 min",
