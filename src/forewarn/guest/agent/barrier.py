@@ -7,8 +7,8 @@ service takes a second approval for the first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from forewarn.guest.instance import is_name
@@ -16,6 +16,7 @@ from forewarn.terms import ScheduledEvent
 
 ASK_EVERY_SECONDS = 2.0
 _HINT_SECONDS = 0.1
+AGREEING = ("ready", "agreed")
 BELIEVED_SECONDS = 10.0  # an answer older than this says nothing any more
 
 
@@ -39,12 +40,22 @@ class Heard:
 class Gathering:
     """What is known about the members of one event since this VM was ready and began to ask."""
 
-    since: float
     heard: Mapping[str, Heard] = field(default_factory=dict)
-    asked_at: float = float("-inf")
+    asked: Mapping[str, float] = field(default_factory=dict)  # when each was last asked
+    first_asked: Mapping[str, float] = field(default_factory=dict)  # patience is counted from here
 
     def with_answer(self, name: str, stance: str, tick: float) -> Gathering:
-        return Gathering(self.since, {**self.heard, name: Heard(stance, tick)}, self.asked_at)
+        return replace(self, heard={**self.heard, name: Heard(stance, tick)})
+
+    def with_question(self, name: str, tick: float) -> Gathering:
+        first = self.first_asked if name in self.first_asked else {**self.first_asked, name: tick}
+        return replace(self, asked={**self.asked, name: tick}, first_asked=first)
+
+    def to_ask(self, names: Iterable[str], tick: float) -> list[str]:
+        """Whose turn it is, the longest unasked first: where not all can be asked at once, none is left out."""
+        never = float("-inf")
+        due = [name for name in names if tick - self.asked.get(name, never) >= ASK_EVERY_SECONDS]
+        return sorted(due, key=lambda name: self.asked.get(name, never))
 
     def with_hint(self, name: str, tick: float) -> Gathering:
         """A member has spoken: ask at once, unless it is known to be ready or was asked just now.
@@ -52,10 +63,11 @@ class Gathering:
         Two that are ready would else ask each other without end.
         """
         known = next((heard for other, heard in self.heard.items() if is_name(other, name)), None)
-        is_news = known is None or known.stance != "ready" or tick - known.at > ASK_EVERY_SECONDS
-        if not is_news or tick - self.asked_at < _HINT_SECONDS:
+        is_news = known is None or known.stance not in AGREEING or tick - known.at > ASK_EVERY_SECONDS
+        asked_at = next((at for other, at in self.asked.items() if is_name(other, name)), float("-inf"))
+        if not is_news or tick - asked_at < _HINT_SECONDS:
             return self
-        return Gathering(self.since, self.heard)
+        return replace(self, asked={other: at for other, at in self.asked.items() if not is_name(other, name)})
 
 
 def members(event: ScheduledEvent) -> tuple[str, ...]:
@@ -84,11 +96,12 @@ def rule(
         found = gathering.heard.get(name)
         alive = found is not None and tick - found.at <= BELIEVED_SECONDS
         if alive and found is not None:
-            if found.stance != "ready":
+            if found.stance not in AGREEING:
                 return Ruling.WAIT, f"{name} says that it is {found.stance}"
-            first = first or name
+            if found.stance == "ready":  # one that only agrees will not approve, and comes before nobody
+                first = first or name
             continue
-        silent_since = gathering.since if found is None else found.at
+        silent_since = gathering.first_asked.get(name, tick) if found is None else found.at
         if patience_seconds is None or tick - silent_since < patience_seconds:
             return Ruling.WAIT, f"{name} is silent"
         missed.append(name)

@@ -75,8 +75,9 @@ class BarrierLine:
     def _serve(self, connection: socket.socket) -> None:
         try:
             with connection, suppress(OSError, ValueError):
+                request = _read_request(connection, Budget(_PATIENCE_SECONDS))
                 connection.settimeout(_PATIENCE_SECONDS)
-                connection.sendall(self._answer(*_read_request(connection)))
+                connection.sendall(self._answer(*request))
         finally:
             self._answering.release()
 
@@ -96,11 +97,12 @@ class BarrierLine:
 
     # Asking
 
-    def ask(self, key: str, name: str, stance: str) -> None:
-        """Ask one member, in a thread; the inbox hears its answer, or that there is none."""
+    def ask(self, key: str, name: str, stance: str) -> bool:
+        """Ask one member, in a thread; the inbox hears its answer, or that there is none. False: too many are asked."""
         if not self._asking.acquire(blocking=False):
-            return
+            return False
         threading.Thread(target=self._ask, args=(key, name, stance), name=f"ask-{name[:20]}", daemon=True).start()
+        return True
 
     def _ask(self, key: str, name: str, stance: str) -> None:
         answer: str | None = None
@@ -121,22 +123,27 @@ class BarrierLine:
         return self._seal.read_answer(question, response.body, response.headers.get(SEAL_HEADER.lower(), ""))
 
 
-def _read_request(connection: socket.socket) -> tuple[str, dict[str, str], bytes]:
+def _read_request(connection: socket.socket, budget: Budget) -> tuple[str, dict[str, str], bytes]:
+    """One budget for all of it: a byte a second, from enough peers, would else keep every member from being heard."""
     data = b""
     while b"\r\n\r\n" not in data:
-        data += _more(connection, len(data))
+        data += _more(connection, len(data), budget)
     head, _, body = data.partition(b"\r\n\r\n")
     line, *fields = head.decode("latin-1").split("\r\n")
     headers = {name.strip().lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
     length = int(headers.get("content-length", "0"))
     while len(body) < length:
-        body += _more(connection, len(head) + len(body))
+        body += _more(connection, len(head) + len(body), budget)
     return line, headers, body[:length]
 
 
-def _more(connection: socket.socket, so_far: int) -> bytes:
+def _more(connection: socket.socket, so_far: int, budget: Budget) -> bytes:
     if so_far > _LONGEST_QUESTION:
         raise ValueError("too long")
+    left = budget.left()
+    if not left:
+        raise TimeoutError
+    connection.settimeout(left)
     data = connection.recv(4096)
     if not data:
         raise ValueError("it hung up")

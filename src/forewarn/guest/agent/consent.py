@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from forewarn.guest.agent import barrier
 from forewarn.guest.agent.approval import WORTH_A_WORD, Approvals, Approver, post
-from forewarn.guest.agent.barrier import ASK_EVERY_SECONDS, Gathering, Ruling
+from forewarn.guest.agent.barrier import Gathering, Ruling
 from forewarn.guest.agent.barrier_lines import BarrierLine, StanceOf
 from forewarn.guest.agent.barrier_words import Seal
 from forewarn.guest.agent.config import AgentConfig, Sharing
@@ -145,10 +144,10 @@ class Consent:
         return ruling is Ruling.APPROVE
 
     def _ask(self, line: BarrierLine, care: Care, tick: float) -> Gathering:
-        gathering = self._gatherings.get(care.key) or Gathering(tick)
-        if tick - gathering.asked_at >= ASK_EVERY_SECONDS:
-            gathering = replace(gathering, asked_at=tick)
-            for name in barrier.others(care.event, self._name):
-                line.ask(care.key, name, "ready")
+        gathering = self._gatherings.get(care.key) or Gathering()
+        for name in gathering.to_ask(barrier.others(care.event, self._name), tick):
+            if not line.ask(care.key, name, "ready"):
+                break  # the rest have their turn when these have answered
+            gathering = gathering.with_question(name, tick)
         self._gatherings[care.key] = gathering
         return gathering

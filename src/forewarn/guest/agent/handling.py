@@ -329,8 +329,8 @@ def stance(state: State, care: Care | None) -> str:
     """What this VM tells the others of a shared event."""
     if care is None:
         return "unknown"
-    if care.verdict is Verdict.IGNORE:
-        return "ready"
+    if care.verdict is Verdict.IGNORE or care.approval is Approval.REFUSED:
+        return "agreed"  # nothing is in the way here, but another has to approve
     if care.verdict not in APPROVES:
         return "declines"
     prepared = care.verdict not in PREPARES or is_prepared(state, care)

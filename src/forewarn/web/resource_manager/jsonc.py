@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+# Nothing here may try the same letters in two ways: a ruler of slashes in a comment would else take for ever.
 _PIECE = re.compile(
-    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<key>[A-Za-z_]\w*)(?=\s*:)'
-    r"|(?P<comma>,)(?=(?:\s|//[^\r\n]*|/\*.*?\*/)*[}\]])",
+    r'(?P<text>"(?:[^"\\]|\\.)*+")|(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<key>(?<!\w)[A-Za-z_]\w*+)(?=\s*+:)'
+    r"|(?P<comma>,)(?=(?:\s|//[^\r\n]*+|(?>/\*.*?\*/))*+[}\]])",
     re.DOTALL,
 )
 _RAW = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}

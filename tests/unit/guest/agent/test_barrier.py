@@ -25,7 +25,8 @@ SECRET = b"0123456789abcdef"
 
 def gathering(**said: tuple[str, float]) -> Gathering:
     names = {"web0": "web-0", "web1": "WEB-1", "web2": "web-2"}
-    return Gathering(100, {names[key]: Heard(*value) for key, value in said.items()})
+    asked = dict.fromkeys(names.values(), 100.0)
+    return Gathering({names[key]: Heard(*value) for key, value in said.items()}, asked, asked)
 
 
 def test_members_are_named_as_they_name_themselves() -> None:
@@ -55,6 +56,8 @@ def test_members_are_named_as_they_name_themselves() -> None:
         ("web-0", gathering(web1=("preparing", 999), web2=("ready", 999)), 1000, 60, Ruling.WAIT),
         ("web-0", gathering(web1=("declines", 999), web2=("ready", 999)), 1000, 60, Ruling.WAIT),
         ("web-0", gathering(web1=("unknown", 999), web2=("ready", 999)), 1000, 60, Ruling.WAIT),
+        # One that agrees but will not approve is in nobody's way.
+        ("web-1", gathering(web0=("agreed", 100), web2=("ready", 100)), 101, None, Ruling.APPROVE),
     ],
 )
 def test_the_first_that_lives_approves_when_all_are_ready(
@@ -76,9 +79,30 @@ def test_the_first_that_lives_approves_when_all_are_ready(
 def test_one_that_speaks_is_asked_at_once_unless_it_is_known_to_be_ready(
     heard: Gathering, asked_at: float, tick: float, asks: bool
 ) -> None:
-    hinted = Gathering(heard.since, heard.heard, asked_at).with_hint("web-1", tick)
-    assert (hinted.asked_at < 0) is asks
+    asked = {"WEB-1": asked_at, "web-2": asked_at}
+    hinted = Gathering(heard.heard, asked, asked).with_hint("web-1", tick)
+    assert hinted.to_ask(["WEB-1", "web-2"], asked_at + 0.2) == (["WEB-1"] if asks else [])
     assert hinted.heard == heard.heard
+
+
+def test_of_more_than_can_be_asked_at_once_none_is_left_out() -> None:
+    names = [f"web-{number}" for number in range(100)]
+    found = Gathering()
+    for turn in range(4):
+        for name in found.to_ask(names, float(turn))[:32]:
+            found = found.with_question(name, float(turn))
+    assert set(found.asked) == set(names)
+
+
+def test_patience_with_a_member_begins_when_it_was_first_asked() -> None:
+    found = gathering(web1=("ready", 1000))
+    unasked = Gathering(found.heard, {}, {"WEB-1": 100.0})
+    assert rule(EVENT, "web-0", unasked, 1001, 60)[0] is Ruling.WAIT
+
+
+def test_a_seal_of_strange_letters_is_just_not_ours() -> None:
+    _, body, _ = _asked(Seal(SECRET))
+    assert Seal(SECRET).read_question(body, "\xe9", NOON) == "the seal is not ours"
 
 
 def _asked(seal: Seal) -> tuple[Question, bytes, str]:

@@ -280,7 +280,7 @@ def test_another_file_changes_what_is_planned_but_not_what_has_started() -> None
 @pytest.mark.parametrize(
     ("verdict", "expected"),
     [
-        (Verdict.IGNORE, "ready"),
+        (Verdict.IGNORE, "agreed"),
         (Verdict.NOTIFY, "declines"),
         (Verdict.PREPARE_ONLY, "declines"),
         (Verdict.APPROVE_NOW, "ready"),
