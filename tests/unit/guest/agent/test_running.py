@@ -92,15 +92,11 @@ def test_children_in_the_background_end_with_the_program(tmp_path: Path, receipt
 
 
 def test_a_daemon_that_a_program_started_properly_may_stay(tmp_path: Path, receipts: Receipts) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    file = os.open(pipe, os.O_RDWR)
-    script = f"setsid -f /bin/sh -c 'echo $$ >{pipe}; exec sleep 600'"
+    told = tmp_path / "pid"  # before that, the daemon is a mere child in the background
+    script = f"setsid -f /bin/sh -c 'echo $$ >{told}; exec sleep 600'; until [ -s {told} ]; do sleep 0.01; done"
     ended = run(shell(script), Budget(PLENTY), receipts)
     assert ended.outcome is Outcome.DONE
-    pid = int(os.read(file, 100))
-    os.close(file)
-    os.kill(pid, signal.SIGKILL)
+    os.kill(int(told.read_text()), signal.SIGKILL)
 
 
 def test_a_flood_of_output_is_cut(receipts: Receipts) -> None:
