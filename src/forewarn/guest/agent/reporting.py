@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from forewarn.guest.agent.config import AgentConfig
+from forewarn.guest.agent.config import AgentConfig, Verdict
 from forewarn.guest.agent.health import Health
 from forewarn.guest.agent.logs import LOGGER_NAME, about
 from forewarn.guest.agent.metrics import Metrics
 from forewarn.guest.agent.occasions import Occasion
-from forewarn.guest.agent.policy import PREPARES
+from forewarn.guest.agent.policy import PREPARES, decide
 from forewarn.guest.agent.sd_notify import Supervisor
 from forewarn.guest.agent.state import Care, Outcome, State, key_of
 from forewarn.guest.agent.telling import Teller
@@ -82,9 +82,13 @@ class Reporter:
             self.metrics.document(reading.document.incarnation, mine)
 
     def _changed(self, change: Change) -> None:
+        """Count it, and tell people, unless the policy says that this event is nobody's business."""
+        if isinstance(change, Appeared):
+            self.metrics.appeared(change.event)
+        if decide(self._config.rules, change.event, self._name).verdict is Verdict.IGNORE:
+            return
         match change:
             case Appeared(event):
-                self.metrics.appeared(event)
                 self.tell(Occasion.SCHEDULED, event, f"{event.type} is announced: {event.description or 'no reason'}")
             case Started(event):
                 self.tell(Occasion.STARTED, event, f"{event.type} has started")
