@@ -22,7 +22,8 @@ def _pytest(directory: Path, test: str, before: str = "") -> subprocess.Complete
     source = str(Path(forewarn.__file__).parents[1])
     environment = dict(os.environ, PYTHONPATH=source, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     environment["PYTEST_PLUGINS"] = "forewarn.testing.plugin"
-    environment.pop("PYTEST_ADDOPTS", None)
+    for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER"):  # the last two make pytest's summary repeat the whole failure
+        environment.pop(name, None)
     return subprocess.run(
         [sys.executable, "-c", program], cwd=directory, env=environment, capture_output=True, text=True, timeout=60
     )
