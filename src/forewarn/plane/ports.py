@@ -41,6 +41,10 @@ class Entry(Struct, frozen=True, gc=False):
 class Transaction(Protocol):
     """The head of the journal is ours until the block ends. An exception inside leaves the journal as it was."""
 
+    @property
+    def now(self) -> datetime | None:
+        """The store's own clock, which nodes that share a region agree on; None where there is one node only."""
+
     def since(self, seq: int) -> Sequence[Record]:
         """What others appended after ``seq``."""
 
@@ -50,6 +54,10 @@ class Transaction(Protocol):
 
 class Journal(Protocol):
     """Where facts are kept. Methods block; a plane calls ``write`` from one thread only, the rest from any."""
+
+    @property
+    def shared(self) -> Shared | None:
+        """How the nodes of a region hear of each other; None for a store that has one node at a time."""
 
     def write(self) -> AbstractContextManager[Transaction]: ...
 
@@ -74,8 +82,64 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
+class News(Struct, frozen=True, gc=False):
+    """What a shared store says of itself at one instant."""
+
+    head: int
+    now: datetime  # by the store's clock
+    leads: bool  # whether this node is the one that does what is done once in a region
+
+
+class Node(Struct, frozen=True):
+    """One server of a region, as it tells of itself."""
+
+    id: str
+    name: str
+    version: str
+    faces: tuple[str, ...]
+    urls: tuple[str, ...]
+    rules: str  # a digest of the settings that all nodes of a region must have in common
+    started_at: datetime
+    seen_at: datetime  # by the store's clock; whoever announces leaves it to the store
+    seq: int
+    leads: bool
+    draining: bool
+
+
+class Shared(Protocol):
+    """A journal that other nodes write as well. Methods block, and may be called from any thread."""
+
+    def await_news(self, after: int, seconds: float) -> News:
+        """Wait until the head may be beyond ``after``, at most ``seconds``, and answer what the store says then.
+
+        Called by one thread, again and again. It also keeps this node's claim to lead: who has it keeps it as long as
+        this connection lives, and when it dies another node gets it with its next call. ``JournalFault`` means that
+        nobody can say; the claim is gone then.
+        """
+
+    def editing(self) -> AbstractContextManager[None]:
+        """Nobody in the region lays a change over what they see but the holder of this, until the block ends."""
+
+    def announce(self, node: Node) -> None:
+        """Say that this node is there. Once every few seconds; a node that falls silent is dropped in time."""
+
+    def withdraw(self, node_id: str) -> None:
+        """This node goes: it is listed no more, and leads no more."""
+
+    def nodes(self) -> list[Node]:
+        """Who has been seen lately, by name."""
+
+
 class JournalFault(Exception):  # noqa: N818 - the name says enough
     """The journal cannot be read or written. The message says what is wrong and what to do."""
+
+
+class Uncertain(JournalFault):
+    """The store went away while it was told to commit: the facts are there, or they are not, but never half of them."""
+
+
+class Diverged(JournalFault):
+    """The store has lost, or has replaced, records that this node has seen: it must start anew from what is there."""
 
 
 class Driver(Protocol):

@@ -18,6 +18,8 @@ class _Staged:
         self._records = records
         self.entries: list[Entry] = []
 
+    now = None  # there is one node, with a clock of its own
+
     def since(self, seq: int) -> Sequence[Record]:
         return self._records[max(seq, 0) :]
 
@@ -27,6 +29,8 @@ class _Staged:
 
 class MemoryJournal:
     """Handing the same object to a new plane is a restart; nothing survives the process."""
+
+    shared = None
 
     def __init__(self) -> None:
         self._records: list[Record] = []

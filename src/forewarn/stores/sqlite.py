@@ -33,6 +33,8 @@ class _Staged:
         self._connection = connection
         self._entries: list[Entry] = []
 
+    now = None  # there is one node, with a clock of its own
+
     def since(self, seq: int) -> Sequence[Record]:
         with _explained(self._path):
             return _read(self._connection, max(seq, 0), -1)
@@ -48,6 +50,8 @@ class _Staged:
 
 class SqliteJournal:
     """One data directory, held exclusively from construction until ``close``."""
+
+    shared = None
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory = directory.absolute()
