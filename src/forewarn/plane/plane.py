@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
-from forewarn.core.facts import EventBornStarted, EventStarted, Fact
-from forewarn.core.lifecycle import Phase
+from forewarn.core.facts import Fact
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.plane.clock import Clock, check_forward
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
+from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership, fresh_node
 from forewarn.plane.ports import Diverged, Driver, Journal, JournalFault, Node, Origin, Record
 from forewarn.plane.reads import ReadBook
@@ -54,7 +54,6 @@ class Plane:
         self.journal = journal
         self.clock = clock
         self.rules = rules
-        self._driver = driver
         self._instant = clock.now()  # one for a whole transaction, so that what is due is judged once
         self._writer = Writer(journal, rules, lambda: self._instant)
         self.region, self.seq = self._writer.region, self._writer.seq
@@ -74,8 +73,7 @@ class Plane:
         self._pulse_every = _PULSE_EVERY if shared is None else min(_PULSE_EVERY, rules.disable_after / 4)
         self._slack = timedelta(0) if shared is None else _SLACK
         self._moving = asyncio.Lock()
-        self._owed: list[str] = []  # started events whose impact could not be begun or recorded
-        self._indebted = asyncio.Event()
+        self._impacts = Impacts(driver)
         self._closing = False
         self._thread = ThreadPoolExecutor(1, "forewarn-writer")
         self._tasks: list[asyncio.Task[None]] = []
@@ -88,7 +86,7 @@ class Plane:
             await self._follower.start()
             self._tasks.append(asyncio.create_task(self._follower.follow()))
         else:
-            self._owed = self._unbegun()
+            self._impacts.take_up(self.region)
         works = (self._tick_on, self._pulse_on, self._retry_on, self._membership.announce_on)
         self._tasks += [asyncio.create_task(work()) for work in works]
         if self.leads:
@@ -189,8 +187,10 @@ class Plane:
         if leads is self.leads:
             return
         self.leads = leads
-        self._owed = self._unbegun() if leads else []
-        self._indebted.set()
+        if leads:
+            self._impacts.take_up(self.region)
+        else:
+            self._impacts.drop()
         self._published.set()
         self._membership.update(seq=self.seq, leads=leads)
         _log.info("This node leads the region now." if leads else "This node does not lead the region any more.")
@@ -356,49 +356,15 @@ class Plane:
     # Impacts
 
     def _begin_impacts(self, records: Sequence[Record]) -> list[BeginImpact]:
-        """Hand to the driver what has just started, and what it could not be handed before."""
-        if not self.leads:
-            return []
-        started, self._owed = self._owed, []
-        for record in records:
-            if isinstance(record.fact, EventStarted):
-                started.append(record.fact.event_id)
-            elif isinstance(record.fact, EventBornStarted):
-                started.append(record.fact.event.id)
-        begun: list[BeginImpact] = []
-        for event_id in dict.fromkeys(started):
-            if event_id in self.region.events:
-                try:
-                    begun.append(self._begin(event_id))
-                except Exception:
-                    self._owe(event_id)
-        return begun
-
-    def _unbegun(self) -> list[str]:
-        """Started events whose end nobody has foretold: their impact may not have begun."""
-        return sorted(
-            event.id
-            for event in self.region.events.values()
-            if event.phase is Phase.STARTED and event.impact_ended_at is None and event.impact_ends_at is None
-        )
-
-    def _owe(self, *event_ids: str) -> None:
-        _log.exception("Impacts could not be begun or recorded; trying again in a moment.")
-        self._owed += event_ids
-        self._indebted.set()
+        return self._impacts.begin(self.region, records, self.clock.now()) if self.leads else []
 
     async def _retry_on(self) -> None:
         while True:
-            await self._indebted.wait()
-            self._indebted.clear()
+            await self._impacts.indebted.wait()
+            self._impacts.indebted.clear()
             await asyncio.sleep(self.retry_seconds)
             if self.leads:
                 await self._submit_ours(Tick(), _CLOCK)
-
-    def _begin(self, event_id: str) -> BeginImpact:
-        """Hand a started event to the driver. Only what is on disk gets here: no machine is touched before that."""
-        ends_at = self._driver.begin(self.region.events[event_id], self.clock.now())
-        return BeginImpact(event_id, ends_at)
 
     async def _follow_up(self, begun: list[BeginImpact]) -> None:
         """Record what the driver began, and what begins because of that."""
@@ -408,7 +374,7 @@ class Plane:
                 _log_faults(written)
                 begun = self._begin_impacts(written.records)
         except Exception:
-            self._owe(*(each.event_id for each in begun))
+            self._impacts.owe(begun)
         finally:
             self._quiet.set()
 
