@@ -123,8 +123,12 @@ class Follower:
         """Know everything that was written before this call. Calls at the same time share one glance at the head."""
         if self._next_glance is None:
             self._next_glance = asyncio.create_task(self._glance_after(self._glancing))
-        async with asyncio.timeout(_REFRESH_SECONDS):
-            await asyncio.shield(self._next_glance)
+            self._next_glance.add_done_callback(_overheard)
+        try:
+            async with asyncio.timeout(_REFRESH_SECONDS):
+                await asyncio.shield(self._next_glance)
+        except TimeoutError:
+            raise JournalFault(f"The store did not answer within {_REFRESH_SECONDS:g} s.") from None
 
     async def _glance_after(self, before: asyncio.Task[None] | None) -> None:
         """A glance that is under way may miss what was written since: whoever comes meanwhile waits for the next."""
@@ -133,3 +137,9 @@ class Follower:
         self._glancing, self._next_glance = self._next_glance, None
         head = await asyncio.to_thread(self._journal.head)
         await self._reach(head)
+
+
+def _overheard(glance: asyncio.Task[None]) -> None:
+    """Whoever still waits hears of a failure; where nobody does, it is not worth a complaint."""
+    if not glance.cancelled():
+        glance.exception()

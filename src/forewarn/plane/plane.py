@@ -167,7 +167,7 @@ class Plane:
         """Know what others have written until now, or go on with what is known where the store does not answer."""
         try:
             await self._follow_up_to_now()
-        except (JournalFault, TimeoutError) as fault:
+        except JournalFault as fault:
             _log.debug("Reading on from what is known: %s", fault)
 
     async def _follow_up_to_now(self) -> None:
