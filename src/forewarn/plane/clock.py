@@ -12,6 +12,7 @@ from typing import Protocol
 from forewarn.core.refusal import Hint, Refused
 
 _LAST_YEAR = 9000
+_GROWING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
@@ -40,6 +41,11 @@ def wall_time() -> datetime:
     return datetime.now(UTC)
 
 
+def elapsed() -> float:
+    """Seconds that only ever grow, also while the machine sleeps, where it can tell."""
+    return time.clock_gettime(_GROWING)
+
+
 class RealClock:
     """The machine's clock, except that it never goes back: a step backwards is waited out.
 
@@ -58,12 +64,12 @@ class RealClock:
             found = wall_time()
         else:
             at, since = self._agreed
-            found = at + timedelta(seconds=time.monotonic() - since)
+            found = at + timedelta(seconds=elapsed() - since)
         self._latest = max(self._latest, found)
         return self._latest
 
     def agree(self, now: datetime) -> None:
-        self._agreed = (now, time.monotonic())
+        self._agreed = (now, elapsed())
 
     async def sleep_until(self, at: datetime) -> None:
         left = (at - self.now()).total_seconds()

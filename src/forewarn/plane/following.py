@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import Diverged, Journal, JournalFault, News, Shared
 
 _log = logging.getLogger(__name__)
@@ -19,7 +19,6 @@ _REFRESH_SECONDS = 2.0  # how long a reader waits to be told that nothing is new
 class Followed(Protocol):
     """What follows."""
 
-    stale: str
     retry_seconds: float
 
     @property
@@ -27,7 +26,12 @@ class Followed(Protocol):
 
     async def catch_up(self) -> None: ...
 
+    @property
+    def stale(self) -> str: ...
+
     def agree(self, now: datetime) -> None: ...
+
+    def vouch(self, until: float) -> None: ...
 
     def take_lead(self, leads: bool) -> None: ...
 
@@ -44,10 +48,10 @@ class Follower:
         self._staleness = staleness
         self._glance_seconds = min(_GLANCE_SECONDS, staleness.total_seconds() / 4)
         self._thread = ThreadPoolExecutor(1, "forewarn-follower")
-        self._silence: asyncio.TimerHandle | None = None
         self._glancing: asyncio.Task[None] | None = None
         self._next_glance: asyncio.Task[None] | None = None
         self._heard = True
+        self._warned = False
 
     async def start(self) -> None:
         """Hear the store once; a node that cannot do that does not start."""
@@ -66,12 +70,10 @@ class Follower:
                 await asyncio.sleep(self._node.retry_seconds)
 
     def close(self) -> None:
-        if self._silence is not None:
-            self._silence.cancel()
         self._thread.shutdown(wait=False)
 
     async def _hear(self, seconds: float) -> None:
-        asked, after = time.monotonic(), self._node.seq
+        asked, after = elapsed(), self._node.seq
         loop = asyncio.get_running_loop()
         news: News = await loop.run_in_executor(self._thread, self._shared.await_news, after, seconds)
         if news.head < after:
@@ -80,33 +82,17 @@ class Follower:
             )
         self._node.agree(news.now)
         await self._reach(news.head)
-        self._prove(asked)
+        self._node.vouch(asked + self._staleness.total_seconds())
         self._node.take_lead(news.leads)
+        if not self._heard:
+            _log.info("The store answers again.")
+        self._heard, self._warned = True, False
 
     async def _reach(self, head: int) -> None:
         while (before := self._node.seq) < head:
             await self._node.catch_up()
             if self._node.seq == before:
                 raise JournalFault(f"The store ends at record {head} and has nothing after record {before}.")
-
-    # Being current
-
-    def _prove(self, asked: float) -> None:
-        """The node was current when it asked; from there on its word is good for so long."""
-        if not self._heard:
-            _log.info("The store answers again.")
-        self._heard, self._node.stale = True, ""
-        if self._silence is not None:
-            self._silence.cancel()
-        left = asked + self._staleness.total_seconds() - time.monotonic()
-        self._silence = asyncio.get_running_loop().call_later(max(left, 0), self._go_stale)
-
-    def _go_stale(self) -> None:
-        seconds = self._staleness.total_seconds()
-        self._node.stale = (
-            f"This node has not heard from its store for {seconds:g} s and may not be current. Try again."
-        )
-        _log.warning("Nothing was heard from the store for %g s; readers are turned away.", seconds)
 
     def _complain(self, fault: Exception) -> None:
         """Once for each silence, not once for each attempt."""
@@ -116,6 +102,9 @@ class Follower:
         else:
             _log.error("Following the store failed; going on in a moment.", exc_info=fault)
         self._heard = False
+        if self._node.stale and not self._warned:
+            _log.warning("Readers are turned away: %s", self._node.stale)
+            self._warned = True
 
     # Reading what others have just written
 

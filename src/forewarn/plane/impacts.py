@@ -31,8 +31,6 @@ class Impacts:
             for event in region.events.values()
             if event.phase is Phase.STARTED and event.impact_ended_at is None and event.impact_ends_at is None
         )
-        if self._owed:
-            self.indebted.set()
 
     def drop(self) -> None:
         """They are somebody else's now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -14,7 +15,7 @@ from forewarn.core.facts import Fact
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
-from forewarn.plane.clock import Clock, check_forward
+from forewarn.plane.clock import Clock, check_forward, elapsed
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
 from forewarn.plane.impacts import Impacts
@@ -64,7 +65,8 @@ class Plane:
         self._published = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self.stale = ""  # why this node may not be current, as a sentence for whoever asks it
+        self._current_until = math.inf if shared is None else -math.inf
+        self._why_stale = f"This node has not heard from its store for {staleness.total_seconds():g} s."
         self.leads = shared is None
         self.lost = asyncio.Event()  # the store has lost what this node has seen; nothing can go on from here
         self.editing = Editing(shared, self._follow_up_to_now)
@@ -178,8 +180,22 @@ class Plane:
         """Take what others have written so far."""
         await self._line_up(None)
 
+    @property
+    def stale(self) -> str:
+        """Why this node may not be current, as a sentence for whoever asks it; empty as long as it is.
+
+        Judged at each read: a process that has slept must not answer once more from before its sleep.
+        """
+        return "" if elapsed() < self._current_until else self._why_stale
+
     def agree(self, now: datetime) -> None:
+        """The store has just said what time it is."""
         self.clock.agree(now)
+
+    def vouch(self, until: float) -> None:
+        """This node knows everything that the store knew, and its word is good for a while."""
+        if not self.lost.is_set():
+            self._current_until = until
         self._membership.update(seq=self.seq, leads=self.leads)
 
     def take_lead(self, leads: bool) -> None:
@@ -189,6 +205,7 @@ class Plane:
         self.leads = leads
         if leads:
             self._impacts.take_up(self.region)
+            self._impacts.indebted.set()
         else:
             self._impacts.drop()
         self._published.set()
@@ -197,7 +214,7 @@ class Plane:
 
     def lose(self, fault: Diverged) -> None:
         """Nothing here can be trusted any more; whoever runs this node must start it anew."""
-        self.stale = str(fault)
+        self._why_stale, self._current_until = str(fault), -math.inf
         self.leads = False
         self.lost.set()
 
