@@ -6,6 +6,7 @@ import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from forewarn.plane.clock import elapsed
@@ -25,6 +26,10 @@ class Followed(Protocol):
     def seq(self) -> int: ...
 
     async def catch_up(self) -> None: ...
+
+    @property
+    def willing(self) -> bool:
+        """Whether it would lead."""
 
     @property
     def stale(self) -> str: ...
@@ -50,7 +55,7 @@ class Follower:
         self._thread = ThreadPoolExecutor(1, "forewarn-follower")
         self._glancing: asyncio.Task[None] | None = None
         self._next_glance: asyncio.Task[None] | None = None
-        self._heard = True
+        self._heard = True  # and understood: a node that cannot keep up must not lead
         self._warned = False
 
     async def start(self) -> None:
@@ -75,7 +80,8 @@ class Follower:
     async def _hear(self, seconds: float) -> None:
         asked, after = elapsed(), self._node.seq
         loop = asyncio.get_running_loop()
-        news: News = await loop.run_in_executor(self._thread, self._shared.await_news, after, seconds)
+        listen = partial(self._shared.await_news, after, seconds, willing=self._node.willing and self._heard)
+        news: News = await loop.run_in_executor(self._thread, listen)
         if news.head < after:
             raise Diverged(
                 f"The store ends at record {news.head}, and this node has seen record {after}: history was lost there."

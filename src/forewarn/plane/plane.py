@@ -181,6 +181,10 @@ class Plane:
         await self._line_up(None)
 
     @property
+    def willing(self) -> bool:
+        return not (self._closing or self._membership.node.draining)
+
+    @property
     def stale(self) -> str:
         """Why this node may not be current, as a sentence for whoever asks it; empty as long as it is.
 
