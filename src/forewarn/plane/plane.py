@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
-from forewarn.core.facts import Fact
+from forewarn.core.facts import Fact, ScopeRead
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
@@ -265,16 +265,27 @@ class Plane:
             await self._tick_at(to, moved_by=origin)
 
     async def advance_to_next(self, origin: Origin = _CLOCK) -> datetime | None:
-        """Move a turnable clock to the next change. None where nothing is due."""
+        """Move a turnable clock to the next change. None where nothing is due.
+
+        That a read was kept, which puts off the end of its scope, is no change that anybody waits for.
+        """
+        changes = list[Record]()
+
+        def note(_: Region, records: Sequence[Record]) -> None:
+            changes.extend(record for record in records if not isinstance(record.fact, ScopeRead))
+
         async with self._moving:
             await self._quiet.wait()
-            before = self.seq
-            while (due := self.next_deadline()) is not None:
-                await self._tick_at(due)
-                assert self.next_deadline() != due, "a tick did not do what was due"
-                if self.seq != before:
-                    await self._tick_at(due, moved_by=origin)
-                    return due
+            forget = self.subscribe(note)
+            try:
+                while (due := self.next_deadline()) is not None:
+                    await self._tick_at(due)
+                    assert self.next_deadline() != due, "a tick did not do what was due"
+                    if changes:
+                        await self._tick_at(due, moved_by=origin)
+                        return due
+            finally:
+                forget()
             return None
 
     async def _tick_at(self, at: datetime, *, moved_by: Origin | None = None) -> None:
