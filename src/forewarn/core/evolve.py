@@ -109,8 +109,7 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             | f.CampaignCanceled()
             | f.CampaignCompleted()
         ):
-            campaign = _campaign_after(region.campaigns.get(fact.campaign_id), fact)
-            return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
+            return _put_campaign(region, _campaign_after(region.campaigns.get(fact.campaign_id), fact))
         case f.ClockMoved():
             return region
         case f.VmRespecified(vm=key, spec=spec):
@@ -225,7 +224,7 @@ def _scope_enabled(region: Region, fact: f.ScopeEnabled) -> Region:
         incarnation=1,
         changed_at=fact.at,
     )
-    agenda = region.agenda.add(fact.lapses_at, f"scope/{scope.key}")
+    agenda = region.agenda.add(fact.lapses_at, scope.key)
     return replace(region, scopes=region.scopes.set(scope.key, enabled), agenda=agenda)
 
 
@@ -233,7 +232,7 @@ def _scope_read(region: Region, fact: f.ScopeRead) -> Region:
     """The agenda looks again when the old entry falls due; only a time before that (a changed rule) needs its own."""
     scope = region.scopes[fact.scope]
     if scope.lapses_at is None or fact.lapses_at < scope.lapses_at:
-        region = replace(region, agenda=region.agenda.add(fact.lapses_at, f"scope/{scope.key}"))
+        region = replace(region, agenda=region.agenda.add(fact.lapses_at, scope.key))
     scope = replace(scope, last_read_at=fact.read_at, lapses_at=fact.lapses_at)
     return replace(region, scopes=region.scopes.set(scope.key, scope))
 
@@ -375,6 +374,13 @@ _CampaignFact = (
     | f.CampaignCanceled
     | f.CampaignCompleted
 )
+
+
+def _put_campaign(region: Region, campaign: Campaign) -> Region:
+    """Set a campaign. Hosts may be waiting only because they are many, so the next tick has a look at them."""
+    if campaign.waiting and campaign.state is CampaignState.RUNNING:
+        region = replace(region, agenda=region.agenda.add(campaign.started_at, f"campaign/{campaign.id}"))
+    return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
 
 
 def _campaign_after(campaign: Campaign | None, fact: _CampaignFact) -> Campaign:

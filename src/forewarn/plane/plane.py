@@ -59,7 +59,7 @@ class Plane:
         self._instant = clock.now()  # one for a whole transaction, so that what is due is judged once
         self._writer = Writer(journal, rules, lambda: self._instant)
         self.region, self.seq = self._writer.region, self._writer.seq
-        self._snapshot_seq = self.seq
+        self._snapshot_seq = self._writer.loaded_seq
         self._reads = ReadBook()
         self._listeners: list[Listener] = []
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
@@ -100,7 +100,7 @@ class Plane:
         """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
         if self._tasks:
             reads = self._reads.newer_than(self.region, timedelta(0))
-            last = [self._enqueue(Pulse(tuple(reads)), _VM)]
+            last = [self._enqueue(pulse, _VM) for pulse in _pulses(reads) or [Pulse(())]]  # all else stands before it
             if self._is_ahead_of_its_facts():
                 last.append(self._enqueue(Tick(moved=True), _CLOCK))
             self._closing = True
@@ -241,8 +241,8 @@ class Plane:
     async def _pulse_on(self) -> None:
         while True:
             await self.clock.sleep_until(self.clock.now() + self._pulse_every)
-            if reads := self._reads.newer_than(self.region, self._pulse_every):
-                await self._submit_ours(Pulse(tuple(reads)), _VM)
+            for pulse in _pulses(self._reads.newer_than(self.region, self._pulse_every)):
+                await self._submit_ours(pulse, _VM)
 
     # Time
 
@@ -265,7 +265,7 @@ class Plane:
             check_forward(self.clock.now(), to)
             while (due := self.next_deadline()) is not None and due <= to:
                 await self._tick_at(due)
-                assert self.next_deadline() != due, "a tick did not do what was due"
+                assert self.next_deadline() != due, "ticks did not do what was due"
             await self._tick_at(to, moved_by=origin)
 
     async def advance_to_next(self, origin: Origin = _CLOCK) -> datetime | None:
@@ -284,7 +284,7 @@ class Plane:
             try:
                 while (due := self.next_deadline()) is not None:
                     await self._tick_at(due)
-                    assert self.next_deadline() != due, "a tick did not do what was due"
+                    assert self.next_deadline() != due, "ticks did not do what was due"
                     if changes:
                         await self._tick_at(due, moved_by=origin)
                         return due
@@ -293,9 +293,13 @@ class Plane:
             return None
 
     async def _tick_at(self, at: datetime, *, moved_by: Origin | None = None) -> None:
+        """Let all happen that is due at an instant, which may take a tick and more."""
         self.clock.move_to(max(at, self.clock.now()))
         await self.submit(Tick(moved=moved_by is not None), moved_by or _CLOCK)
         await self._quiet.wait()
+        while (due := self.region.agenda.first()) is not None and due.at <= at:
+            await self.submit(Tick(), _CLOCK)
+            await self._quiet.wait()
 
     async def _tick_on(self) -> None:
         """While the clock runs, tick when the agenda says so. An entry that has become stale costs an idle tick."""
@@ -333,6 +337,11 @@ class Plane:
             await self._write(batch)
 
     async def _write(self, batch: list[_Waiting]) -> None:
+        while batch:
+            batch = await self._write_some(batch)
+
+    async def _write_some(self, batch: list[_Waiting]) -> list[_Waiting]:
+        """Carry out what fits into a transaction, and answer it; gives back what is left."""
         try:
             written = await self._commit([asked for asked, _ in batch if asked is not None])
         except Exception as fault:  # the journal's, or ours: in both cases nothing was written
@@ -341,13 +350,16 @@ class Plane:
             for _, done in batch:
                 if not done.done():
                     done.set_exception(fault)
-            return
+            return []
         follow_up = self._begin_impacts(written.records)
         if follow_up:
             self._quiet.clear()
-        answers = iter(written.answers)
+        answers, left = iter(written.answers), list[_Waiting]()
         for asked, done in batch:
-            answer = next(answers) if asked is not None else ()
+            answer = next(answers, None) if asked is not None else ()
+            if answer is None:
+                left.append((asked, done))
+                continue
             if done.done():
                 continue
             if isinstance(answer, Exception):
@@ -356,11 +368,12 @@ class Plane:
                 done.set_result(answer)
         if follow_up:
             await self._follow_up(follow_up)
+        return left
 
     async def _commit(self, batch: Sequence[Asked]) -> Written:
         """Write a batch and publish what came of it. Reads that keep scopes enabled go before what would settle."""
         self._instant = self.clock.now()
-        kept = tuple(self._reads.keeping_alive(self.region, self._instant + self._slack))
+        kept = tuple(self._reads.keeping_alive(self.region, self._instant + self._slack, len(batch)))
         first = [Asked(Pulse(kept), _VM)] if kept and batch else []
         work = partial(self._writer.write, [*first, *batch]) if batch else self._writer.catch_up
         written = await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -408,13 +421,19 @@ class Plane:
         """Record what the driver began, and what begins because of that."""
         try:
             while begun:
-                written = await self._commit([Asked(each, _DRIVER) for each in begun])
+                written = await self._commit([Asked(each, _DRIVER) for each in begun[:_BATCH_MOST]])
                 _log_faults(written)
-                begun = self._begin_impacts(written.records)
+                begun = begun[len(written.answers) :] + self._begin_impacts(written.records)
         except Exception:
             self._impacts.owe(begun)
         finally:
             self._quiet.set()
+
+
+def _pulses(reads: list[tuple[str, datetime]]) -> list[Pulse]:
+    """In portions: others write in between."""
+    portions = (reads[first : first + _BATCH_MOST] for first in range(0, len(reads), _BATCH_MOST))
+    return [Pulse(tuple(portion)) for portion in portions]
 
 
 def _log_faults(written: Written) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from forewarn.core.region import Region, Scope, fold
+from forewarn.core.settle import DUE_MOST
 
 
 class ReadBook:
@@ -26,9 +28,12 @@ class ReadBook:
         self._last = {name: at for name, at, scope in newest.values() if _is_newer(scope, at, timedelta(0))}
         return [(fold(name), at) for name, at, scope in newest.values() if _is_newer(scope, at, age)]
 
-    def keeping_alive(self, region: Region, now: datetime) -> list[tuple[str, datetime]]:
-        """The reads that keep scopes enabled whose 24 hours would otherwise be over by ``now``."""
-        due = _lapsing(region, now)
+    def keeping_alive(self, region: Region, now: datetime, commands: int = 1) -> list[tuple[str, datetime]]:
+        """The reads that keep scopes enabled whose 24 hours would otherwise be over by ``now``.
+
+        So many commands settle so much and no more, and what they leave is looked at with the next ones.
+        """
+        due = _lapsing(region, now, commands * DUE_MOST)
         if not due:
             return []
         found = self._newest(region)
@@ -55,6 +60,6 @@ def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:
     return scope.last_read_at is not None and at > scope.last_read_at and at - scope.last_read_at >= age
 
 
-def _lapsing(region: Region, now: datetime) -> set[str]:
-    keys = (due.key.partition("/") for due in region.agenda.due_by(now))
-    return {key for kind, _, key in keys if kind == "scope"}
+def _lapsing(region: Region, now: datetime, most: int) -> set[str]:
+    due = takewhile(lambda due: due.at <= now, region.agenda.soonest(most))
+    return {each.key for each in due if each.key in region.scopes}

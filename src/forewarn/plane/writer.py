@@ -18,6 +18,7 @@ from forewarn.core.step import step
 from forewarn.plane.ports import Entry, Journal, Origin, Record
 
 _READ_AT_ONCE = 10_000
+_ENOUGH_FACTS = 5_000  # for one transaction: others wait for the journal's head meanwhile, and for our own thread
 
 
 class Asked(Struct, frozen=True):
@@ -31,7 +32,7 @@ Answer: TypeAlias = tuple[Fact, ...] | Exception
 
 
 class Written(Struct, frozen=True):
-    """What one transaction led to. ``answers`` stand in the order of the commands."""
+    """What one transaction led to. ``answers`` stand in the order of the commands; there may be fewer of them."""
 
     region: Region
     seq: int
@@ -47,6 +48,7 @@ class Writer:
         self._rules = rules
         self._now = now
         self.region, self.seq = journal.load()
+        self.loaded_seq = self.seq  # all after it had to be read: the next start should not have to
         while records := journal.read(self.seq, _READ_AT_ONCE):
             self._take(records)
         self._untold: list[Record] = []  # taken from others, but the transaction that found them failed
@@ -71,7 +73,10 @@ class Writer:
         return Written(self.region, self.seq, self._told(), ())
 
     def write(self, batch: Sequence[Asked]) -> Written:
-        """Carry out commands, each whole or refused, in one transaction."""
+        """Carry out commands, each whole or refused, in one transaction.
+
+        Where they lead to very much, the last of them are left for another one: those have no answer.
+        """
         with self._journal.write() as transaction:
             self._hear(transaction.since(self.seq))
             region, answers, entries = self._step_all(batch, transaction.now or self._now())
@@ -87,6 +92,8 @@ class Writer:
         if region.latest_at is not None and now < region.latest_at:
             now = region.latest_at
         for asked in batch:
+            if len(entries) >= _ENOUGH_FACTS:
+                break
             try:
                 region, facts = step(region, asked.command, now, self._rules)
             except Refused as refused:

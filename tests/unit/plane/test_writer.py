@@ -70,3 +70,24 @@ def test_an_empty_step_appends_nothing() -> None:
     journal = ShakyJournal()
     written = writer(journal).write([Asked(c.Tick(), OPERATOR)])
     assert (written.answers, written.records, journal.head()) == (((),), (), 0)
+
+
+def test_commands_that_lead_to_very_much_are_answered_in_several_transactions() -> None:
+    journal = ShakyJournal()
+    one = writer(journal)
+    batch = [create(*(f"{name}-{number}" for number in range(3_000))) for name in "abc"]
+    first = one.write(batch)
+    assert len(first.answers) == 2
+    second = one.write(batch[len(first.answers) :])
+    assert len(second.answers) == 1
+    assert len(one.region.vms) == 9_000
+
+
+def test_a_writer_knows_how_much_it_had_to_read() -> None:
+    journal = ShakyJournal()
+    one = writer(journal)
+    one.write([create("a")])
+    journal.snapshot(one.region, one.seq)
+    one.write([create("b")])
+    again = writer(journal)
+    assert (again.loaded_seq, again.seq) == (2, one.seq)
