@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -35,7 +36,6 @@ _PULSE_EVERY = timedelta(hours=1)
 _BATCH_MOST = 1_000
 _STALENESS = timedelta(seconds=10)
 _NOT_YET_SECONDS = 0.05
-_SLACK = timedelta(seconds=5)  # the store's clock may be ahead of what we think it says
 
 _Waiting = tuple[Asked | None, asyncio.Future[tuple[Fact, ...]]]  # without a command: to hear what others wrote
 
@@ -62,7 +62,8 @@ class Plane:
         self._snapshot_seq = self._writer.loaded_seq
         self._reads = ReadBook()
         self._listeners: list[Listener] = []
-        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
+        self._queue: deque[_Waiting] = deque()
+        self._lined_up = asyncio.Event()
         self._published = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -74,7 +75,6 @@ class Plane:
         self._membership = Membership(shared, fresh_node(rules))
         self._follower = Follower(journal, shared, self, staleness) if shared is not None else None
         self._pulse_every = _PULSE_EVERY if shared is None else min(_PULSE_EVERY, rules.disable_after / 4)
-        self._slack = timedelta(0) if shared is None else _SLACK
         self._moving = asyncio.Lock()
         self._impacts = Impacts(driver)
         self._closing = False
@@ -138,7 +138,8 @@ class Plane:
 
     def _line_up(self, asked: Asked | None) -> asyncio.Future[tuple[Fact, ...]]:
         done: asyncio.Future[tuple[Fact, ...]] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((asked, done))
+        self._queue.append((asked, done))
+        self._lined_up.set()
         return done
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -331,26 +332,35 @@ class Plane:
 
     async def _write_on(self) -> None:
         while True:
-            batch = [await self._queue.get()]
-            while len(batch) < _BATCH_MOST and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
-            await self._write(batch)
+            await self._lined_up.wait()
+            self._lined_up.clear()
+            while self._queue:
+                await self._write()
 
-    async def _write(self, batch: list[_Waiting]) -> None:
-        while batch:
-            batch = await self._write_some(batch)
+    async def _write(self) -> None:
+        """Carry out what is asked by the time that the journal's head is ours: who has to wait waits in company."""
+        batch: list[_Waiting] = []
+        waiting = min(len(self._queue), _BATCH_MOST)
 
-    async def _write_some(self, batch: list[_Waiting]) -> list[_Waiting]:
-        """Carry out what fits into a transaction, and answer it; gives back what is left."""
+        def take(most: int = _BATCH_MOST) -> list[Asked]:
+            while self._queue and len(batch) < most:
+                batch.append(self._queue.popleft())
+            return [asked for asked, _ in batch if asked is not None]
+
         try:
-            written = await self._commit([asked for asked, _ in batch if asked is not None])
+            if any(asked is not None for asked, _ in self._queue):
+                written = await self._commit(take)
+            else:
+                take()
+                written = await self._publish(self._writer.catch_up)
         except Exception as fault:  # the journal's, or ours: in both cases nothing was written
+            take(waiting)  # where it came before anything was taken, it is the answer to those who had asked before it
             if isinstance(fault, Diverged):
                 self.lose(fault)
             for _, done in batch:
                 if not done.done():
                     done.set_exception(fault)
-            return []
+            return
         follow_up = self._begin_impacts(written.records)
         if follow_up:
             self._quiet.clear()
@@ -366,23 +376,35 @@ class Plane:
                 done.set_exception(answer)
             else:
                 done.set_result(answer)
+        self._queue.extendleft(reversed(left))
         if follow_up:
             await self._follow_up(follow_up)
-        return left
 
-    async def _commit(self, batch: Sequence[Asked]) -> Written:
-        """Write a batch and publish what came of it. Reads that keep scopes enabled go before what would settle."""
+    async def _commit(self, take: Callable[[], list[Asked]]) -> Written:
+        """Write what is taken and publish what came of it. Reads that keep scopes enabled go before what would settle.
+
+        All of that is looked at by the writer's thread, with the journal's head in hand.
+        """
+        first: list[Asked] = []
+
+        def ask(region: Region, now: datetime) -> list[Asked]:
+            batch = take()
+            if kept := tuple(self._reads.keeping_alive(region, now, len(batch))):
+                first.append(Asked(Pulse(kept), _VM))
+            return first + batch
+
+        written = await self._publish(partial(self._writer.write, ask))
+        return replace(written, answers=written.answers[len(first) :])
+
+    async def _publish(self, work: Callable[[], Written]) -> Written:
         self._instant = self.clock.now()
-        kept = tuple(self._reads.keeping_alive(self.region, self._instant + self._slack, len(batch)))
-        first = [Asked(Pulse(kept), _VM)] if kept and batch else []
-        work = partial(self._writer.write, [*first, *batch]) if batch else self._writer.catch_up
         written = await asyncio.get_running_loop().run_in_executor(self._thread, work)
         self.region, self.seq = written.region, written.seq
         self._tell_listeners(written)
         self._published.set()
         if self.leads and self._snapshotting is None and self._is_time_for_a_snapshot():
             self._snapshotting = asyncio.create_task(self._snapshot())
-        return replace(written, answers=written.answers[len(first) :])
+        return written
 
     def _is_time_for_a_snapshot(self) -> bool:
         return self.seq - self._snapshot_seq > max(_SNAPSHOT_EVERY, len(self.region.vms))
@@ -421,7 +443,8 @@ class Plane:
         """Record what the driver began, and what begins because of that."""
         try:
             while begun:
-                written = await self._commit([Asked(each, _DRIVER) for each in begun[:_BATCH_MOST]])
+                asked = [Asked(each, _DRIVER) for each in begun[:_BATCH_MOST]]
+                written = await self._commit(asked.copy)
                 _log_faults(written)
                 begun = begun[len(written.answers) :] + self._begin_impacts(written.records)
         except Exception:

@@ -31,17 +31,16 @@ class ReadBook:
     def keeping_alive(self, region: Region, now: datetime, commands: int = 1) -> list[tuple[str, datetime]]:
         """The reads that keep scopes enabled whose 24 hours would otherwise be over by ``now``.
 
-        So many commands settle so much and no more, and what they leave is looked at with the next ones.
+        So many commands settle so much and no more, and what they leave is looked at with the next ones. Costs what is
+        due, not what was read; and may be called while another thread notes what it hears.
         """
-        due = _lapsing(region, now, commands * DUE_MOST)
-        if not due:
-            return []
-        found = self._newest(region)
-        return [
-            (fold(name), at)
-            for key, (name, at, scope) in found.items()
-            if key in due and _is_newer(scope, at, timedelta(microseconds=1))
-        ]
+        kept: list[tuple[str, datetime]] = []
+        for scope in _lapsing(region, now, commands * DUE_MOST):
+            reads = [(self._last.get(vm.name), vm.key) for vm in region.members_of(scope)]
+            newest = max(((at, key) for at, key in reads if at is not None), default=None)
+            if newest is not None and _is_newer(scope, newest[0], timedelta(microseconds=1)):
+                kept.append((newest[1], newest[0]))
+        return kept
 
     def _newest(self, region: Region) -> dict[str, tuple[str, datetime, Scope]]:
         newest: dict[str, tuple[str, datetime, Scope]] = {}
@@ -60,6 +59,6 @@ def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:
     return scope.last_read_at is not None and at > scope.last_read_at and at - scope.last_read_at >= age
 
 
-def _lapsing(region: Region, now: datetime, most: int) -> set[str]:
+def _lapsing(region: Region, now: datetime, most: int) -> list[Scope]:
     due = takewhile(lambda due: due.at <= now, region.agenda.soonest(most))
-    return {each.key for each in due if each.key in region.scopes}
+    return [region.scopes[key] for key in dict.fromkeys(each.key for each in due) if key in region.scopes]

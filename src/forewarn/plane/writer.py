@@ -31,6 +31,9 @@ class Asked(Struct, frozen=True):
 Answer: TypeAlias = tuple[Fact, ...] | Exception
 
 
+Ask: TypeAlias = Callable[[Region, datetime], Sequence[Asked]]  # what to do, once it is known where things stand
+
+
 class Written(Struct, frozen=True):
     """What one transaction led to. ``answers`` stand in the order of the commands; there may be fewer of them."""
 
@@ -72,14 +75,16 @@ class Writer:
         self._hear(self._journal.read(self.seq, _READ_AT_ONCE))
         return Written(self.region, self.seq, self._told(), ())
 
-    def write(self, batch: Sequence[Asked]) -> Written:
+    def write(self, batch: Sequence[Asked] | Ask) -> Written:
         """Carry out commands, each whole or refused, in one transaction.
 
         Where they lead to very much, the last of them are left for another one: those have no answer.
         """
         with self._journal.write() as transaction:
             self._hear(transaction.since(self.seq))
-            region, answers, entries = self._step_all(batch, transaction.now or self._now())
+            now = self._not_before_the_last(transaction.now or self._now())
+            asked = batch(self.region, now) if callable(batch) else batch
+            region, answers, entries = self._step_all(asked, now)
             transaction.append(entries)
         records = tuple(
             Record(seq, entry.fact, entry.command, entry.origin) for seq, entry in enumerate(entries, self.seq + 1)
@@ -87,10 +92,12 @@ class Writer:
         self.region, self.seq = region, self.seq + len(entries)
         return Written(region, self.seq, self._told() + records, tuple(answers))
 
+    def _not_before_the_last(self, now: datetime) -> datetime:
+        latest = self.region.latest_at
+        return now if latest is None else max(now, latest)
+
     def _step_all(self, batch: Sequence[Asked], now: datetime) -> tuple[Region, list[Answer], list[Entry]]:
         region, answers, entries = self.region, list[Answer](), list[Entry]()
-        if region.latest_at is not None and now < region.latest_at:
-            now = region.latest_at
         for asked in batch:
             if len(entries) >= _ENOUGH_FACTS:
                 break
