@@ -13,8 +13,8 @@ import sys
 import psycopg
 from psycopg import pq
 
-from forewarn.stores.postgres_connections import connect
 from forewarn.stores.postgres_address import Address
+from forewarn.stores.postgres_connections import connect
 from forewarn.stores.postgres_shared import keys_of
 
 _HEAD = b"SELECT seq, chain, clock_timestamp() FROM head"

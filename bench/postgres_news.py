@@ -85,5 +85,4 @@ class _Listeners:
         return self
 
     def __exit__(self, *_: object) -> None:
-        told, _ = self._process.communicate(timeout=60)
-        self.heard = int(told or 0)
+        self.heard = int(self._process.communicate(timeout=60)[0] or 0)

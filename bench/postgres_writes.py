@@ -80,7 +80,7 @@ def _cpu(regions: Sequence[Served]) -> float:
 def _await_all(regions: Sequence[Served]) -> None:
     """Until every node knows of every VM."""
     deadline = time.monotonic() + 120
-    path = f"/metadata/instance?api-version=2021-02-01"
+    path = "/metadata/instance?api-version=2021-02-01"
     for region in regions:
         while region.get(f"/vm/web-{_VMS - 1}{path}")[0] != 200:
             if time.monotonic() > deadline:

@@ -103,7 +103,10 @@ def cpu_seconds(pid: int) -> float:
     """User and system time of a process and its children so far."""
     ticks = 0
     for member in family_of(pid):
-        fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
+        try:
+            fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            continue  # it has ended in the meantime
         ticks += int(fields[11]) + int(fields[12])
     return ticks / _TICKS
 

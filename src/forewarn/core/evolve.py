@@ -69,8 +69,10 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             return _impact_ended(_event_moved(region, fact, event_id, impact_ended_at=fact.at), event_id)
         case f.ScopeEnabled():
             return _scope_enabled(region, fact)
-        case f.ScopeRead():
-            return _scope_read(region, fact)
+        case f.ScopeRead(scope=key):
+            return _scopes_read(region, (key,), fact)
+        case f.ScopesRead(scopes=keys):
+            return _scopes_read(region, keys, fact)
         case f.ScopeDisabled(scope=key):
             scope = region.scopes[key]
             disabled = replace(scope, enabled_at=None, last_read_at=None, lapses_at=None, incarnation=0)
@@ -228,13 +230,15 @@ def _scope_enabled(region: Region, fact: f.ScopeEnabled) -> Region:
     return replace(region, scopes=region.scopes.set(scope.key, enabled), agenda=agenda)
 
 
-def _scope_read(region: Region, fact: f.ScopeRead) -> Region:
+def _scopes_read(region: Region, keys: tuple[str, ...], fact: f.ScopeRead | f.ScopesRead) -> Region:
     """The agenda looks again when the old entry falls due; only a time before that (a changed rule) needs its own."""
-    scope = region.scopes[fact.scope]
-    if scope.lapses_at is None or fact.lapses_at < scope.lapses_at:
-        region = replace(region, agenda=region.agenda.add(fact.lapses_at, scope.key))
-    scope = replace(scope, last_read_at=fact.read_at, lapses_at=fact.lapses_at)
-    return replace(region, scopes=region.scopes.set(scope.key, scope))
+    agenda, scopes = region.agenda, region.scopes
+    for key in keys:
+        scope = scopes[key]
+        if scope.lapses_at is None or fact.lapses_at < scope.lapses_at:
+            agenda = agenda.add(fact.lapses_at, scope.key)
+        scopes = scopes.set(scope.key, replace(scope, last_read_at=fact.read_at, lapses_at=fact.lapses_at))
+    return replace(region, agenda=agenda, scopes=scopes)
 
 
 def _policy_set(region: Region, fact: f.PolicySet) -> Region:

@@ -55,6 +55,16 @@ def next_deadline(region: Region) -> datetime | None:
     return soonest
 
 
+def tidied(region: Region, now: datetime, most: int) -> Region:
+    """Without entries that were due by ``now`` and mean nothing any more: who only follows facts never settles them."""
+    due, agenda = region.agenda.split(now, most)
+    for key in dict.fromkeys(each.key for each in due):
+        actual = _deadline(region, key)
+        if actual is not None:
+            agenda = agenda.add(actual, key)
+    return replace(region, agenda=agenda) if due else region
+
+
 def _deadline(region: Region, key: str) -> datetime | None:
     kind, _, name = key.partition("/")
     if kind == "event":

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
-from forewarn.core.facts import Fact, ScopeRead
+from forewarn.core.facts import Fact, ScopeRead, ScopesRead
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
@@ -277,7 +277,7 @@ class Plane:
         changes = list[Record]()
 
         def note(_: Region, records: Sequence[Record]) -> None:
-            changes.extend(record for record in records if not isinstance(record.fact, ScopeRead))
+            changes.extend(record for record in records if not isinstance(record.fact, ScopeRead | ScopesRead))
 
         async with self._moving:
             await self._quiet.wait()

@@ -22,11 +22,14 @@ class ReadBook:
         """The last read of each scope that the journal does not know, where it is newer by ``age`` or more.
 
         What the journal knows is forgotten, but not yet what is answered here, for writing it may fail. So the book
-        holds at most one entry for each VM that still polls.
+        holds at most one entry for each VM that still polls. Those of one second are given its last instant, so that
+        they can share a fact: a scope may lapse by so much later, and never earlier.
         """
         newest = self._newest(region)
         self._last = {name: at for name, at, scope in newest.values() if _is_newer(scope, at, timedelta(0))}
-        return [(fold(name), at) for name, at, scope in newest.values() if _is_newer(scope, at, age)]
+        found = sorted((at, fold(name)) for name, at, scope in newest.values() if _is_newer(scope, at, age))
+        last_in = {at.replace(microsecond=0): at for at, _ in found}
+        return [(name, last_in[at.replace(microsecond=0)]) for at, name in found]
 
     def keeping_alive(self, region: Region, now: datetime, commands: int = 1) -> list[tuple[str, datetime]]:
         """The reads that keep scopes enabled whose 24 hours would otherwise be over by ``now``.

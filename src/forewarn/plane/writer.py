@@ -14,10 +14,12 @@ from forewarn.core.facts import Fact
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
+from forewarn.core.settle import tidied
 from forewarn.core.step import step
 from forewarn.plane.ports import Entry, Journal, Origin, Record
 
 _READ_AT_ONCE = 10_000
+_TIDIED_LEAST = 100  # more entries of the agenda than facts can have added, so that it becomes no longer than it must
 _ENOUGH_FACTS = 5_000  # for one transaction: others wait for the journal's head meanwhile, and for our own thread
 
 
@@ -72,7 +74,10 @@ class Writer:
 
     def catch_up(self) -> Written:
         """Take what others have appended, without holding anybody up. What is left over comes the next time."""
-        self._hear(self._journal.read(self.seq, _READ_AT_ONCE))
+        records = self._journal.read(self.seq, _READ_AT_ONCE)
+        self._hear(records)
+        if records:
+            self.region = tidied(self.region, records[-1].fact.at, 2 * len(records) + _TIDIED_LEAST)
         return Written(self.region, self.seq, self._told(), ())
 
     def write(self, batch: Sequence[Asked] | Ask) -> Written:
