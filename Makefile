@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve check test bench docs lock clean system
+.PHONY: help demo serve check test torture bench docs lock clean system
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ check: system $(VENV)/dev ## the fast part: style, types, import layers, unit te
 test: check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
 	$(BIN)/pytest -q --ignore=tests/unit --ignore=tests/docs
 
+torture: system $(VENV)/dev ## nodes, wires, clocks, disk and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
+	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)
+
 bench: system $(VENV)/dev ## measure against peers in one run; see docs/performance.md
 	$(BIN)/python -m bench
 
@@ -35,8 +38,8 @@ docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, comm
 
 lock: $(VENV)/dev ## pin the dependencies anew
 	$(PIP) install uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/server.txt pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/dev.txt pyproject.toml requirements/dev.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/server.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/dev.txt pyproject.toml requirements/dev.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/build.txt requirements/build.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/az.txt requirements/az.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/sdk.txt requirements/sdk.in
