@@ -75,7 +75,12 @@ class Journal:
 
     def _set_aside(self, why: str) -> None:
         kept = self._path.with_suffix(".spoiled")
-        kept.write_bytes(self._path.read_bytes())
+        kept.unlink(missing_ok=True)  # whatever stands there, a link above all, is not written to
+        file = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            _write_all(file, self._path.read_bytes())
+        finally:
+            os.close(file)
         self.spoiled = f"{why}; what follows it is not used, and the file is kept as {kept}"
 
     def _compact(self) -> None:

@@ -28,7 +28,7 @@ _LOOK_SECONDS = 0.2  # how soon a changed budget is noticed
 
 # Standard error of the shell is the receipt; the program's own goes where its output goes.
 _SHELL = 'read -r word; [ "$word" = go ] || exit 125; echo "began $$" >&2; "$@" 2>&1; echo "ended $?" >&2'
-_LIMITER = 'head -c "$1" >"$2"; exec cat >/dev/null'
+_LIMITER = 'umask 077; head -c "$1" >"$2"; exec cat >/dev/null'
 
 
 @dataclass(frozen=True, slots=True)
