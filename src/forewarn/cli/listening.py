@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from forewarn.cli.errors import CommandFailed
+from forewarn.cli.guarded import Guarded
 from forewarn.cli.setting_kinds import Address
 
 _BACKLOG = 1024
@@ -61,6 +62,7 @@ async def serve_app(
             server_header=False,
             proxy_headers=False,
             ws="none",
+            http=Guarded,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             ssl_certfile=certificate_file,
             ssl_keyfile=key_file,

@@ -177,7 +177,9 @@ class _Known:
                 self.by_alias.setdefault(alias, set()).add(each.id)
         definitions = plan.definitions.get("resources", [])
         every = definitions.values() if isinstance(definitions, dict) else definitions
-        self.may_be_left_out = any(isinstance(each, dict) and ("condition" in each or "existing" in each) for each in every)
+        self.may_be_left_out = any(
+            isinstance(each, dict) and ("condition" in each or "existing" in each) for each in every
+        )
 
 
 def _needed(plan: Plan, planned: Planned, known: _Known) -> set[str]:
