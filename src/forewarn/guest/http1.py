@@ -103,7 +103,7 @@ def _head(held: bytearray) -> Generator[None, bytes, tuple[str, int, dict[str, s
 
 
 def _is_status(text: str) -> bool:
-    return len(text) == 3 and text.isascii() and text.isdecimal()
+    return len(text) == 3 and text.isascii() and text.isdecimal() and text[0] != "0"
 
 
 def _line(held: bytearray) -> Generator[None, bytes, str]:
