@@ -49,7 +49,11 @@ def url_of(scheme: str, address: Address, listening: socket.socket) -> str:
 
 
 async def serve_app(
-    app: Any, listening: socket.socket, name: str, certificate: tuple[Path, Path] | None = None
+    app: Any,
+    listening: socket.socket,
+    name: str,
+    certificate: tuple[Path, Path] | None = None,
+    protocol: type[Guarded] = Guarded,
 ) -> Callable[[], Awaitable[None]]:
     """Answer on a socket, with TLS where a certificate and its key are given. Returns how to end that."""
     certificate_file, key_file = certificate or (None, None)
@@ -62,7 +66,7 @@ async def serve_app(
             server_header=False,
             proxy_headers=False,
             ws="none",
-            http=Guarded,
+            http=protocol,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             ssl_certfile=certificate_file,
             ssl_keyfile=key_file,

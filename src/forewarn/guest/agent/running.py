@@ -70,7 +70,8 @@ class Receipts:
 
     def open(self) -> int:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(self.receipt, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        how = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(self.receipt, how, 0o600)
 
     def forget(self) -> None:
         for path in (self.receipt, self.output):

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.ports import JournalFault
@@ -61,10 +62,22 @@ async def _not_routed(request: Request, problem: Exception) -> JSONResponse:
     if problem.status_code == 404:
         message = f"There is nothing at {path}; /openapi.json lists what there is."
         return error_answer(404, "not_found", message, _request_id(request))
-    message = f"{problem.detail}."
     if problem.status_code == 405:
         message = f"{request.method} is not possible at {path}; /openapi.json lists what is."
-    return error_answer(problem.status_code, "invalid", message, _request_id(request), problem.headers)
+        return error_answer(405, "invalid", message, _request_id(request), {"Allow": _possible(request)})
+    return error_answer(problem.status_code, "invalid", f"{problem.detail}.", _request_id(request), problem.headers)
+
+
+def _possible(request: Request) -> str:
+    """What can be done at a path. The framework names only what its first route there can."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    methods = {
+        method
+        for route in routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in route.methods or ()
+    }
+    return ", ".join(sorted(methods))
 
 
 async def _not_understood(request: Request, problem: Exception) -> JSONResponse:

@@ -18,8 +18,9 @@ from forewarn.web.resource_manager.template_functions import FUNCTIONS
 _MOST_VALUES = 100_000  # in one body or output
 _MOST_CHARACTERS = 1_000_000  # in the same: as many as a body may have that is sent to us
 _MOST_LEVELS = 64
-_MOST_WORK = 2_000_000  # values that all expressions together may make, long texts counting for more
+_MOST_WORK = 4_000_000  # values that all expressions together may make; long texts and deep nests count for more
 _WORTH_A_VALUE = 16  # characters
+_A_LEVEL = 8  # values that take as long to look at
 _NOT_THE_PROVIDERS = frozenset(
     {"apiversion", "comments", "condition", "copy", "dependson", "name", "resources", "type"}
 )
@@ -116,7 +117,7 @@ class Plan:
     def _counted(self, value: Any) -> Any:
         """Values may share parts, so that a few lines can stand for more than any memory holds: all is counted."""
         for level in _levels(value):
-            self._work += len(level) + _characters(level) // _WORTH_A_VALUE
+            self._work += _A_LEVEL + len(level) + _characters(level) // _WORTH_A_VALUE
             if self._work > _MOST_WORK:
                 raise TemplateError("What the template's expressions make is too large.")
         return value
