@@ -18,7 +18,7 @@ from forewarn.web.resource_manager.template_functions import FUNCTIONS
 _MOST_VALUES = 100_000  # in one body or output
 _MOST_CHARACTERS = 1_000_000  # in the same: as many as a body may have that is sent to us
 _MOST_LEVELS = 64
-_MOST_WORK = 4_000_000  # values that all expressions together may make; long texts and deep nests count for more
+_MOST_WORK = 1_500_000  # values that all expressions together may make; long texts and deep nests count for more
 _WORTH_A_VALUE = 16  # characters
 _A_LEVEL = 8  # values that take as long to look at
 _NOT_THE_PROVIDERS = frozenset(
