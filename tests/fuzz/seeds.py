@@ -21,6 +21,7 @@ from forewarn.guest.agent.state import (
     Finished,
     Left,
     Outcome,
+    Record,
     Seen,
     Undoing,
     fold_all,
@@ -50,12 +51,15 @@ _CHUNKED = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello
 _UPGRADE = b"GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\nX-Forwarded-For: a\r\n\r\n"
 _WAITING = b'GET / HTTP/1.0\r\nIf-None-Match: "3", W/4\r\nPrefer: wait=5, x\r\nConnection: keep-alive\r\n\r\n'
 
+_CHUNKED_ANSWER = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a\r\nx\r\n0\r\nT: 1\r\n\r\n"
+
 _TEMPLATE = b"""{
   // a comment
   "$schema": "x", parameters: {"n": {"type": "int", "defaultValue": 2, "allowedValues": [1, 2]}},
   "variables": {"a": "[concat('x', string(parameters('n')))]", "o": {"k": ["[variables('a')]"]}},
   "resources": [
-    {"type": "A.B/c", "name": "[concat('n', copyIndex())]", "apiVersion": "2024-01-01", "copy": {"name": "l", "count": 3}},
+    {"type": "A.B/c", "name": "[concat('n', copyIndex())]", "apiVersion": "2024-01-01",
+     "copy": {"name": "l", "count": 3}},
     {"type": "A.B/d", "name": "m", "apiVersion": "2024-01-01", "dependsOn": ["l"], "condition": "[equals(1, 1)]",
      "properties": {"id": "[resourceId('A.B/c', 'n0')]", "x": "[reference('m').y]"}, }, /* end */
   ],
@@ -137,7 +141,7 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     yield (
         "responses",
         "chunked",
-        b"\x05HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a\r\nx\r\n0\r\nT: 1\r\n\r\n",
+        b"\x05HTTP/1.1 100 Continue\r\n\r\n" + _CHUNKED_ANSWER,
     )
     yield "responses", "until-closed", b"\x05HTTP/1.0 429 Too\r\nRetry-After: 7\r\n\r\nrest"
     for path in sorted((GOLDEN / "2020-07-01").glob("captured-*.json"))[:3]:
@@ -182,7 +186,7 @@ def _short(part: list[Any]) -> list[Any]:
 def _records() -> bytes:
     event = ScheduledEvent(GUID, "Scheduled", "Reboot", ("web",), NOON, "d", "User", 9)
     step = Step("drain", "command", {"run": ["/bin/true"]}, 3.0)
-    records = [
+    records: list[Record] = [
         Seen(event, NOON, Verdict.APPROVE_NOW, ("drain",)),
         Begun(1, step, "boot", event),
         Finished(1, Outcome.DONE),

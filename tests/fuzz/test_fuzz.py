@@ -1,4 +1,4 @@
-"""Readers under damage: the kept corpus, then as many mutations of it as a bounded run allows. ``make fuzz`` goes on."""
+"""Readers under damage: the kept corpus, then some thousand mutations of it. ``make fuzz`` goes on from there."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_a_name_in_a_document_does_not_lead_a_barriers_question_elsewhere(name: 
     inbox = Inbox()
     line = BarrierLine(Seal(b"0123456789abcdef"), "http://{name}", SystemClock(), inbox, Metrics())
     assert line.ask("E", name.format(port=port), "ready")
-    assert inbox.get(20.0) == Answered("E", name.format(port=port), None)
+    assert inbox.get(timeout=20.0) == Answered("E", name.format(port=port), None)
     with pytest.raises(BlockingIOError):
         listening.accept()
     listening.close()

@@ -48,10 +48,10 @@ def test_a_frame_that_is_not_one_whole_packing_is_broken(content: bytes) -> None
 def test_parts_with_right_checksums_that_make_no_region_are_unusable() -> None:
     """Instants without a zone among those with one, places that are not there, columns that are none."""
     header = msgspec.msgpack.encode(Header(1, bytes(16), 0, None))
-    row = ["cloud-service", "a", None, {}, None, None, "2026-01-01T00:00:00", 1, [], None, ""]
-    other = ["cloud-service", "b", None, {}, None, None, "2026-01-01T00:00:00Z", 1, [], None, ""]
-    scopes = ["scopes", [row, other]]
-    vms = ["vms", *[[] for _ in range(4)], ["web"], *[[7] for _ in range(11)], {}, {}]
+    row: list[object] = ["cloud-service", "a", None, {}, None, None, "2026-01-01T00:00:00", 1, [], None, ""]
+    other: list[object] = ["cloud-service", "b", None, {}, None, None, "2026-01-01T00:00:00Z", 1, [], None, ""]
+    scopes: list[object] = ["scopes", [row, other]]
+    vms: list[object] = ["vms", *[[] for _ in range(4)], ["web"], *[[7] for _ in range(11)], {}, {}]
     for part in (scopes, vms, ["hosts", 1], ["nobody"]):
         stream = b"".join(framed([header, msgspec.msgpack.encode(part)]))
         with pytest.raises(Unusable, match="damaged"):

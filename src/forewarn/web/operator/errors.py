@@ -9,7 +9,6 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.routing import Match, Route
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.ports import JournalFault
@@ -69,15 +68,21 @@ async def _not_routed(request: Request, problem: Exception) -> JSONResponse:
 
 
 def _possible(request: Request) -> str:
-    """What can be done at a path. The framework names only what its first route there can."""
-    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    """What can be done at a path, as documented. The framework names only what its first route there can."""
+    given: list[str] = request.scope["path"].split("/")
     methods = {
-        method
-        for route in routes
-        if route.matches(request.scope)[0] is not Match.NONE
-        for method in route.methods or ()
+        method.upper()
+        for path, operations in request.app.openapi()["paths"].items()
+        if _leads_to(given, path.split("/"))
+        for method in operations
     }
     return ", ".join(sorted(methods))
+
+
+def _leads_to(given: Sequence[str], documented: Sequence[str]) -> bool:
+    return len(given) == len(documented) and all(
+        part == wanted or (wanted.startswith("{") and part) for part, wanted in zip(given, documented, strict=True)
+    )
 
 
 async def _not_understood(request: Request, problem: Exception) -> JSONResponse:
