@@ -8,6 +8,7 @@ need curl curl
 need node nodejs
 need npm npm
 need nginx nginx-light
+need haproxy haproxy
 need wrk wrk
 need taskset util-linux
 need dnsmasq dnsmasq-base

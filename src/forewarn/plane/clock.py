@@ -12,6 +12,7 @@ from typing import Protocol
 from forewarn.core.refusal import Hint, Refused
 
 _LAST_YEAR = 9000
+_GROWING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
@@ -31,24 +32,46 @@ class Clock(Protocol):
 
     def set_speed(self, speed: float) -> None: ...
 
+    def agree(self, now: datetime) -> None:
+        """Nodes that share a region go by the clock of their store, and this is what it said just now."""
+
 
 def wall_time() -> datetime:
     """The machine's own time."""
     return datetime.now(UTC)
 
 
+def elapsed() -> float:
+    """Seconds that only ever grow, also while the machine sleeps, where it can tell."""
+    return time.clock_gettime(_GROWING)
+
+
 class RealClock:
-    """The machine's clock, except that it never goes back: a step backwards is waited out."""
+    """The machine's clock, except that it never goes back: a step backwards is waited out.
+
+    Where nodes have agreed on a time, that one runs on here by itself, and the machine's own may say what it likes.
+    """
 
     kind = "real"
     speed = 1.0
 
     def __init__(self, not_before: datetime | None = None) -> None:
-        self._latest = not_before or datetime.min.replace(tzinfo=UTC)
+        self._not_before = self._latest = not_before or datetime.min.replace(tzinfo=UTC)
+        self._agreed: tuple[datetime, float] | None = None
 
     def now(self) -> datetime:
-        self._latest = max(self._latest, wall_time())
+        if self._agreed is None:
+            found = wall_time()
+        else:
+            at, since = self._agreed
+            found = at + timedelta(seconds=elapsed() - since)
+        self._latest = max(self._latest, found)
         return self._latest
+
+    def agree(self, now: datetime) -> None:
+        if self._agreed is None:
+            self._latest = self._not_before  # what the machine's own clock has said until now does not count
+        self._agreed = (now, elapsed())
 
     async def sleep_until(self, at: datetime) -> None:
         left = (at - self.now()).total_seconds()
@@ -91,6 +114,9 @@ class TurnableClock:
             timeout = (at - self.now()).total_seconds() / self.speed if self.speed else None
             await asyncio.wait([woken], timeout=timeout)
             woken.cancel()
+
+    def agree(self, now: datetime) -> None:
+        """A clock that is turned by hand is the only one there is."""
 
     def move_to(self, at: datetime) -> None:
         """Set the clock forward and wake whoever waited for a time that has now come."""

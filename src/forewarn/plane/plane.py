@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
-from forewarn.core.facts import EventBornStarted, EventStarted, Fact
-from forewarn.core.lifecycle import Phase
+from forewarn.core.facts import Fact, ScopeRead
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
-from forewarn.plane.clock import Clock, check_forward
-from forewarn.plane.ports import Driver, Journal, JournalFault, Origin, Record
+from forewarn.plane.clock import Clock, check_forward, elapsed
+from forewarn.plane.editing import Editing
+from forewarn.plane.following import Follower
+from forewarn.plane.impacts import Impacts
+from forewarn.plane.membership import Membership, fresh_node
+from forewarn.plane.ports import Diverged, Driver, Journal, JournalFault, Node, Origin, Record
 from forewarn.plane.reads import ReadBook
 from forewarn.plane.writer import Asked, Writer, Written
 
@@ -28,32 +33,50 @@ _VM = Origin("vm")
 _SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is more
 _PULSE_EVERY = timedelta(hours=1)
 _BATCH_MOST = 1_000
+_STALENESS = timedelta(seconds=10)
+_NOT_YET_SECONDS = 0.05
+_SLACK = timedelta(seconds=5)  # the store's clock may be ahead of what we think it says
+
+_Waiting = tuple[Asked | None, asyncio.Future[tuple[Fact, ...]]]  # without a command: to hear what others wrote
 
 
 class Plane:
-    """Reads are free and never wait: ``region`` is the last published state. Writes go through ``submit``."""
+    """Reads are free and never wait: ``region`` is the last published state. Writes go through ``submit``.
+
+    Where the journal is shared, this is one node of a region: it follows what the others write, and one of them all
+    leads, which is to let time pass, to begin impacts and to keep snapshots.
+    """
 
     retry_seconds = 1.0  # real ones, after something of ours has failed
 
-    def __init__(self, journal: Journal, clock: Clock, driver: Driver, rules: Rules) -> None:
+    def __init__(
+        self, journal: Journal, clock: Clock, driver: Driver, rules: Rules, *, staleness: timedelta = _STALENESS
+    ) -> None:
+        shared = journal.shared
         self.journal = journal
         self.clock = clock
         self.rules = rules
-        self._driver = driver
         self._instant = clock.now()  # one for a whole transaction, so that what is due is judged once
         self._writer = Writer(journal, rules, lambda: self._instant)
         self.region, self.seq = self._writer.region, self._writer.seq
         self._snapshot_seq = self.seq
         self._reads = ReadBook()
         self._listeners: list[Listener] = []
-        self._queue: asyncio.Queue[tuple[Asked, asyncio.Future[tuple[Fact, ...]]]] = asyncio.Queue()
+        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
         self._published = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self.editing = asyncio.Lock()  # for faces that lay a change over what they see: held from the look to the write
+        self._current_until = math.inf if shared is None else -math.inf
+        self._why_stale = f"This node has not heard from its store for {staleness.total_seconds():g} s."
+        self.leads = shared is None
+        self.lost = asyncio.Event()  # the store has lost what this node has seen; nothing can go on from here
+        self.editing = Editing(shared, self._follow_up_to_now)
+        self._membership = Membership(shared, fresh_node(rules))
+        self._follower = Follower(journal, shared, self, staleness) if shared is not None else None
+        self._pulse_every = _PULSE_EVERY if shared is None else min(_PULSE_EVERY, rules.disable_after / 4)
+        self._slack = timedelta(0) if shared is None else _SLACK
         self._moving = asyncio.Lock()
-        self._owed: list[str] = []  # started events whose impact could not be begun or recorded
-        self._indebted = asyncio.Event()
+        self._impacts = Impacts(driver)
         self._closing = False
         self._thread = ThreadPoolExecutor(1, "forewarn-writer")
         self._tasks: list[asyncio.Task[None]] = []
@@ -61,15 +84,17 @@ class Plane:
 
     async def start(self) -> None:
         """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""
-        works = (self._write_on, self._tick_on, self._pulse_on, self._retry_on)
-        self._tasks = [asyncio.create_task(work()) for work in works]
-        self._owed = sorted(
-            event.id
-            for event in self.region.events.values()
-            if event.phase is Phase.STARTED and event.impact_ended_at is None and event.impact_ends_at is None
-        )
-        await self.submit(Tick(), _CLOCK)
-        await self._quiet.wait()
+        self._tasks = [asyncio.create_task(self._write_on())]
+        if self._follower is not None:
+            await self._follower.start()
+            self._tasks.append(asyncio.create_task(self._follower.follow()))
+        else:
+            self._impacts.take_up(self.region)
+        works = (self._tick_on, self._pulse_on, self._retry_on, self._membership.announce_on)
+        self._tasks += [asyncio.create_task(work()) for work in works]
+        if self.leads:
+            await self.submit(Tick(), _CLOCK)
+            await self._quiet.wait()
 
     async def close(self) -> None:
         """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
@@ -84,10 +109,13 @@ class Plane:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._membership.withdraw()
         if self._snapshotting is not None:
             await self._snapshotting
-        if self.seq > self._snapshot_seq:
+        if self.leads and self.seq > self._snapshot_seq:
             await self._snapshot()
+        if self._follower is not None:
+            self._follower.close()
         self._thread.shutdown()
         self.journal.close()
 
@@ -106,14 +134,97 @@ class Plane:
         return await self._enqueue(command, origin)
 
     def _enqueue(self, command: Command, origin: Origin) -> asyncio.Future[tuple[Fact, ...]]:
+        return self._line_up(Asked(command, origin))
+
+    def _line_up(self, asked: Asked | None) -> asyncio.Future[tuple[Fact, ...]]:
         done: asyncio.Future[tuple[Fact, ...]] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((Asked(command, origin), done))
+        self._queue.put_nowait((asked, done))
         return done
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Be called on the loop after each publication, with what was just appended. Returns how to stop that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    # One node among others
+
+    def introduce(self, name: str, faces: tuple[str, ...], urls: tuple[str, ...]) -> None:
+        """From here on the other nodes can see this one."""
+        self._membership.introduce(name, faces, urls)
+
+    def drain(self) -> None:
+        """Say that this node is about to go; it works on until it does."""
+        self._membership.drain()
+
+    @property
+    def node(self) -> Node:
+        self._membership.update(seq=self.seq, leads=self.leads)
+        return self._membership.node
+
+    async def nodes(self) -> list[Node]:
+        """Every node of this region."""
+        self._membership.update(seq=self.seq, leads=self.leads)
+        return await self._membership.nodes()
+
+    async def refresh(self) -> None:
+        """Know what others have written until now, or go on with what is known where the store does not answer."""
+        try:
+            await self._follow_up_to_now()
+        except JournalFault as fault:
+            _log.debug("Reading on from what is known: %s", fault)
+
+    async def _follow_up_to_now(self) -> None:
+        if self._follower is not None:
+            await self._follower.refresh()
+
+    async def catch_up(self) -> None:
+        """Take what others have written so far."""
+        await self._line_up(None)
+
+    @property
+    def willing(self) -> bool:
+        return not (self._closing or self._membership.node.draining)
+
+    @property
+    def stale(self) -> str:
+        """Why this node may not be current, as a sentence for whoever asks it; empty as long as it is.
+
+        Judged at each read: a process that has slept must not answer once more from before its sleep.
+        """
+        return "" if elapsed() < self._current_until else self._why_stale
+
+    def agree(self, now: datetime) -> None:
+        """The store has just said what time it is; it may be later than we thought."""
+        self.clock.agree(now)
+        due = self.region.agenda.first()
+        if due is not None and due.at <= now:
+            self._published.set()
+
+    def vouch(self, until: float) -> None:
+        """This node knows everything that the store knew, and its word is good for a while."""
+        if not self.lost.is_set():
+            self._current_until = until
+        self._membership.update(seq=self.seq, leads=self.leads)
+
+    def take_lead(self, leads: bool) -> None:
+        """A new leader takes up what the last one left."""
+        if leads is self.leads:
+            return
+        self.leads = leads
+        if leads:
+            self._impacts.take_up(self.region)
+            self._impacts.indebted.set()
+        else:
+            self._impacts.drop()
+        self._published.set()
+        self._membership.update(seq=self.seq, leads=leads)
+        _log.info("This node leads the region now." if leads else "This node does not lead the region any more.")
+
+    def lose(self, fault: Diverged) -> None:
+        """Nothing here can be trusted any more; whoever runs this node must start it anew."""
+        self._why_stale, self._current_until = str(fault), -math.inf
+        self.leads = False
+        self.lost.set()
 
     # Reads as a sign of life
 
@@ -129,8 +240,8 @@ class Plane:
 
     async def _pulse_on(self) -> None:
         while True:
-            await self.clock.sleep_until(self.clock.now() + _PULSE_EVERY)
-            if reads := self._reads.newer_than(self.region, _PULSE_EVERY):
+            await self.clock.sleep_until(self.clock.now() + self._pulse_every)
+            if reads := self._reads.newer_than(self.region, self._pulse_every):
                 await self._submit_ours(Pulse(tuple(reads)), _VM)
 
     # Time
@@ -158,16 +269,27 @@ class Plane:
             await self._tick_at(to, moved_by=origin)
 
     async def advance_to_next(self, origin: Origin = _CLOCK) -> datetime | None:
-        """Move a turnable clock to the next change. None where nothing is due."""
+        """Move a turnable clock to the next change. None where nothing is due.
+
+        That a read was kept, which puts off the end of its scope, is no change that anybody waits for.
+        """
+        changes = list[Record]()
+
+        def note(_: Region, records: Sequence[Record]) -> None:
+            changes.extend(record for record in records if not isinstance(record.fact, ScopeRead))
+
         async with self._moving:
             await self._quiet.wait()
-            before = self.seq
-            while (due := self.next_deadline()) is not None:
-                await self._tick_at(due)
-                assert self.next_deadline() != due, "a tick did not do what was due"
-                if self.seq != before:
-                    await self._tick_at(due, moved_by=origin)
-                    return due
+            forget = self.subscribe(note)
+            try:
+                while (due := self.next_deadline()) is not None:
+                    await self._tick_at(due)
+                    assert self.next_deadline() != due, "a tick did not do what was due"
+                    if changes:
+                        await self._tick_at(due, moved_by=origin)
+                        return due
+            finally:
+                forget()
             return None
 
     async def _tick_at(self, at: datetime, *, moved_by: Origin | None = None) -> None:
@@ -179,9 +301,11 @@ class Plane:
         """While the clock runs, tick when the agenda says so. An entry that has become stale costs an idle tick."""
         while True:
             self._published.clear()
-            due = self.region.agenda.first()
+            due = self.region.agenda.first() if self.leads else None
             if due is not None and due.at <= self.clock.now():
                 await self._submit_ours(Tick(), _CLOCK)
+                if self.region.agenda.first() == due:  # not yet, by the clock of a store that others share
+                    await asyncio.sleep(_NOT_YET_SECONDS)
                 continue
             timeout = None
             if due is not None and self.clock.speed:
@@ -192,8 +316,10 @@ class Plane:
         """What nobody outside waits for must not end the loop that wants it."""
         try:
             await self.submit(command, origin)
-        except Exception:
-            if not self._closing:
+        except Exception as fault:
+            if isinstance(fault, JournalFault):
+                _log.warning("A %s could not be written, going on in a moment: %s", type(command).__name__, fault)
+            elif not self._closing:
                 _log.exception("A %s failed; going on in a moment.", type(command).__name__)
             await asyncio.sleep(self.retry_seconds)
 
@@ -206,10 +332,12 @@ class Plane:
                 batch.append(self._queue.get_nowait())
             await self._write(batch)
 
-    async def _write(self, batch: list[tuple[Asked, asyncio.Future[tuple[Fact, ...]]]]) -> None:
+    async def _write(self, batch: list[_Waiting]) -> None:
         try:
-            written = await self._commit([asked for asked, _ in batch])
+            written = await self._commit([asked for asked, _ in batch if asked is not None])
         except Exception as fault:  # the journal's, or ours: in both cases nothing was written
+            if isinstance(fault, Diverged):
+                self.lose(fault)
             for _, done in batch:
                 if not done.done():
                     done.set_exception(fault)
@@ -217,7 +345,9 @@ class Plane:
         follow_up = self._begin_impacts(written.records)
         if follow_up:
             self._quiet.clear()
-        for (_, done), answer in zip(batch, written.answers, strict=True):
+        answers = iter(written.answers)
+        for asked, done in batch:
+            answer = next(answers) if asked is not None else ()
             if done.done():
                 continue
             if isinstance(answer, Exception):
@@ -230,15 +360,19 @@ class Plane:
     async def _commit(self, batch: Sequence[Asked]) -> Written:
         """Write a batch and publish what came of it. Reads that keep scopes enabled go before what would settle."""
         self._instant = self.clock.now()
-        kept = tuple(self._reads.keeping_alive(self.region, self._instant))
-        first = [Asked(Pulse(kept), _VM)] if kept else []
-        written = await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.write, [*first, *batch])
+        kept = tuple(self._reads.keeping_alive(self.region, self._instant + self._slack))
+        first = [Asked(Pulse(kept), _VM)] if kept and batch else []
+        work = partial(self._writer.write, [*first, *batch]) if batch else self._writer.catch_up
+        written = await asyncio.get_running_loop().run_in_executor(self._thread, work)
         self.region, self.seq = written.region, written.seq
         self._tell_listeners(written)
         self._published.set()
-        if self.seq - self._snapshot_seq > max(_SNAPSHOT_EVERY, len(self.region.vms)) and self._snapshotting is None:
+        if self.leads and self._snapshotting is None and self._is_time_for_a_snapshot():
             self._snapshotting = asyncio.create_task(self._snapshot())
         return replace(written, answers=written.answers[len(first) :])
+
+    def _is_time_for_a_snapshot(self) -> bool:
+        return self.seq - self._snapshot_seq > max(_SNAPSHOT_EVERY, len(self.region.vms))
 
     def _tell_listeners(self, written: Written) -> None:
         for listener in tuple(self._listeners):
@@ -260,38 +394,15 @@ class Plane:
     # Impacts
 
     def _begin_impacts(self, records: Sequence[Record]) -> list[BeginImpact]:
-        """Hand to the driver what has just started, and what it could not be handed before."""
-        started, self._owed = self._owed, []
-        for record in records:
-            if isinstance(record.fact, EventStarted):
-                started.append(record.fact.event_id)
-            elif isinstance(record.fact, EventBornStarted):
-                started.append(record.fact.event.id)
-        begun: list[BeginImpact] = []
-        for event_id in started:
-            if event_id in self.region.events:
-                try:
-                    begun.append(self._begin(event_id))
-                except Exception:
-                    self._owe(event_id)
-        return begun
-
-    def _owe(self, *event_ids: str) -> None:
-        _log.exception("Impacts could not be begun or recorded; trying again in a moment.")
-        self._owed += event_ids
-        self._indebted.set()
+        return self._impacts.begin(self.region, records, self.clock.now()) if self.leads else []
 
     async def _retry_on(self) -> None:
         while True:
-            await self._indebted.wait()
-            self._indebted.clear()
+            await self._impacts.indebted.wait()
+            self._impacts.indebted.clear()
             await asyncio.sleep(self.retry_seconds)
-            await self._submit_ours(Tick(), _CLOCK)
-
-    def _begin(self, event_id: str) -> BeginImpact:
-        """Hand a started event to the driver. Only what is on disk gets here: no machine is touched before that."""
-        ends_at = self._driver.begin(self.region.events[event_id], self.clock.now())
-        return BeginImpact(event_id, ends_at)
+            if self.leads:
+                await self._submit_ours(Tick(), _CLOCK)
 
     async def _follow_up(self, begun: list[BeginImpact]) -> None:
         """Record what the driver began, and what begins because of that."""
@@ -301,7 +412,7 @@ class Plane:
                 _log_faults(written)
                 begun = self._begin_impacts(written.records)
         except Exception:
-            self._owe(*(each.event_id for each in begun))
+            self._impacts.owe(begun)
         finally:
             self._quiet.set()
 

@@ -109,12 +109,13 @@ class Node(Struct, frozen=True):
 class Shared(Protocol):
     """A journal that other nodes write as well. Methods block, and may be called from any thread."""
 
-    def await_news(self, after: int, seconds: float) -> News:
+    def await_news(self, after: int, seconds: float, *, willing: bool) -> News:
         """Wait until the head may be beyond ``after``, at most ``seconds``, and answer what the store says then.
 
-        Called by one thread, again and again. It also keeps this node's claim to lead: who has it keeps it as long as
-        this connection lives, and when it dies another node gets it with its next call. ``JournalFault`` means that
-        nobody can say; the claim is gone then.
+        Called by one thread, again and again. A ``willing`` node leads if nobody else does, and goes on leading from
+        call to call; an unwilling one gives the lead up. A leader that has not called for ten seconds (it is frozen,
+        or cut off) loses the lead to the next willing caller. ``JournalFault`` means that nobody can say; this node
+        does not lead then.
         """
 
     def editing(self) -> AbstractContextManager[None]:

@@ -48,32 +48,45 @@ class Writer:
         self._now = now
         self.region, self.seq = journal.load()
         while records := journal.read(self.seq, _READ_AT_ONCE):
-            self._catch_up(records)
+            self._take(records)
+        self._untold: list[Record] = []  # taken from others, but the transaction that found them failed
 
-    def _catch_up(self, records: Sequence[Record]) -> None:
+    def _take(self, records: Sequence[Record]) -> None:
         for record in records:
             self.region = evolve(self.region, record.fact)
             self.seq = record.seq
 
+    def _hear(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self._take((record,))
+            self._untold.append(record)
+
+    def _told(self) -> tuple[Record, ...]:
+        told, self._untold = tuple(self._untold), []
+        return told
+
+    def catch_up(self) -> Written:
+        """Take what others have appended, without holding anybody up. What is left over comes the next time."""
+        self._hear(self._journal.read(self.seq, _READ_AT_ONCE))
+        return Written(self.region, self.seq, self._told(), ())
+
     def write(self, batch: Sequence[Asked]) -> Written:
         """Carry out commands, each whole or refused, in one transaction."""
         with self._journal.write() as transaction:
-            others = tuple(transaction.since(self.seq))
-            self._catch_up(others)
-            region, answers, entries = self._step_all(batch)
+            self._hear(transaction.since(self.seq))
+            region, answers, entries = self._step_all(batch, transaction.now or self._now())
             transaction.append(entries)
         records = tuple(
             Record(seq, entry.fact, entry.command, entry.origin) for seq, entry in enumerate(entries, self.seq + 1)
         )
         self.region, self.seq = region, self.seq + len(entries)
-        return Written(region, self.seq, others + records, tuple(answers))
+        return Written(region, self.seq, self._told() + records, tuple(answers))
 
-    def _step_all(self, batch: Sequence[Asked]) -> tuple[Region, list[Answer], list[Entry]]:
+    def _step_all(self, batch: Sequence[Asked], now: datetime) -> tuple[Region, list[Answer], list[Entry]]:
         region, answers, entries = self.region, list[Answer](), list[Entry]()
+        if region.latest_at is not None and now < region.latest_at:
+            now = region.latest_at
         for asked in batch:
-            now = self._now()
-            if region.latest_at is not None and now < region.latest_at:
-                now = region.latest_at
             try:
                 region, facts = step(region, asked.command, now, self._rules)
             except Refused as refused:

@@ -16,6 +16,9 @@ TEXT = "text/plain; charset=utf-8"
 XML = "text/xml; charset=utf-8"
 
 
+_SOON = (("Retry-After", "1"),)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """All of a response that depends on the question; Date, Server and the rest are the face's own."""
@@ -51,6 +54,12 @@ def method_not_allowed(*allowed: str) -> Answer:
 def server_error(request_id: str) -> Answer:
     """500 with the id under which the log tells more."""
     return error(500, f"Internal server error. Retry the request; if it persists, look for {request_id} in the log")
+
+
+def unavailable(request_id: str) -> Answer:
+    """503: what was asked could not be written down, so it was not done."""
+    sentence = f"Service unavailable. Retry the request; if it persists, look for {request_id} in the log"
+    return Answer(503, JSON, write_json({"error": sentence}), headers=_SOON)
 
 
 def unknown_verb(verb: str) -> Answer:
@@ -96,4 +105,10 @@ GONE = Answer(
     _xml("ResourceNotAvailable", "The resource requested is no longer available. Please refresh your cache.", ""),
 )
 TOO_LARGE = error(413, "Request body too large. At most 64 KiB are accepted")
+STALE = Answer(
+    503,
+    JSON,
+    write_json({"error": "Service unavailable. This node may not know the latest events. Retry the request"}),
+    headers=_SOON,
+)
 THROTTLED = Answer(429, TEXT, b"Throttle Result: Too Many Requests")

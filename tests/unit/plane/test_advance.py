@@ -64,6 +64,15 @@ async def test_to_the_next_change_and_no_further() -> None:
         assert bench.plane.now() == NOON + DAY
 
 
+async def test_a_read_that_was_kept_is_no_change_to_stop_at() -> None:
+    async with opened() as bench:
+        await bench.reading("web")
+        await bench.plane.advance(NOON + 23 * HOUR)
+        bench.reads("web")  # so that the scope lapses a day after this, and not a day after its first read
+        assert await bench.plane.advance_to_next() == NOON + 23 * HOUR + DAY
+        assert bench.story()[-2][0] == "ScopeDisabled"
+
+
 async def test_an_impact_of_no_length_does_not_hold_up_the_clock() -> None:
     async with opened() as bench:
         await bench.create("web")

@@ -21,9 +21,10 @@ from forewarn.web.metadata.questions import ReadDocument
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.skips import Skips
 from forewarn.web.metadata.waiting import Patience, Waiters, changed_scopes
-from forewarn.wire.errors import NOT_FOUND
+from forewarn.wire import errors
 
-_NOT_FOUND = reply_to(NOT_FOUND)
+STALE = reply_to(errors.STALE)
+_NOT_FOUND = reply_to(errors.NOT_FOUND)
 _MOST_ENABLINGS = 3
 
 
@@ -71,7 +72,7 @@ class Reading:
 
     def again(self, known: Known) -> bytes | None:
         """The answer to a question already understood, or None where it must be looked at anew."""
-        if self._faults.active or (known.seq != self._plane.seq and not self._renew(known)):
+        if self._faults.active or self._plane.stale or (known.seq != self._plane.seq and not self._renew(known)):
             return None
         now = self._plane.read_by(known.question.vm)
         return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply, now)
@@ -116,6 +117,8 @@ class Reading:
             elif not self._is_ready(scope):
                 await self._plane.clock.sleep_until(scope.enabled_at + self._first_read_delay)
             else:
+                if self._plane.stale:
+                    return STALE._replace(request_id=request_id)
                 served = self._served(vm, scope, question)
                 if patience.over or not question.unless.covers(served.incarnation):
                     return _pick(served, question)._replace(request_id=request_id)

@@ -27,7 +27,7 @@ from forewarn.web.metadata.questions import (
     ReadVersions,
     question_of,
 )
-from forewarn.web.metadata.reading import Reading
+from forewarn.web.metadata.reading import STALE, Reading
 from forewarn.web.metadata.requests import Request
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.throttle import Throttle
@@ -104,6 +104,8 @@ class Service:
         if request.oversized:
             return _TOO_LARGE
         match question:
+            case ReadDocument() | ReadInstance() if self._plane.stale:
+                return STALE
             case ReadDocument():
                 return self.reading.read(question, caller)
             case ApproveEvents(vm=vm, body=body):
@@ -156,13 +158,9 @@ class Service:
     def _unavailable(self, fault: JournalFault) -> Reply:
         request_id = self.signer.mint()
         _log.error("Request %s could not be kept: %s", request_id, fault)
-        return _apology(request_id)
+        return reply_to(errors.unavailable(request_id))._replace(request_id=request_id)
 
     def _failed(self) -> Reply:
         request_id = self.signer.mint()
         _log.exception("Request %s failed.", request_id)
-        return _apology(request_id)
-
-
-def _apology(request_id: str) -> Reply:
-    return reply_to(errors.server_error(request_id))._replace(request_id=request_id)
+        return reply_to(errors.server_error(request_id))._replace(request_id=request_id)

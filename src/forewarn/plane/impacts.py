@@ -1,0 +1,67 @@
+"""Started events on their way to the driver. What could not be begun, or not be written down, is owed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from forewarn.core.commands import BeginImpact
+from forewarn.core.facts import EventBornStarted, EventStarted
+from forewarn.core.lifecycle import Phase
+from forewarn.core.region import Event, Region
+from forewarn.plane.ports import Driver, Record
+
+_log = logging.getLogger(__name__)
+
+
+class Impacts:
+    """Only what is on disk gets here: no machine is touched before that."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._owed: list[str] = []
+        self.indebted = asyncio.Event()
+
+    def take_up(self, region: Region) -> None:
+        """What an earlier run, or an earlier leader, left: started events whose end nobody has foretold."""
+        self._owed = sorted(
+            event.id
+            for event in region.events.values()
+            if event.phase is Phase.STARTED and event.impact_ended_at is None and event.impact_ends_at is None
+        )
+
+    def drop(self) -> None:
+        """They are somebody else's now."""
+        self._owed = []
+
+    def owe(self, begun: Sequence[BeginImpact]) -> None:
+        self._owe([each.event_id for each in begun])
+
+    def _owe(self, event_ids: list[str]) -> None:
+        _log.exception("Impacts could not be begun or recorded; trying again in a moment.")
+        self._owed += event_ids
+        self.indebted.set()
+
+    def begin(self, region: Region, records: Sequence[Record], now: datetime) -> list[BeginImpact]:
+        """Hand to the driver what has just started, and what it could not be handed before."""
+        owed, self._owed = self._owed, []
+        begun: list[BeginImpact] = []
+        for event_id in dict.fromkeys((*owed, *_just_started(region, records))):
+            if event_id in region.events:
+                try:
+                    begun.append(BeginImpact(event_id, self._driver.begin(region.events[event_id], now)))
+                except Exception:
+                    self._owe([event_id])
+        return begun
+
+
+def _just_started(region: Region, records: Sequence[Record]) -> Iterator[str]:
+    """Without those that somebody has begun already: records may come from other nodes, and late."""
+    for record in records:
+        match record.fact:
+            case EventStarted(event_id=event_id) | EventBornStarted(event=Event(id=event_id)):
+                event = region.events.get(event_id)
+                if event is not None and event.impact_began_at is None:
+                    yield event_id

@@ -1,0 +1,99 @@
+"""What a node tells of itself, again and again, as long as it is there."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import socket
+import uuid
+
+import msgspec
+from msgspec.structs import replace
+
+from forewarn import __version__
+from forewarn.core.rules import Rules
+from forewarn.plane.clock import wall_time
+from forewarn.plane.ports import JournalFault, Node, Shared
+
+_log = logging.getLogger(__name__)
+_ANNOUNCE_SECONDS = 3.0
+
+
+def fresh_node(rules: Rules) -> Node:
+    """This process, which nobody has introduced yet."""
+    now = wall_time()
+    return Node(
+        id=str(uuid.uuid4()),
+        name=socket.gethostname(),
+        version=__version__,
+        faces=(),
+        urls=(),
+        rules=digest_of(rules),
+        started_at=now,
+        seen_at=now,
+        seq=0,
+        leads=False,
+        draining=False,
+    )
+
+
+def digest_of(rules: Rules) -> str:
+    """Nodes that show the same one decide alike."""
+    return hashlib.blake2b(msgspec.json.encode(rules, order="sorted"), digest_size=6).hexdigest()
+
+
+class Membership:
+    """One node's place among the others. What cannot be announced now is announced the next time."""
+
+    def __init__(self, shared: Shared | None, node: Node) -> None:
+        self._shared = shared
+        self.node = node
+        self._changed = asyncio.Event()
+        self._announced = False
+
+    def update(self, *, seq: int, leads: bool) -> None:
+        changed = leads is not self.node.leads
+        self.node = replace(self.node, seq=seq, leads=leads)
+        if changed:
+            self._changed.set()
+
+    def introduce(self, name: str, faces: tuple[str, ...], urls: tuple[str, ...]) -> None:
+        self.node = replace(self.node, name=name, faces=faces, urls=urls)
+        self._changed.set()
+
+    def drain(self) -> None:
+        self.node = replace(self.node, draining=True)
+        self._changed.set()
+
+    async def announce_on(self) -> None:
+        """From the introduction on, every few seconds, and at once when something about us has changed."""
+        if self._shared is None:
+            return
+        await self._changed.wait()
+        while True:
+            self._changed.clear()
+            try:
+                await asyncio.to_thread(self._shared.announce, self.node)
+                self._announced = True
+            except JournalFault as fault:
+                _log.debug("This node could not be announced: %s", fault)
+            try:
+                async with asyncio.timeout(_ANNOUNCE_SECONDS):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+
+    async def withdraw(self) -> None:
+        if self._shared is None:
+            return
+        try:
+            await asyncio.to_thread(self._shared.withdraw, self.node.id)
+        except JournalFault as fault:
+            _log.debug("This node could not be withdrawn: %s", fault)
+
+    async def nodes(self) -> list[Node]:
+        """Everybody, as the store knows them; a region of one node knows only itself."""
+        if self._shared is None:
+            return [replace(self.node, seen_at=wall_time())]
+        return await asyncio.to_thread(self._shared.nodes)
