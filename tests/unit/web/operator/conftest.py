@@ -21,6 +21,7 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.models import SettingView
+from tests.unit.web.apps import reused
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SETTINGS = (
@@ -93,7 +94,8 @@ async def open_bench(
     chosen = rules or Rules(vms_per_host=4)
     plane = Plane(journal or MemoryJournal(), clock or TurnableClock(NOON), SimulatedDriver(), chosen)
     metadata_url = "http://127.0.0.1:16925"
-    app = operator_app(plane, FaultRules(), SETTINGS, hosts=hosts, token=token, metadata_url=metadata_url)
+    fresh = operator_app(plane, FaultRules(), SETTINGS, hosts=hosts, token=token, metadata_url=metadata_url)
+    app = reused(fresh, hosts, token)
     await plane.start()
     try:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url) as client:
