@@ -28,9 +28,8 @@ check: system $(VENV)/dev ## the fast part: style, types, import layers, unit te
 test: check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
 	$(BIN)/pytest -q --ignore=tests/unit --ignore=tests/docs
 
-MINUTES ?= 10
-fuzz: $(VENV)/dev ## look for input that breaks a reader (MINUTES=10 for all of them); what does is kept in tests/fuzz/corpus
-	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+fuzz: $(VENV)/dev ## look for input that breaks a reader, for MINUTES (10); what does is kept, see docs/security.md
+	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),10)
 
 bench: system $(VENV)/dev ## measure against peers in one run; see docs/performance.md
 	$(BIN)/python -m bench
@@ -40,8 +39,8 @@ docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, comm
 
 lock: $(VENV)/dev ## pin the dependencies anew
 	$(PIP) install uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/server.txt pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/dev.txt pyproject.toml requirements/dev.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/server.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/dev.txt pyproject.toml requirements/dev.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/build.txt requirements/build.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/az.txt requirements/az.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/sdk.txt requirements/sdk.in

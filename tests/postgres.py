@@ -74,9 +74,11 @@ class Server:
         self._leave()
 
     def _leave(self) -> None:
-        self.stop()
         if self._owned:
+            self.kill()  # nobody will want it again: it need not bring everything to the disk first
             shutil.rmtree(self.directory, ignore_errors=True)
+        else:
+            self.stop()
 
     def start(self, *, wait: bool = True) -> None:
         """Start it, and with ``wait`` return only when it answers."""
@@ -147,9 +149,22 @@ class Server:
         secret = self.directory / "password"
         secret.write_text(PASSWORD)
         secret.chmod(0o644)
-        _run("initdb", "--pgdata", self.data, "--username", USER, "--pwfile", secret, "--auth", "scram-sha-256",
+        run("initdb", "--pgdata", self.data, "--username", USER, "--pwfile", secret, "--auth", "scram-sha-256",
              "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")  # fmt: skip
         secret.unlink()
+
+    # Its successor
+
+    def standby(self) -> Server:
+        """A copy that follows this server when it is started; ``promote`` makes it the one that takes writes."""
+        copy = Server()
+        _let_in(copy.directory)
+        run("pg_basebackup", "--pgdata", copy.data, "--dbname", self.url(), "--write-recovery-conf", "--no-sync",
+             "--checkpoint", "fast")  # fmt: skip
+        return copy
+
+    def promote(self) -> None:
+        self.execute("SELECT pg_promote()")
 
     # Its inhabitants
 
@@ -189,7 +204,7 @@ class Server:
         """One statement by the superuser, on a connection of its own."""
         with psycopg.connect(self.url(database, schema=schema), autocommit=True) as connection:
             cursor = connection.execute(query, values or None)  # type: ignore[arg-type]
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if cursor.description is not None else []
 
 
 def _binary(name: str) -> Path:
@@ -208,8 +223,9 @@ def _somebody() -> dict[str, Any]:
     return {"user": "postgres", "group": "postgres", "extra_groups": []}
 
 
-def _run(program: str, *arguments: object) -> None:
-    done = subprocess.run(
+def run(program: str, *arguments: object) -> str:
+    """What one of PostgreSQL's own programs prints, run as somebody whom PostgreSQL accepts."""
+    done: subprocess.CompletedProcess[str] = subprocess.run(
         [str(_binary(program)), *map(str, arguments)],
         cwd="/",
         capture_output=True,
@@ -219,6 +235,7 @@ def _run(program: str, *arguments: object) -> None:
     )
     if done.returncode != 0:
         raise RuntimeError(f"{program} failed: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def _let_in(directory: Path) -> None:

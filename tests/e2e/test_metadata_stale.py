@@ -34,8 +34,10 @@ def test_a_node_that_may_not_be_current_gives_no_documents_until_it_is() -> None
         assert (waited.status, waited.fields["retry-after"]) == (503, "1")
         assert "may not know the latest events" in json.loads(guest.ask(get("web")).body)["error"]
         assert guest.ask(instance).status == 503
+        assert guest.ask(get("made-elsewhere")).status == 503  # it may well be there
         assert guest.ask(request("GET", "/vm/web/metadata/versions", METADATA)).status == 200
         journal.cut_off = ""
         _wait_until(lambda: not region.do(lambda: region.plane.stale))
         assert guest.ask(get("web")).status == 200
         assert guest.ask(instance).status == 200
+        assert guest.ask(get("made-elsewhere")).status == 404

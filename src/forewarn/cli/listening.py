@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from forewarn.cli.guarded import Guarded
 from forewarn.cli.setting_kinds import Address
 
 _BACKLOG = 1024
-_GRACE_SECONDS = 5
+GRACE_SECONDS = 15  # for requests that have come; a write may wait for its store for most of that
 _WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _ANY_HOST = "*"
 
@@ -26,6 +27,13 @@ def listen(address: Address, setting: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with explained(address, setting):
         return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+
+
+def take_all_files() -> None:
+    """As many open files as the system lets us have: a connection is one, and the usual first limit is a thousand."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 @contextmanager
@@ -67,7 +75,7 @@ async def serve_app(
             proxy_headers=False,
             ws="none",
             http=protocol,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_graceful_shutdown=GRACE_SECONDS,
             ssl_certfile=certificate_file,
             ssl_keyfile=key_file,
         )

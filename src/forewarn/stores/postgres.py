@@ -14,6 +14,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault, Record, Transaction
 from forewarn.stores import postgres_facts as facts
 from forewarn.stores import postgres_snapshots as snapshots
+from forewarn.stores import shelf
 from forewarn.stores.codec import newer_format
 from forewarn.stores.postgres_address import Address, describe
 from forewarn.stores.postgres_connections import Connection, Connections
@@ -49,18 +50,18 @@ class PostgresJournal:
 
     def _check_content(self, connection: Connection) -> None:
         """What must not be used is refused at the start; all that lies between is checked where it is read."""
-        head = facts.head_of(connection)
-        last = next(facts.rows_from(connection, head.seq, 1), None)
+        head, end = facts.ends_of(connection)
+        last = next(facts.rows_from(connection, end, 1), None)
         if last is not None and last[1] > FORMAT:
             row = connection.execute("SELECT written_by FROM head").fetchone()
             raise JournalFault(newer_format(f"The journal {self._address}", last[1], FORMAT, row[0] if row else ""))
         if (Place(last[0], last[9]) if last is not None else facts.BEGINNING) != head:
             raise JournalFault(f"The journal {self._address} does not end where its head says. {_RESTORE}.")
-        for header in snapshots.headers(connection):
+        for name, header in shelf.headers(snapshots.shelf(connection)):
             if facts.chain_at(connection, header.seq) != header.mark:
                 raise JournalFault(
-                    f"A snapshot stands for record {header.seq}, but the journal {self._address} ends at record "
-                    f"{head.seq} or holds another one there: it has lost records, or was put together from parts. "
+                    f"The snapshot {name} does not fit: the journal {self._address} ends at record {head.seq}, or "
+                    "holds another record there. It has lost some, or was put together from parts. "
                     f"{_RESTORE}, or delete the snapshots to go on with what the journal holds."
                 )
 
@@ -98,14 +99,14 @@ class PostgresJournal:
 
     def load(self) -> tuple[Region, int]:
         with self._connections.lent() as connection:
-            region, place = snapshots.newest(connection)
-        self._seen.note(place)
-        return region, place.seq
+            region, header = shelf.newest(snapshots.shelf(connection))
+        if header is None:
+            return region, 0
+        self._seen.note(Place(header.seq, header.mark))
+        return region, header.seq
 
     def snapshot(self, region: Region, seq: int) -> None:
-        head = self.head()
-        if seq > head:
-            raise JournalFault(f"No snapshot can stand for record {seq}: the journal ends at record {head}.")
+        shelf.check_happened(seq, self.head())
         with self._connections.lent() as connection:
             place = Place(seq, facts.chain_at(connection, seq))
             snapshots.keep(connection, region, place, self._keys.snapshots)
@@ -115,12 +116,14 @@ class PostgresJournal:
     def verify(self) -> Iterator[str]:
         try:
             with self._connections.lent() as connection:
-                head = facts.head_of(connection)
-            yield from flaws_in(self._rows_after, head.seq)
+                head, end = facts.ends_of(connection)
+            yield from flaws_in(self._rows_after, end)
             with self._connections.lent() as connection:
-                if facts.chain_at(connection, head.seq) != head.chain:
-                    yield f"The journal does not end where its head says, at record {head.seq}."
-                yield from snapshots.flaws(connection)
+                if head.seq != end:
+                    yield f"The facts of the journal end at record {end}, and its head stands at record {head.seq}."
+                elif facts.chain_at(connection, end) != head.chain:
+                    yield f"Record {end} of the journal is not the one at which its head stands."
+                yield from shelf.flaws(snapshots.shelf(connection))
         except JournalFault as flaw:
             yield str(flaw)
 

@@ -15,6 +15,7 @@ _TYPES = ("int8", "int4", "text", "text", "text", "text", "text", "text", "bytea
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM facts".encode()  # noqa: S608 - our own names
 _FROM = b"%b WHERE seq >= %%s ORDER BY seq LIMIT %%s" % _SELECT
 _ABOUT = b"%b WHERE subject = %%s ORDER BY seq LIMIT %%s" % _SELECT
+_ENDS = "SELECT head.seq, head.chain, coalesce((SELECT max(seq) FROM facts), 0) FROM head"
 
 _COPY = f"COPY facts ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)".encode()
 _MOVE = "WITH moved AS (UPDATE head SET seq = %s, chain = %s, written_by = %s) SELECT pg_notify(%s, %s)"
@@ -40,6 +41,12 @@ BEGINNING = Place(0, START)
 
 def head_of(connection: Connection) -> Place:
     return place_in(connection.execute("SELECT seq, chain FROM head", binary=True).fetchone())
+
+
+def ends_of(connection: Connection) -> tuple[Place, int]:
+    """Where the journal ends by its head, and by its facts, at one instant."""
+    row = connection.execute(_ENDS, binary=True).fetchone()
+    return place_in(row), row[2] if row is not None else 0
 
 
 def place_in(row: tuple[object, ...] | None) -> Place:

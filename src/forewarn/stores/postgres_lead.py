@@ -6,7 +6,7 @@ off from the server, keeps the connection and loses the lead when the lease is o
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from forewarn.stores.postgres_connections import Connection
@@ -15,7 +15,7 @@ from forewarn.stores.postgres_facts import Place, place_in
 _LEASE = "interval '11 seconds'"
 _RENEWED_BELOW = "interval '10 seconds'"  # so that a call in a row does not write, and each is good for ten seconds
 _GLANCE = f"""
-SELECT head.seq, head.chain, clock_timestamp(), coalesce(holder = %s, false), until > clock_timestamp(),
+SELECT head.seq, head.chain, clock_timestamp(), holder = %s, until > clock_timestamp(),
     until > clock_timestamp() + {_RENEWED_BELOW}, EXISTS (SELECT FROM pg_stat_get_activity(pid))
 FROM head LEFT JOIN lead ON true
 """.encode()  # noqa: S608 - our own words
@@ -44,7 +44,7 @@ def glance(connection: Connection, holder: str) -> Glance:
     head = place_in(row)
     assert row is not None
     _, _, now, mine, lasts, fresh, lives = row
-    return Glance(head, now, mine and lasts, fresh, not (lasts and lives))
+    return Glance(head, now.astimezone(UTC), bool(mine and lasts), bool(fresh), not (lasts and lives))
 
 
 def claim(connection: Connection, holder: str) -> bool:

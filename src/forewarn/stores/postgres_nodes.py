@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import UTC
 
 import msgspec
 from msgspec import structs
@@ -22,9 +23,8 @@ _LIST = f"SELECT told, seen_at FROM nodes WHERE seen_at >= clock_timestamp() - {
 
 def announce(connection: Connection, node: Node) -> None:
     """The node's own ``seen_at`` is not looked at: it is the server that sees."""
-    with connection.pipeline():
-        connection.execute(_ANNOUNCE, (escaped(node.id), msgspec.json.encode(node).decode()))
-        connection.execute(_FORGET)
+    connection.execute(_ANNOUNCE, (escaped(node.id), msgspec.json.encode(node).decode()))
+    connection.execute(_FORGET)  # by itself: two nodes that come back at once would wait for each other
 
 
 def withdraw(connection: Connection, node_id: str) -> None:
@@ -36,5 +36,5 @@ def listed(connection: Connection) -> list[Node]:
     found: list[Node] = []
     for told, seen_at in connection.execute(_LIST, binary=True):
         with suppress(msgspec.DecodeError):
-            found.append(structs.replace(msgspec.json.decode(told, type=Node), seen_at=seen_at))
+            found.append(structs.replace(msgspec.json.decode(told, type=Node), seen_at=seen_at.astimezone(UTC)))
     return sorted(found, key=lambda node: (node.name, node.id))

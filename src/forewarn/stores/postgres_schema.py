@@ -91,9 +91,16 @@ def prepare(conninfo: str, grant_to: str = "") -> str:
     with explained(address), connect(address) as connection:
         ensure(connection, address)
         if grant_to:
-            connection.execute(grants(connection.schema, grant_to))
+            _grant(connection, grant_to)
     granted = f" The role {grant_to} may use it." if grant_to else ""
     return f"The schema {connection.schema} of {address} holds a journal of layout {LAYOUT}.{granted}"
+
+
+def _grant(connection: Connection, role: str) -> None:
+    try:
+        connection.execute(grants(connection.schema, role))
+    except psycopg.errors.UndefinedObject as error:
+        raise JournalFault(f"There is no role {role}. Make it with CREATE ROLE, and try again.") from error
 
 
 def grants(schema: str, role: str) -> sql.Composed:

@@ -7,6 +7,7 @@ show a history that nobody keeps. So every look at the journal is held against w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from threading import Lock
 
 from forewarn.plane.ports import Diverged
 from forewarn.stores.postgres_address import Address
@@ -20,11 +21,12 @@ _ANEW = (
 
 
 class Seen:
-    """The last record this node has seen. Threads may share it: it only grows, and is replaced as a whole."""
+    """The last record this node has seen. Threads share it, and it only grows."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._last = BEGINNING
+        self._noting = Lock()
 
     @property
     def last(self) -> Place:
@@ -32,8 +34,9 @@ class Seen:
         return self._last
 
     def note(self, place: Place) -> None:
-        if place.seq > self._last.seq:
-            self._last = place
+        with self._noting:
+            if place.seq > self._last.seq:
+                self._last = place
 
     def check_head(self, seen: Place, head: Place) -> None:
         if head.seq < seen.seq:

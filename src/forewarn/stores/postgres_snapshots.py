@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedReader, RawIOBase
 from typing import BinaryIO, cast
 
 from psycopg import InternalError
-from psycopg.errors import DataCorrupted, IndexCorrupted
 
 from forewarn.core.region import Region
 from forewarn.stores import snapshots
 from forewarn.stores.postgres_connections import Connection
-from forewarn.stores.postgres_facts import BEGINNING, Place
-from forewarn.stores.snapshots import Header, Unusable
+from forewarn.stores.postgres_facts import Place
+from forewarn.stores.shelf import KEPT, Kept
+from forewarn.stores.snapshots import Unusable
 
-KEPT = 2  # the one before the newest helps when the newest is damaged
 _PART_BYTES = 1 << 20
-_DAMAGED = (Unusable, DataCorrupted, IndexCorrupted, InternalError)
+_DAMAGED = "XX"  # the class of errors that a broken page causes
 _COPY = "COPY snapshots (seq, part, bytes) FROM STDIN (FORMAT BINARY)"
 _FORGET = """
 DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots WHERE part = 0 ORDER BY seq DESC LIMIT %s)
 """
-_log = logging.getLogger(__name__)
 
 
 def keep(connection: Connection, region: Region, place: Place, key: int) -> None:
@@ -39,52 +37,22 @@ def keep(connection: Connection, region: Region, place: Place, key: int) -> None
         connection.execute(_FORGET, (KEPT,))
 
 
-def newest(connection: Connection) -> tuple[Region, Place]:
-    """The newest usable snapshot; an empty region without one."""
-    for seq in _listed(connection):
-        try:
-            with _opened(connection, seq) as stream:
-                region, header = snapshots.unpack(stream)
-            return region, Place(header.seq, header.mark)
-        except _DAMAGED as reason:
-            _log.warning("The snapshot of record %d is ignored: %s. The facts rebuild what it held.", seq, reason)
-    return Region(), BEGINNING
-
-
-def headers(connection: Connection) -> Iterator[Header]:
-    """What the snapshots say of themselves, newest first; those that cannot be read say nothing."""
-    for seq in _listed(connection):
-        try:
-            with _opened(connection, seq) as stream:
-                yield snapshots.read_header(stream)
-        except _DAMAGED:
-            continue
-
-
-def flaws(connection: Connection) -> Iterator[str]:
-    """A sentence for each snapshot that could not be used."""
-    for seq in _listed(connection):
-        try:
-            with _opened(connection, seq) as stream:
-                snapshots.check(stream)
-        except _DAMAGED as reason:
-            yield (
-                f"The snapshot of record {seq} cannot be used: {reason}. It may be deleted; the facts rebuild what it "
-                "held."
-            )
-
-
-def _listed(connection: Connection) -> list[int]:
+def shelf(connection: Connection) -> Iterator[Kept]:
     rows = connection.execute("SELECT DISTINCT seq FROM snapshots ORDER BY seq DESC").fetchall()
-    return [seq for (seq,) in rows]
+    return (Kept(f"of record {seq}", partial(_opened, connection, seq)) for (seq,) in rows)
 
 
 @contextmanager
 def _opened(connection: Connection, seq: int) -> Iterator[BinaryIO]:
     """The bytes of a snapshot, as they are now even if another node lets go of it meanwhile."""
-    with connection.transaction():
-        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        yield cast(BinaryIO, BufferedReader(_Parts(connection, seq), _PART_BYTES))
+    try:
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield cast(BinaryIO, BufferedReader(_Parts(connection, seq), _PART_BYTES))
+    except InternalError as flaw:
+        if (flaw.sqlstate or "").startswith(_DAMAGED):
+            raise Unusable(f"it is damaged: {flaw}") from flaw
+        raise
 
 
 class _Parts(RawIOBase):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from threading import Lock
 
 import psycopg
@@ -19,7 +19,7 @@ from forewarn.plane.ports import Entry, JournalFault, Record, Uncertain
 from forewarn.stores import postgres_facts as facts
 from forewarn.stores.postgres_address import Address
 from forewarn.stores.postgres_connections import Connection, connect
-from forewarn.stores.postgres_errors import explained, fault
+from forewarn.stores.postgres_errors import explained, fault, said
 from forewarn.stores.postgres_facts import Place
 from forewarn.stores.postgres_seen import Seen
 from forewarn.stores.rows import START, Row, checked, records_of, rows_of
@@ -50,7 +50,7 @@ class _Staged:
             self._ahead = list(seen.held_against(self._last, rows))
         self.head = facts.place_in(row)
         assert row is not None
-        self.now: datetime = row[2]
+        self.now: datetime = row[2].astimezone(UTC)
         seen.check_head(self._last, self.head)
 
     def since(self, seq: int) -> Sequence[Record]:
@@ -143,8 +143,8 @@ class Writer:
                     facts.insert(connection, rows, self._channel)
                 connection.execute("COMMIT")
         except psycopg.Error as error:
-            if not connection.closed:
-                raise fault(self._address, error) from error  # the server has said no
+            if error.diag.severity_nonlocalized == "ERROR":  # the server has said no, and is still there
+                raise fault(self._address, error) from error
             self._find_out(last, error)
         if self._warnings:
             raise Uncertain(
@@ -155,7 +155,7 @@ class Writer:
 
     def _hear(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         """A commit that is canceled while it waits for a standby succeeds with a warning: not what was asked for."""
-        if diagnostic.severity_nonlocalized == "WARNING":
+        if diagnostic.severity_nonlocalized == "WARNING" and not diagnostic.context:  # a trigger's has one
             self._warnings.append(diagnostic.message_primary or "")
 
     def _find_out(self, last: Place, error: psycopg.Error) -> None:
@@ -169,20 +169,27 @@ class Writer:
                 if time.monotonic() + _BETWEEN_TRIES_SECONDS > deadline:
                     raise Uncertain(
                         f"The journal {self._address} went away while it was told to commit: the facts are there, or "
-                        f"they are not, but never half of them. Look before you try again. "
-                        f"(PostgreSQL says: {self._address.without_secrets(str(reason)).strip()}.)"
+                        "they are not, but never half of them. Look before you try again. "
+                        f"(PostgreSQL says: {said(self._address, reason)}.)"
                     ) from error
                 time.sleep(_BETWEEN_TRIES_SECONDS)
         if not done:
             raise fault(self._address, error) from error
 
     def _is_there(self, last: Place, deadline: float) -> bool:
-        """With the head's lock in hand nothing is under way any more: a record that is not there now never will be."""
+        """With the head's lock in hand nothing is under way any more: a record that is not there now never will be.
+
+        One that is there may not have reached the standbys yet. A commit of our own, after it, waits for them.
+        """
         with connect(self._address) as connection, connection.transaction():
+            connection.add_notice_handler(self._hear)
             patience = max(int((deadline - time.monotonic()) * 1000), 1)
             connection.execute(f"SET LOCAL lock_timeout = {patience}".encode())
             connection.execute(_LOCK)
-            return facts.chain_at(connection, last.seq) == last.chain
+            is_there = facts.chain_at(connection, last.seq) == last.chain
+            if is_there:
+                connection.execute("UPDATE head SET written_by = written_by")
+        return is_there
 
     def close(self) -> None:
         with self._writing:

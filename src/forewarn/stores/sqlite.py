@@ -15,7 +15,7 @@ from threading import Lock
 from forewarn import __version__
 from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, JournalFault, Record
-from forewarn.stores import snapshot_files, sqlite_file
+from forewarn.stores import shelf, snapshot_files, sqlite_file
 from forewarn.stores.lock import DirectoryLock
 from forewarn.stores.rows import START, Row, checked, flaws_in, records_of, rows_of
 from forewarn.stores.survey import chain_at, survey
@@ -158,12 +158,11 @@ class SqliteJournal:
 
     def load(self) -> tuple[Region, int]:
         self._check_open()
-        return snapshot_files.newest(self._directory)
+        region, header = shelf.newest(snapshot_files.shelf(self._directory))
+        return region, header.seq if header is not None else 0
 
     def snapshot(self, region: Region, seq: int) -> None:
-        head = self.head()
-        if seq > head:
-            raise JournalFault(f"No snapshot can stand for record {seq}: the journal ends at record {head}.")
+        shelf.check_happened(seq, self.head())
         with self._reader() as connection:
             mark = chain_at(connection, seq)
         with self._shelving:
@@ -179,7 +178,7 @@ class SqliteJournal:
             yield from flaws_in(self._rows_after, self.head())
         except JournalFault as flaw:
             yield str(flaw)
-        yield from snapshot_files.flaws(self._directory)
+        yield from shelf.flaws(snapshot_files.shelf(self._directory))
 
     def _rows_after(self, seq: int, limit: int) -> list[Row]:
         with self._reader() as connection:

@@ -91,7 +91,7 @@ class Service:
         region = self._plane.region
         question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
         if isinstance(question, Answer):
-            return reply_to(question)
+            return STALE if question is errors.NOT_FOUND and self._plane.stale else reply_to(question)
         now = asyncio.get_running_loop().time()
         if self._throttle is not None and not self._throttle.admits(question.vm.key, now):
             return _THROTTLED
