@@ -33,9 +33,7 @@ def _bomb() -> bytes:
 def test_a_frame_that_stands_for_more_than_may_be_is_not_unpacked() -> None:
     bomb = _packed(_bomb())
     assert len(bomb) < LARGEST / 500
-    with pytest.raises(BrokenStream, match="not what it seems"):
-        list(unframed(io.BytesIO(bomb)))
-    with pytest.raises(Unusable, match="damaged"):
+    with pytest.raises(Unusable, match="not what it seems"):
         snapshots.read_header(io.BytesIO(bomb))
 
 

@@ -81,19 +81,16 @@ async def _not_routed(request: Request, problem: Exception) -> JSONResponse:
 
 def _possible(request: Request) -> str:
     """What can be done at a path, as documented. The framework names only what its first route there can."""
-    given: list[str] = request.scope["path"].split("/")
-    methods = {
-        method.upper()
-        for path, operations in request.app.openapi()["paths"].items()
-        if _leads_to(given, path.split("/"))
-        for method in operations
-    }
-    return ", ".join(sorted(methods))
+    path: str = request.scope["path"]
+    documented: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    fitting = [path] if path in documented else [each for each in documented if _leads_to(path, each)]
+    return ", ".join(sorted({method.upper() for each in fitting for method in documented[each]}))
 
 
-def _leads_to(given: Sequence[str], documented: Sequence[str]) -> bool:
-    return len(given) == len(documented) and all(
-        part == wanted or (wanted.startswith("{") and part) for part, wanted in zip(given, documented, strict=True)
+def _leads_to(path: str, documented: str) -> bool:
+    given, wanted = path.split("/"), documented.split("/")
+    return len(given) == len(wanted) and all(
+        part == name or (name.startswith("{") and part) for part, name in zip(given, wanted, strict=True)
     )
 
 
