@@ -53,6 +53,13 @@ def test_a_head_without_end_is_not_taken_in() -> None:
         assert b" 200 " in ask(port, GOOD)
 
 
+def test_fields_without_end_after_a_body_are_not_taken_in() -> None:
+    with control_face(protocol=Patient) as port:
+        head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+        answer = ask(port, head + b"X-A: 0123456789\r\n" * 100_000)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+
+
 def test_a_large_body_is_no_head() -> None:
     with control_face(protocol=Patient) as port:
         body = b"x" * 300_000
