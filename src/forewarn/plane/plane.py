@@ -15,7 +15,7 @@ from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
 from forewarn.core.facts import Fact, ScopeRead, ScopesRead
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
+from forewarn.core.settle import is_behind, next_deadline
 from forewarn.plane.clock import Clock, check_forward, elapsed
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
@@ -34,6 +34,7 @@ _VM = Origin("vm")
 _SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is more
 _PULSE_EVERY = timedelta(hours=1)
 _BATCH_MOST = 1_000
+_BATCH_FEW = 3  # where so much is due that each of them takes on as much of it as it may
 _STALENESS = timedelta(seconds=10)
 _NOT_YET_SECONDS = 0.05
 
@@ -342,7 +343,7 @@ class Plane:
         batch: list[_Waiting] = []
         waiting = min(len(self._queue), _BATCH_MOST)
 
-        def take(most: int = _BATCH_MOST) -> list[Asked]:
+        def take(most: int) -> list[Asked]:
             while self._queue and len(batch) < most:
                 batch.append(self._queue.popleft())
             return [asked for asked, _ in batch if asked is not None]
@@ -351,7 +352,7 @@ class Plane:
             if any(asked is not None for asked, _ in self._queue):
                 written = await self._commit(take)
             else:
-                take()
+                take(_BATCH_MOST)
                 written = await self._publish(self._writer.catch_up)
         except Exception as fault:  # the journal's, or ours: in both cases nothing was written
             take(waiting)  # where it came before anything was taken, it is the answer to those who had asked before it
@@ -380,7 +381,7 @@ class Plane:
         if follow_up:
             await self._follow_up(follow_up)
 
-    async def _commit(self, take: Callable[[], list[Asked]]) -> Written:
+    async def _commit(self, take: Callable[[int], list[Asked]]) -> Written:
         """Write what is taken and publish what came of it. Reads that keep scopes enabled go before what would settle.
 
         All of that is looked at by the writer's thread, with the journal's head in hand.
@@ -388,7 +389,7 @@ class Plane:
         first: list[Asked] = []
 
         def ask(region: Region, now: datetime) -> list[Asked]:
-            batch = take()
+            batch = take(_BATCH_FEW if is_behind(region, now) else _BATCH_MOST)
             if kept := tuple(self._reads.keeping_alive(region, now, len(batch))):
                 first.append(Asked(Pulse(kept), _VM))
             return first + batch
@@ -444,13 +445,17 @@ class Plane:
         try:
             while begun:
                 asked = [Asked(each, _DRIVER) for each in begun[:_BATCH_MOST]]
-                written = await self._commit(asked.copy)
+                written = await self._commit(partial(_first, asked))
                 _log_faults(written)
                 begun = begun[len(written.answers) :] + self._begin_impacts(written.records)
         except Exception:
             self._impacts.owe(begun)
         finally:
             self._quiet.set()
+
+
+def _first(asked: list[Asked], most: int) -> list[Asked]:
+    return asked[:most]
 
 
 def _pulses(reads: list[tuple[str, datetime]]) -> list[Pulse]:
