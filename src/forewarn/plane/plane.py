@@ -336,10 +336,14 @@ class Plane:
             await self._lined_up.wait()
             self._lined_up.clear()
             while self._queue:
-                await self._write()
+                if begun := await self._write():
+                    await self._follow_up(begun)
 
-    async def _write(self) -> None:
-        """Carry out what is asked by the time that the journal's head is ours: who has to wait waits in company."""
+    async def _write(self) -> list[BeginImpact]:
+        """Carry out what is asked by the time that the journal's head is ours: who has to wait waits in company.
+
+        Gives back the impacts that follow; there may be very many, and nothing of this transaction is kept meanwhile.
+        """
         batch: list[_Waiting] = []
         waiting = min(len(self._queue), _BATCH_MOST)
 
@@ -361,7 +365,7 @@ class Plane:
             for _, done in batch:
                 if not done.done():
                     done.set_exception(fault)
-            return
+            return []
         follow_up = self._begin_impacts(written.records)
         if follow_up:
             self._quiet.clear()
@@ -378,8 +382,7 @@ class Plane:
             else:
                 done.set_result(answer)
         self._queue.extendleft(reversed(left))
-        if follow_up:
-            await self._follow_up(follow_up)
+        return follow_up
 
     async def _commit(self, take: Callable[[int], list[Asked]]) -> Written:
         """Write what is taken and publish what came of it. Reads that keep scopes enabled go before what would settle.
