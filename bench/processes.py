@@ -100,11 +100,14 @@ def family_of(pid: int) -> list[int]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process and its children so far."""
+    """User and system time of a process and its children so far, also of those that have ended."""
     ticks = 0
     for member in family_of(pid):
-        fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
+        try:
+            fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            continue  # it has ended in the meantime
+        ticks += sum(map(int, fields[11:15]))
     return ticks / _TICKS
 
 

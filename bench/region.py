@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import select
 import signal
 import sys
 import tempfile
@@ -69,7 +70,7 @@ class Served:
 
     def call(self, verb: str, path: str, body: object = None) -> Any:
         """One request to the operator API, on a connection that is kept."""
-        if self._control is None:
+        if self._control is None or _was_closed(self._control):
             self._control = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=600)
         content = None if body is None else json.dumps(body)
         self._control.request(verb, path, content, {"Content-Type": "application/json"})
@@ -84,6 +85,11 @@ class Served:
         for first in range(0, count, 10_000):
             chunk = min(10_000, count - first)
             self.call("POST", "/v1/vms", {"name": name, "count": chunk, "first": first, "numbered": True, **spec})
+
+
+def _was_closed(connection: http.client.HTTPConnection) -> bool:
+    """A server closes a connection on which nothing was asked for a while; there is something to be read then."""
+    return connection.sock is None or bool(select.select([connection.sock], [], [], 0)[0])
 
 
 @contextmanager

@@ -11,13 +11,15 @@ from datetime import datetime
 from forewarn.core import facts as f
 from forewarn.core.documents import document_for
 from forewarn.core.evolve import evolve
-from forewarn.core.region import Region, Scope, ScopeKind, fold, replace, scope_key
+from forewarn.core.region import Region, Scope, ScopeKind, fold, scope_key
+from forewarn.core.settle import tidied
 from forewarn.plane.ports import Record
 from forewarn.terms import Document
 from forewarn.wire.document import encode_document
 from forewarn.wire.versions import find
 
 FOREVER = 1 << 62
+_ALL = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,7 @@ class Replay:
 
     def _end(self, record: Record) -> None:
         """Of a transaction. What was due by then was looked at, which leaves no fact."""
-        region = self.regions[-1]
-        due, agenda = region.agenda.split(record.fact.at)
-        for key in {each.key for each in due}:
-            scope = region.scopes.get(key.removeprefix("scope/"))
-            if key.startswith("scope/") and scope is not None and scope.lapses_at is not None:
-                agenda = agenda.add(scope.lapses_at, key)
-        self.regions[-1] = replace(region, agenda=agenda)
+        self.regions[-1] = tidied(self.regions[-1], record.fact.at, _ALL)
         self.ends.append(record.seq)
 
     def _note(self, key: str, scope: Scope | None, region: Region, seq: int) -> None:

@@ -96,11 +96,16 @@ def _row(campaign: Campaign) -> tuple[object, ...]:
         campaign["kind"],
         campaign["state"],
         _wave(campaign),
-        len(campaign["open_events"]),
+        campaign["open_events_total"],
         campaign["events_total"],
         show_moment(campaign["started_at"]),
         show_moment(campaign["ended_at"]),
     )
+
+
+def _open_events(campaign: Campaign) -> list[str]:
+    more = campaign["open_events_total"] - len(campaign["open_events"])
+    return [*campaign["open_events"], *([f"and {more} more"] if more else [])]
 
 
 def _wave(campaign: Campaign) -> str:
@@ -125,7 +130,7 @@ def _say(out: Output, campaign: Campaign) -> None:
             ("wave", _wave(campaign)),
             ("hosts waiting", campaign["hosts_waiting"]),
             ("events so far", campaign["events_total"]),
-            ("open events", campaign["open_events"]),
+            ("open events", _open_events(campaign)),
             ("started", show_moment(campaign["started_at"])),
             ("ended", show_moment(campaign["ended_at"])),
         ]

@@ -194,7 +194,8 @@ class Campaign(TypedDict):
     wave: int
     waves_total: int
     hosts_waiting: int
-    open_events: list[str]
+    open_events: list[str]  # some of them, where there are very many
+    open_events_total: int
     events_total: int
     started_at: str
     ended_at: str | None

@@ -5,14 +5,17 @@ Entries are never removed early. What made an entry stale shows in the region, a
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 
 class Due(NamedTuple):
-    """Look at ``key`` at ``at``. Keys say what they are: ``event/ID``, ``scope/KEY``."""
+    """Look at ``key`` at ``at``. Keys say what they are: ``event/ID``, ``campaign/ID``, or a scope's own key."""
 
     at: datetime
     key: str
@@ -57,6 +60,21 @@ class Agenda(Struct, frozen=True, gc=False):
 
     root: _Node | None = None
 
+    @classmethod
+    def of(cls, dues: Mapping[str, datetime]) -> Agenda:
+        """An agenda of many keys at once, each with its instant. In order they are a heap already, in rows that double.
+
+        Sorted twice rather than in pairs: a million pairs would leave their holes in memory.
+        """
+        keys = sorted(dues)
+        keys.sort(key=dues.__getitem__)
+        nodes: list[_Node | None] = [None] * (2 * len(keys) + 2)
+        for place in range(len(keys) - 1, -1, -1):
+            left, right = nodes[2 * place + 1], nodes[2 * place + 2]
+            rank = right.rank + 1 if right else 1
+            nodes[place] = _Node(rank, dues[keys[place]], keys[place], left, right)
+        return cls(nodes[0])
+
     def add(self, at: datetime, key: str) -> Agenda:
         return Agenda(_merge(self.root, _Node(1, at, key)))
 
@@ -67,28 +85,33 @@ class Agenda(Struct, frozen=True, gc=False):
         assert self.root is not None
         return Agenda(_merge(self.root.left, self.root.right))
 
-    def due_by(self, now: datetime) -> list[Due]:
-        """What is due by ``now``, soonest first."""
-        return sorted(self._walk(now)[0])
+    def soonest(self, most: int) -> Iterator[Due]:
+        """The first entries, soonest first. Costs what is looked at."""
+        return islice(_walk(_ahead(self.root)), most)
 
-    def split(self, now: datetime) -> tuple[list[Due], Agenda]:
-        """What is due by ``now``, soonest first, and the agenda without it. Costs what is due."""
-        due, later = self._walk(now)
-        return (sorted(due), Agenda(_merge_all(later))) if due else ([], self)
+    def split(self, now: datetime, most: int) -> tuple[list[Due], Agenda]:
+        """The soonest of what is due by ``now``, and the agenda without it. Costs what is taken, not what is due."""
+        ahead, due = _ahead(self.root), list[Due]()
+        walk = _walk(ahead)
+        while len(due) < most and ahead and ahead[0][0] <= now:
+            due.append(next(walk))
+        return (due, Agenda(_merge_all([node for _, _, _, node in ahead]))) if due else ([], self)
 
-    def _walk(self, now: datetime) -> tuple[list[Due], list[_Node]]:
-        """What is due by ``now``, and the branches on which nothing is."""
-        due: list[Due] = []
-        later: list[_Node] = []
-        ahead = [self.root]
-        while ahead:
-            node = ahead.pop()
-            if node is None:
-                continue
-            if node.at > now:
-                later.append(node)
-            else:
-                due.append(Due(node.at, node.key))
-                ahead.append(node.left)
-                ahead.append(node.right)
-        return due, later
+
+_Ahead: TypeAlias = list[tuple[datetime, str, int, _Node]]  # a heap; numbered, for nodes cannot be compared
+
+
+def _ahead(root: _Node | None) -> _Ahead:
+    return [(root.at, root.key, 0, root)] if root else []
+
+
+def _walk(ahead: _Ahead) -> Iterator[Due]:
+    """Take the soonest of ``ahead`` and put its branches there: below a node there is nothing sooner than itself."""
+    numbered = 0
+    while ahead:
+        at, key, _, node = heapq.heappop(ahead)
+        for branch in (node.left, node.right):
+            if branch is not None:
+                numbered += 1
+                heapq.heappush(ahead, (branch.at, branch.key, numbered, branch))
+        yield Due(at, key)

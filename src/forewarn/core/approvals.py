@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.draft import Draft
@@ -34,16 +36,24 @@ def cancel_events(draft: Draft, command: c.CancelEvents) -> None:
 
 
 def pulse(draft: Draft, command: c.Pulse) -> None:
+    """Scopes that were read at the same instant, which is what the book of reads makes of most, share a fact."""
+    read: dict[datetime, dict[str, None]] = {}
     for key, read_at in command.reads:
         vm = draft.region.vms.get(key)
         if vm is None:
             continue
         scope = draft.region.scope_of(vm)
-        lapses_at = read_at + draft.rules.disable_after
         if scope.enabled_at is None:
+            lapses_at = read_at + draft.rules.disable_after
             draft.record(f.ScopeEnabled(draft.now, scope.key, scope.name, scope.kind, lapses_at))
         elif scope.last_read_at is None or read_at > scope.last_read_at:
-            draft.record(f.ScopeRead(draft.now, scope.key, read_at, lapses_at))
+            read.setdefault(read_at, {})[scope.key] = None
+    for read_at in sorted(read):
+        lapses_at, keys = read_at + draft.rules.disable_after, tuple(read[read_at])
+        if len(keys) == 1:
+            draft.record(f.ScopeRead(draft.now, keys[0], read_at, lapses_at))
+        else:
+            draft.record(f.ScopesRead(draft.now, keys, read_at, lapses_at))
 
 
 def begin_impact(draft: Draft, command: c.BeginImpact) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
 from immutables import Map
 
+from forewarn.core.agenda import Agenda
+from forewarn.core.campaigns import may_take
 from forewarn.core.evolve import count_pending, put_host
 from forewarn.core.keeping import deletion_added, instance_joined
 from forewarn.core.lifecycle import PENDING
 from forewarn.core.region import (
+    NO_BINDING,
     Campaign,
     Event,
     Host,
@@ -40,26 +44,25 @@ def assemble(
     resources: Iterable[Resource] = (),
 ) -> Region:
     """A region from its parts. Hosts, scopes and sets come without members: those, and all indexes, are made anew."""
-    housed: dict[int, Map[str, None]] = {}
-    joined: dict[str, Map[str, None]] = {}
-    addresses: Map[str, str] = Map()
+    housed: dict[int, dict[str, None]] = defaultdict(dict)
+    joined: dict[str, dict[str, None]] = defaultdict(dict)
+    addresses: dict[str, str] = {}
     by_key: dict[str, Vm] = {}
-    nothing: Map[str, None] = Map()
     for vm in vms:
         key = vm.key
         by_key[key] = vm
         if vm.host is not None:
-            housed[vm.host] = housed.get(vm.host, nothing).set(key, None)
+            housed[vm.host][key] = None
         if vm.spec.kind is not ScopeKind.VM:
-            joined[vm.scope] = joined.get(vm.scope, nothing).set(key, None)
-        for claim in vm.binding.claims():
-            addresses = addresses.set(claim, key)
+            joined[vm.scope][key] = None
+        if vm.binding is not NO_BINDING:
+            addresses.update(dict.fromkeys(vm.binding.claims(), key))
     region = Region(
         vms=Map(by_key),
-        scopes=Map({scope.key: replace(scope, members=joined.get(scope.key, nothing)) for scope in scopes}),
+        scopes=Map({scope.key: _with_members(scope, joined.get(scope.key)) for scope in scopes}),
         events=Map({event.id: event for event in events}),
+        addresses=Map(addresses),
         campaigns=Map({campaign.id: campaign for campaign in campaigns}),
-        addresses=addresses,
         lone_vms_made=lone_vms_made,
         latest_at=latest_at,
     )
@@ -76,8 +79,13 @@ def assemble(
     for event in region.events.values():
         region = deletion_added(region, event)
     for host in hosts:
-        region = put_host(region, replace(host, vms=housed.get(host.number, nothing)))
+        region = put_host(region, replace(host, vms=Map(housed.pop(host.number, {}))))
     return _index(_with_operations(region, operations))
+
+
+def _with_members(scope: Scope, members: dict[str, None] | None) -> Scope:
+    """Most scopes are a lone VM's and have none: a second object for each would leave holes where the first was."""
+    return scope if members is None else replace(scope, members=Map(members))
 
 
 def _with_operations(region: Region, operations: Iterable[Operation]) -> Region:
@@ -98,14 +106,14 @@ def _with_operations(region: Region, operations: Iterable[Operation]) -> Region:
 
 def _index(region: Region) -> Region:
     """Make the agenda, the groups and the counts from what is there."""
-    agenda = region.agenda
-    for scope in region.scopes.values():
-        if scope.lapses_at is not None:
-            agenda = agenda.add(scope.lapses_at, f"scope/{scope.key}")
+    dues = {scope.key: scope.lapses_at for scope in region.scopes.values() if scope.lapses_at is not None}
     for event in region.events.values():
         due = event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
         if due is not None:
-            agenda = agenda.add(due, f"event/{event.id}")
+            dues[f"event/{event.id}"] = due
         if event.phase in PENDING:
             region = count_pending(region, None, event)
-    return replace(region, agenda=agenda)
+    for campaign in region.campaigns.values():
+        if may_take(region, campaign):
+            dues[f"campaign/{campaign.id}"] = campaign.started_at
+    return replace(region, agenda=Agenda.of(dues))

@@ -52,8 +52,10 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
             return [f"operation/{operation_id}"]
         case f.PolicySet(scope=scope):
             return [f"event/{event_id}" for event_id in after.scopes[scope].events]
-        case f.CampaignStarted() | f.CampaignResumed() | f.CampaignWaveBegan() | f.CampaignHostsTaken():
+        case f.CampaignStarted() | f.CampaignResumed() | f.CampaignWaveBegan():
             return [f"campaign/{fact.campaign_id}"]
+        case f.CampaignHostsTaken(campaign_id=campaign_id):  # the agenda has it where others are still waiting
+            return [] if after.campaigns[campaign_id].waiting else [f"campaign/{campaign_id}"]
         case _:
             return []
 

@@ -69,8 +69,10 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             return _impact_ended(_event_moved(region, fact, event_id, impact_ended_at=fact.at), event_id)
         case f.ScopeEnabled():
             return _scope_enabled(region, fact)
-        case f.ScopeRead():
-            return _scope_read(region, fact)
+        case f.ScopeRead(scope=key):
+            return _scopes_read(region, (key,), fact)
+        case f.ScopesRead(scopes=keys):
+            return _scopes_read(region, keys, fact)
         case f.ScopeDisabled(scope=key):
             scope = region.scopes[key]
             disabled = replace(scope, enabled_at=None, last_read_at=None, lapses_at=None, incarnation=0)
@@ -109,8 +111,7 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             | f.CampaignCanceled()
             | f.CampaignCompleted()
         ):
-            campaign = _campaign_after(region.campaigns.get(fact.campaign_id), fact)
-            return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
+            return _put_campaign(region, _campaign_after(region.campaigns.get(fact.campaign_id), fact))
         case f.ClockMoved():
             return region
         case f.VmRespecified(vm=key, spec=spec):
@@ -225,17 +226,19 @@ def _scope_enabled(region: Region, fact: f.ScopeEnabled) -> Region:
         incarnation=1,
         changed_at=fact.at,
     )
-    agenda = region.agenda.add(fact.lapses_at, f"scope/{scope.key}")
+    agenda = region.agenda.add(fact.lapses_at, scope.key)
     return replace(region, scopes=region.scopes.set(scope.key, enabled), agenda=agenda)
 
 
-def _scope_read(region: Region, fact: f.ScopeRead) -> Region:
+def _scopes_read(region: Region, keys: tuple[str, ...], fact: f.ScopeRead | f.ScopesRead) -> Region:
     """The agenda looks again when the old entry falls due; only a time before that (a changed rule) needs its own."""
-    scope = region.scopes[fact.scope]
-    if scope.lapses_at is None or fact.lapses_at < scope.lapses_at:
-        region = replace(region, agenda=region.agenda.add(fact.lapses_at, f"scope/{scope.key}"))
-    scope = replace(scope, last_read_at=fact.read_at, lapses_at=fact.lapses_at)
-    return replace(region, scopes=region.scopes.set(scope.key, scope))
+    agenda, scopes = region.agenda, region.scopes
+    for key in keys:
+        scope = scopes[key]
+        if scope.lapses_at is None or fact.lapses_at < scope.lapses_at:
+            agenda = agenda.add(fact.lapses_at, scope.key)
+        scopes = scopes.set(scope.key, replace(scope, last_read_at=fact.read_at, lapses_at=fact.lapses_at))
+    return replace(region, agenda=agenda, scopes=scopes)
 
 
 def _policy_set(region: Region, fact: f.PolicySet) -> Region:
@@ -375,6 +378,13 @@ _CampaignFact = (
     | f.CampaignCanceled
     | f.CampaignCompleted
 )
+
+
+def _put_campaign(region: Region, campaign: Campaign) -> Region:
+    """Set a campaign. Hosts may be waiting only because they are many, so the next tick has a look at them."""
+    if campaign.waiting and campaign.state is CampaignState.RUNNING:
+        region = replace(region, agenda=region.agenda.add(campaign.started_at, f"campaign/{campaign.id}"))
+    return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
 
 
 def _campaign_after(campaign: Campaign | None, fact: _CampaignFact) -> Campaign:

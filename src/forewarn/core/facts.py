@@ -115,6 +115,14 @@ class ScopeRead(_Fact, frozen=True):
     lapses_at: datetime
 
 
+class ScopesRead(_Fact, frozen=True):
+    """Scopes that have shown life at the same instant: one fact for many, for a journal hears most of all of reads."""
+
+    scopes: tuple[str, ...]
+    read_at: datetime
+    lapses_at: datetime
+
+
 class ScopeDisabled(_Fact, frozen=True):
     scope: str
 
@@ -276,6 +284,7 @@ Fact: TypeAlias = (
     | VmDeleted
     | ScopeEnabled
     | ScopeRead
+    | ScopesRead
     | ScopeDisabled
     | EventScheduled
     | EventBornStarted
@@ -352,6 +361,8 @@ def subject_of(fact: Fact) -> str:
             return f"host/{host}"
         case ClockMoved():
             return "clock"
+        case ScopesRead():
+            return "reads"
         case ScaleSetCreated(name=name):
             return f"scale-set/{name.lower()}"
         case (

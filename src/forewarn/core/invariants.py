@@ -12,6 +12,7 @@ from datetime import datetime
 from immutables import Map
 
 from forewarn.core.assemble import assemble
+from forewarn.core.campaigns import may_take
 from forewarn.core.causes import USER_OPERATIONS
 from forewarn.core.invariants_of_sets import of_operations, of_resources, of_scale_sets
 from forewarn.core.lifecycle import PENDING, Phase
@@ -291,6 +292,9 @@ def _deadlines(region: Region) -> Iterator[datetime]:
         due = event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
         if due is not None:
             yield due
+    for campaign in region.campaigns.values():
+        if may_take(region, campaign):
+            yield campaign.started_at
 
 
 # After settling

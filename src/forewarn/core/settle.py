@@ -17,14 +17,20 @@ from forewarn.core.placement import find_host
 from forewarn.core.region import DOWN, Event, EvictionPolicy, Power, Region, Scope, Vm, replace
 
 ALL_DOWN = "policy: all instances are down"
+DUE_MOST = 2_000  # in one settling; what is due beyond that is for the next tick, so that no transaction is endless
+_ENOUGH_FACTS = 2_000  # the same, for entries that much follows from
+_DUE_AT_ONCE = 500
+_STALE_MOST = 2_000  # entries to pass over in search of a deadline
 _LOOKS_MOST = 1_000  # at one thing in one settling; more would mean that two rules chase each other
 
 
 def settle(draft: Draft) -> None:
-    """Do all that is due and all that follows from what was just recorded."""
+    """Do all that follows from what was just recorded, and what is due as long as that is not too much at once."""
     looks: dict[str, int] = {}
+    left = DUE_MOST
     while True:
-        _collect_due(draft)
+        if left and len(draft.facts) < _ENOUGH_FACTS:
+            left -= _collect_due(draft, min(left, _DUE_AT_ONCE))
         if not draft.touched:
             return
         batch, draft.touched = draft.touched, []
@@ -35,37 +41,59 @@ def settle(draft: Draft) -> None:
 
 
 def next_deadline(region: Region) -> datetime | None:
-    """When a tick next has something to do. Entries that no longer mean anything are passed over."""
-    agenda, soonest = region.agenda, None
-    while (due := agenda.first()) is not None and (soonest is None or due.at < soonest):
-        actual = _deadline(region, due.key)
+    """When a tick next has something to do. Entries that no longer mean anything are passed over.
+
+    Where there are very many of those, the answer may be too soon, never too late: a tick then makes them fewer.
+    """
+    soonest: datetime | None = None
+    for passed, due in enumerate(region.agenda.soonest(_STALE_MOST + 1)):
+        if soonest is not None and due.at >= soonest:
+            break
+        actual = due.at if passed == _STALE_MOST else _deadline(region, due.key)
         if actual is not None and (soonest is None or actual < soonest):
             soonest = actual
-        agenda = agenda.rest()
     return soonest
+
+
+def tidied(region: Region, now: datetime, most: int) -> Region:
+    """Without entries that were due by ``now`` and mean nothing any more: who only follows facts never settles them."""
+    due, agenda = region.agenda.split(now, most)
+    for key in dict.fromkeys(each.key for each in due):
+        actual = _deadline(region, key)
+        if actual is not None:
+            agenda = agenda.add(actual, key)
+    return replace(region, agenda=agenda) if due else region
 
 
 def _deadline(region: Region, key: str) -> datetime | None:
     kind, _, name = key.partition("/")
-    if kind == "scope":
-        scope = region.scopes.get(name)
-        return None if scope is None else scope.lapses_at
-    event = region.events.get(name)
-    if event is None:
-        return None
-    return event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
+    if kind == "event":
+        event = region.events.get(name)
+        if event is None:
+            return None
+        return event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
+    if kind == "campaign":
+        campaign = region.campaigns[name]
+        return campaign.started_at if campaigns.may_take(region, campaign) else None
+    scope = region.scopes.get(key)
+    return None if scope is None else scope.lapses_at
 
 
-def _collect_due(draft: Draft) -> None:
-    due, later = draft.region.agenda.split(draft.now)
+def _collect_due(draft: Draft, most: int) -> int:
+    due, left = draft.region.agenda.split(draft.now, most)
     if due:
         draft.touched += [each.key for each in due]
-        draft.region = replace(draft.region, agenda=later)
+        draft.region = replace(draft.region, agenda=left)
+    return len(due)
 
 
 def _look(draft: Draft, key: str) -> None:
     kind, _, name = key.partition("/")
-    if kind == "campaign":
+    if kind == "event":
+        event = draft.region.events.get(name)
+        if event is not None:
+            _look_at_event(draft, event)
+    elif kind == "campaign":
         campaigns.proceed(draft, name)
     elif kind == "operation":
         operations.look(draft, name)
@@ -73,21 +101,17 @@ def _look(draft: Draft, key: str) -> None:
         scale_set = draft.region.scale_sets.get(name)
         if scale_set is not None and scale_set.deleting and not scale_set.instances:
             draft.record(f.ScaleSetDeleted(draft.now, name))
-    elif kind == "scope":
-        scope = draft.region.scopes.get(name)
+    else:
+        scope = draft.region.scopes.get(key)
         if scope is not None and scope.lapses_at is not None:
             _look_at_scope(draft, scope, scope.lapses_at)
-    else:
-        event = draft.region.events.get(name)
-        if event is not None:
-            _look_at_event(draft, event)
 
 
 def _look_at_scope(draft: Draft, scope: Scope, lapses_at: datetime) -> None:
     if lapses_at <= draft.now:
         draft.record(f.ScopeDisabled(draft.now, scope.key))
     else:  # somebody has read since; look again when that read has grown old
-        draft.region = replace(draft.region, agenda=draft.region.agenda.add(lapses_at, f"scope/{scope.key}"))
+        draft.region = replace(draft.region, agenda=draft.region.agenda.add(lapses_at, scope.key))
 
 
 def _look_at_event(draft: Draft, event: Event) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
-from forewarn.core.facts import Fact, ScopeRead
+from forewarn.core.facts import Fact, ScopeRead, ScopesRead
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
@@ -35,7 +36,6 @@ _PULSE_EVERY = timedelta(hours=1)
 _BATCH_MOST = 1_000
 _STALENESS = timedelta(seconds=10)
 _NOT_YET_SECONDS = 0.05
-_SLACK = timedelta(seconds=5)  # the store's clock may be ahead of what we think it says
 
 _Waiting = tuple[Asked | None, asyncio.Future[tuple[Fact, ...]]]  # without a command: to hear what others wrote
 
@@ -59,10 +59,11 @@ class Plane:
         self._instant = clock.now()  # one for a whole transaction, so that what is due is judged once
         self._writer = Writer(journal, rules, lambda: self._instant)
         self.region, self.seq = self._writer.region, self._writer.seq
-        self._snapshot_seq = self.seq
+        self._snapshot_seq = self._writer.loaded_seq
         self._reads = ReadBook()
         self._listeners: list[Listener] = []
-        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
+        self._queue: deque[_Waiting] = deque()
+        self._lined_up = asyncio.Event()
         self._published = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -74,7 +75,6 @@ class Plane:
         self._membership = Membership(shared, fresh_node(rules))
         self._follower = Follower(journal, shared, self, staleness) if shared is not None else None
         self._pulse_every = _PULSE_EVERY if shared is None else min(_PULSE_EVERY, rules.disable_after / 4)
-        self._slack = timedelta(0) if shared is None else _SLACK
         self._moving = asyncio.Lock()
         self._impacts = Impacts(driver)
         self._closing = False
@@ -100,7 +100,7 @@ class Plane:
         """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
         if self._tasks:
             reads = self._reads.newer_than(self.region, timedelta(0))
-            last = [self._enqueue(Pulse(tuple(reads)), _VM)]
+            last = [self._enqueue(pulse, _VM) for pulse in _pulses(reads) or [Pulse(())]]  # all else stands before it
             if self._is_ahead_of_its_facts():
                 last.append(self._enqueue(Tick(moved=True), _CLOCK))
             self._closing = True
@@ -138,7 +138,8 @@ class Plane:
 
     def _line_up(self, asked: Asked | None) -> asyncio.Future[tuple[Fact, ...]]:
         done: asyncio.Future[tuple[Fact, ...]] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((asked, done))
+        self._queue.append((asked, done))
+        self._lined_up.set()
         return done
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -241,8 +242,8 @@ class Plane:
     async def _pulse_on(self) -> None:
         while True:
             await self.clock.sleep_until(self.clock.now() + self._pulse_every)
-            if reads := self._reads.newer_than(self.region, self._pulse_every):
-                await self._submit_ours(Pulse(tuple(reads)), _VM)
+            for pulse in _pulses(self._reads.newer_than(self.region, self._pulse_every)):
+                await self._submit_ours(pulse, _VM)
 
     # Time
 
@@ -265,7 +266,7 @@ class Plane:
             check_forward(self.clock.now(), to)
             while (due := self.next_deadline()) is not None and due <= to:
                 await self._tick_at(due)
-                assert self.next_deadline() != due, "a tick did not do what was due"
+                assert self.next_deadline() != due, "ticks did not do what was due"
             await self._tick_at(to, moved_by=origin)
 
     async def advance_to_next(self, origin: Origin = _CLOCK) -> datetime | None:
@@ -276,7 +277,7 @@ class Plane:
         changes = list[Record]()
 
         def note(_: Region, records: Sequence[Record]) -> None:
-            changes.extend(record for record in records if not isinstance(record.fact, ScopeRead))
+            changes.extend(record for record in records if not isinstance(record.fact, ScopeRead | ScopesRead))
 
         async with self._moving:
             await self._quiet.wait()
@@ -284,7 +285,7 @@ class Plane:
             try:
                 while (due := self.next_deadline()) is not None:
                     await self._tick_at(due)
-                    assert self.next_deadline() != due, "a tick did not do what was due"
+                    assert self.next_deadline() != due, "ticks did not do what was due"
                     if changes:
                         await self._tick_at(due, moved_by=origin)
                         return due
@@ -293,9 +294,13 @@ class Plane:
             return None
 
     async def _tick_at(self, at: datetime, *, moved_by: Origin | None = None) -> None:
+        """Let all happen that is due at an instant, which may take a tick and more."""
         self.clock.move_to(max(at, self.clock.now()))
         await self.submit(Tick(moved=moved_by is not None), moved_by or _CLOCK)
         await self._quiet.wait()
+        while (due := self.region.agenda.first()) is not None and due.at <= at:
+            await self.submit(Tick(), _CLOCK)
+            await self._quiet.wait()
 
     async def _tick_on(self) -> None:
         """While the clock runs, tick when the agenda says so. An entry that has become stale costs an idle tick."""
@@ -327,15 +332,29 @@ class Plane:
 
     async def _write_on(self) -> None:
         while True:
-            batch = [await self._queue.get()]
-            while len(batch) < _BATCH_MOST and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
-            await self._write(batch)
+            await self._lined_up.wait()
+            self._lined_up.clear()
+            while self._queue:
+                await self._write()
 
-    async def _write(self, batch: list[_Waiting]) -> None:
+    async def _write(self) -> None:
+        """Carry out what is asked by the time that the journal's head is ours: who has to wait waits in company."""
+        batch: list[_Waiting] = []
+        waiting = min(len(self._queue), _BATCH_MOST)
+
+        def take(most: int = _BATCH_MOST) -> list[Asked]:
+            while self._queue and len(batch) < most:
+                batch.append(self._queue.popleft())
+            return [asked for asked, _ in batch if asked is not None]
+
         try:
-            written = await self._commit([asked for asked, _ in batch if asked is not None])
+            if any(asked is not None for asked, _ in self._queue):
+                written = await self._commit(take)
+            else:
+                take()
+                written = await self._publish(self._writer.catch_up)
         except Exception as fault:  # the journal's, or ours: in both cases nothing was written
+            take(waiting)  # where it came before anything was taken, it is the answer to those who had asked before it
             if isinstance(fault, Diverged):
                 self.lose(fault)
             for _, done in batch:
@@ -345,31 +364,47 @@ class Plane:
         follow_up = self._begin_impacts(written.records)
         if follow_up:
             self._quiet.clear()
-        answers = iter(written.answers)
+        answers, left = iter(written.answers), list[_Waiting]()
         for asked, done in batch:
-            answer = next(answers) if asked is not None else ()
+            answer = next(answers, None) if asked is not None else ()
+            if answer is None:
+                left.append((asked, done))
+                continue
             if done.done():
                 continue
             if isinstance(answer, Exception):
                 done.set_exception(answer)
             else:
                 done.set_result(answer)
+        self._queue.extendleft(reversed(left))
         if follow_up:
             await self._follow_up(follow_up)
 
-    async def _commit(self, batch: Sequence[Asked]) -> Written:
-        """Write a batch and publish what came of it. Reads that keep scopes enabled go before what would settle."""
+    async def _commit(self, take: Callable[[], list[Asked]]) -> Written:
+        """Write what is taken and publish what came of it. Reads that keep scopes enabled go before what would settle.
+
+        All of that is looked at by the writer's thread, with the journal's head in hand.
+        """
+        first: list[Asked] = []
+
+        def ask(region: Region, now: datetime) -> list[Asked]:
+            batch = take()
+            if kept := tuple(self._reads.keeping_alive(region, now, len(batch))):
+                first.append(Asked(Pulse(kept), _VM))
+            return first + batch
+
+        written = await self._publish(partial(self._writer.write, ask))
+        return replace(written, answers=written.answers[len(first) :])
+
+    async def _publish(self, work: Callable[[], Written]) -> Written:
         self._instant = self.clock.now()
-        kept = tuple(self._reads.keeping_alive(self.region, self._instant + self._slack))
-        first = [Asked(Pulse(kept), _VM)] if kept and batch else []
-        work = partial(self._writer.write, [*first, *batch]) if batch else self._writer.catch_up
         written = await asyncio.get_running_loop().run_in_executor(self._thread, work)
         self.region, self.seq = written.region, written.seq
         self._tell_listeners(written)
         self._published.set()
         if self.leads and self._snapshotting is None and self._is_time_for_a_snapshot():
             self._snapshotting = asyncio.create_task(self._snapshot())
-        return replace(written, answers=written.answers[len(first) :])
+        return written
 
     def _is_time_for_a_snapshot(self) -> bool:
         return self.seq - self._snapshot_seq > max(_SNAPSHOT_EVERY, len(self.region.vms))
@@ -408,13 +443,20 @@ class Plane:
         """Record what the driver began, and what begins because of that."""
         try:
             while begun:
-                written = await self._commit([Asked(each, _DRIVER) for each in begun])
+                asked = [Asked(each, _DRIVER) for each in begun[:_BATCH_MOST]]
+                written = await self._commit(asked.copy)
                 _log_faults(written)
-                begun = self._begin_impacts(written.records)
+                begun = begun[len(written.answers) :] + self._begin_impacts(written.records)
         except Exception:
             self._impacts.owe(begun)
         finally:
             self._quiet.set()
+
+
+def _pulses(reads: list[tuple[str, datetime]]) -> list[Pulse]:
+    """In portions: others write in between."""
+    portions = (reads[first : first + _BATCH_MOST] for first in range(0, len(reads), _BATCH_MOST))
+    return [Pulse(tuple(portion)) for portion in portions]
 
 
 def _log_faults(written: Written) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from forewarn.core.region import Region, Scope, fold
+from forewarn.core.settle import DUE_MOST
 
 
 class ReadBook:
@@ -20,23 +22,28 @@ class ReadBook:
         """The last read of each scope that the journal does not know, where it is newer by ``age`` or more.
 
         What the journal knows is forgotten, but not yet what is answered here, for writing it may fail. So the book
-        holds at most one entry for each VM that still polls.
+        holds at most one entry for each VM that still polls. Those of one second are given its last instant, so that
+        they can share a fact: a scope may lapse by so much later, and never earlier.
         """
         newest = self._newest(region)
         self._last = {name: at for name, at, scope in newest.values() if _is_newer(scope, at, timedelta(0))}
-        return [(fold(name), at) for name, at, scope in newest.values() if _is_newer(scope, at, age)]
+        found = sorted((at, fold(name)) for name, at, scope in newest.values() if _is_newer(scope, at, age))
+        last_in = {at.replace(microsecond=0): at for at, _ in found}
+        return [(name, last_in[at.replace(microsecond=0)]) for at, name in found]
 
-    def keeping_alive(self, region: Region, now: datetime) -> list[tuple[str, datetime]]:
-        """The reads that keep scopes enabled whose 24 hours would otherwise be over by ``now``."""
-        due = _lapsing(region, now)
-        if not due:
-            return []
-        found = self._newest(region)
-        return [
-            (fold(name), at)
-            for key, (name, at, scope) in found.items()
-            if key in due and _is_newer(scope, at, timedelta(microseconds=1))
-        ]
+    def keeping_alive(self, region: Region, now: datetime, commands: int = 1) -> list[tuple[str, datetime]]:
+        """The reads that keep scopes enabled whose 24 hours would otherwise be over by ``now``.
+
+        So many commands settle so much and no more, and what they leave is looked at with the next ones. Costs what is
+        due, not what was read; and may be called while another thread notes what it hears.
+        """
+        kept: list[tuple[str, datetime]] = []
+        for scope in _lapsing(region, now, commands * DUE_MOST):
+            reads = [(self._last.get(vm.name), vm.key) for vm in region.members_of(scope)]
+            newest = max(((at, key) for at, key in reads if at is not None), default=None)
+            if newest is not None and _is_newer(scope, newest[0], timedelta(microseconds=1)):
+                kept.append((newest[1], newest[0]))
+        return kept
 
     def _newest(self, region: Region) -> dict[str, tuple[str, datetime, Scope]]:
         newest: dict[str, tuple[str, datetime, Scope]] = {}
@@ -55,6 +62,6 @@ def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:
     return scope.last_read_at is not None and at > scope.last_read_at and at - scope.last_read_at >= age
 
 
-def _lapsing(region: Region, now: datetime) -> set[str]:
-    keys = (due.key.partition("/") for due in region.agenda.due_by(now))
-    return {key for kind, _, key in keys if kind == "scope"}
+def _lapsing(region: Region, now: datetime, most: int) -> list[Scope]:
+    due = takewhile(lambda due: due.at <= now, region.agenda.soonest(most))
+    return [region.scopes[key] for key in dict.fromkeys(each.key for each in due) if key in region.scopes]

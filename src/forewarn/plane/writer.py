@@ -14,10 +14,13 @@ from forewarn.core.facts import Fact
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
+from forewarn.core.settle import tidied
 from forewarn.core.step import step
 from forewarn.plane.ports import Entry, Journal, Origin, Record
 
 _READ_AT_ONCE = 10_000
+_TIDIED_LEAST = 100  # more entries of the agenda than facts can have added, so that it becomes no longer than it must
+_ENOUGH_FACTS = 5_000  # for one transaction: others wait for the journal's head meanwhile, and for our own thread
 
 
 class Asked(Struct, frozen=True):
@@ -30,8 +33,11 @@ class Asked(Struct, frozen=True):
 Answer: TypeAlias = tuple[Fact, ...] | Exception
 
 
+Ask: TypeAlias = Callable[[Region, datetime], Sequence[Asked]]  # what to do, once it is known where things stand
+
+
 class Written(Struct, frozen=True):
-    """What one transaction led to. ``answers`` stand in the order of the commands."""
+    """What one transaction led to. ``answers`` stand in the order of the commands; there may be fewer of them."""
 
     region: Region
     seq: int
@@ -47,6 +53,7 @@ class Writer:
         self._rules = rules
         self._now = now
         self.region, self.seq = journal.load()
+        self.loaded_seq = self.seq  # all after it had to be read: the next start should not have to
         while records := journal.read(self.seq, _READ_AT_ONCE):
             self._take(records)
         self._untold: list[Record] = []  # taken from others, but the transaction that found them failed
@@ -67,14 +74,22 @@ class Writer:
 
     def catch_up(self) -> Written:
         """Take what others have appended, without holding anybody up. What is left over comes the next time."""
-        self._hear(self._journal.read(self.seq, _READ_AT_ONCE))
+        records = self._journal.read(self.seq, _READ_AT_ONCE)
+        self._hear(records)
+        if records:
+            self.region = tidied(self.region, records[-1].fact.at, 2 * len(records) + _TIDIED_LEAST)
         return Written(self.region, self.seq, self._told(), ())
 
-    def write(self, batch: Sequence[Asked]) -> Written:
-        """Carry out commands, each whole or refused, in one transaction."""
+    def write(self, batch: Sequence[Asked] | Ask) -> Written:
+        """Carry out commands, each whole or refused, in one transaction.
+
+        Where they lead to very much, the last of them are left for another one: those have no answer.
+        """
         with self._journal.write() as transaction:
             self._hear(transaction.since(self.seq))
-            region, answers, entries = self._step_all(batch, transaction.now or self._now())
+            now = self._not_before_the_last(transaction.now or self._now())
+            asked = batch(self.region, now) if callable(batch) else batch
+            region, answers, entries = self._step_all(asked, now)
             transaction.append(entries)
         records = tuple(
             Record(seq, entry.fact, entry.command, entry.origin) for seq, entry in enumerate(entries, self.seq + 1)
@@ -82,11 +97,15 @@ class Writer:
         self.region, self.seq = region, self.seq + len(entries)
         return Written(region, self.seq, self._told() + records, tuple(answers))
 
+    def _not_before_the_last(self, now: datetime) -> datetime:
+        latest = self.region.latest_at
+        return now if latest is None else max(now, latest)
+
     def _step_all(self, batch: Sequence[Asked], now: datetime) -> tuple[Region, list[Answer], list[Entry]]:
         region, answers, entries = self.region, list[Answer](), list[Entry]()
-        if region.latest_at is not None and now < region.latest_at:
-            now = region.latest_at
         for asked in batch:
+            if len(entries) >= _ENOUGH_FACTS:
+                break
             try:
                 region, facts = step(region, asked.command, now, self._rules)
             except Refused as refused:

@@ -39,6 +39,7 @@ from forewarn.core.region import (
 )
 
 CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
+_MOMENTS_MOST = 200_000
 
 _NO_COUNTS: Map[str, int] = Map()
 _T = TypeVar("_T")
@@ -257,6 +258,7 @@ class Assembly:
         self._numbers: dict[int | None, int | None] = {None: None}
         self._vms: list[Vm] = []
         self._names: dict[str, str] = {}
+        self._moments: dict[datetime, datetime] = {}
         self._scopes: list[Scope] = []
         self._events: list[Event] = []
         self._campaigns: list[Campaign] = []
@@ -333,23 +335,28 @@ class Assembly:
     def _take_scopes(self, rows: list[_ScopeRow]) -> None:
         if not self._names:
             self._names = {vm.name: vm.name for vm in self._vms}
-        self._scopes += (_scope_of(row, self._names.get(row.name, row.name)) for row in rows)
+        self._scopes += (self._scope_of(row, self._names.get(row.name, row.name)) for row in rows)
 
+    def _moment(self, instant: datetime | None) -> datetime | None:
+        """The one object for an instant that many scopes have in common, as long as those are not too many."""
+        if instant is None or len(self._moments) >= _MOMENTS_MOST:
+            return instant
+        return self._moments.setdefault(instant, instant)
 
-def _scope_of(row: _ScopeRow, name: str) -> Scope:
-    """``name`` is the lone VM's own string. A scope's instants are mostly the same one, and are one object then."""
-    enabled = row.enabled_at
-    return Scope(
-        key=scope_key(row.kind, name),
-        kind=row.kind,
-        name=name,
-        policy=DEFAULT_POLICY if row.policy is None else row.policy,
-        counts=Map(row.counts) if row.counts else _NO_COUNTS,
-        enabled_at=enabled,
-        last_read_at=enabled if row.last_read_at == enabled else row.last_read_at,
-        lapses_at=row.lapses_at,
-        incarnation=row.incarnation,
-        events=row.events,
-        changed_at=enabled if row.changed_at == enabled else row.changed_at,
-        resource_group=row.resource_group,
-    )
+    def _scope_of(self, row: _ScopeRow, name: str) -> Scope:
+        """``name`` is the lone VM's own string. A scope's instants are mostly the same one, and are one object then."""
+        enabled = self._moment(row.enabled_at)
+        return Scope(
+            key=scope_key(row.kind, name),
+            kind=row.kind,
+            name=name,
+            policy=DEFAULT_POLICY if row.policy is None else row.policy,
+            counts=Map(row.counts) if row.counts else _NO_COUNTS,
+            enabled_at=enabled,
+            last_read_at=enabled if row.last_read_at == enabled else self._moment(row.last_read_at),
+            lapses_at=self._moment(row.lapses_at),
+            incarnation=row.incarnation,
+            events=row.events,
+            changed_at=enabled if row.changed_at == enabled else self._moment(row.changed_at),
+            resource_group=row.resource_group,
+        )

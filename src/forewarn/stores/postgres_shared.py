@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from secrets import token_hex
 from select import POLLIN, poll
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from typing import NamedTuple
 
 import psycopg
@@ -21,6 +21,8 @@ from forewarn.stores.postgres_address import Address
 from forewarn.stores.postgres_connections import Connection, Connections, connect
 from forewarn.stores.postgres_errors import explained
 from forewarn.stores.postgres_seen import Seen
+
+_BREATH_SECONDS = 0.01  # between two looks at what is new: where much is written, each brings more, and costs the same
 
 
 class Keys(NamedTuple):
@@ -50,6 +52,7 @@ class PostgresShared:
         self._listener: Connection | None = None
         self._holder = token_hex(8)
         self._withdrawn = False
+        self._heard_at = 0.0
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     # News
@@ -63,6 +66,7 @@ class PostgresShared:
                 if news.head <= after and monotonic() < deadline:
                     self._listen(connection, after, deadline)
                     news = self._glance(connection, willing)  # in any case: a notification may have been missed
+                self._heard_at = monotonic()
                 return news
             except BaseException:
                 self._hang_up()
@@ -99,7 +103,9 @@ class PostgresShared:
         looking.register(connection.fileno(), POLLIN)
         looking.register(self._wake, POLLIN)
         while (left := deadline - monotonic()) > 0:
-            if any(_is_beyond(after, heard.payload) for heard in list(connection.notifies(timeout=0))):
+            known = max(after, self._seen.last.seq)  # our own writer may have seen it by now
+            if any(_is_beyond(known, heard.payload) for heard in list(connection.notifies(timeout=0))):
+                sleep(max(0.0, self._heard_at + _BREATH_SECONDS - monotonic()))
                 return
             if any(descriptor == self._wake for descriptor, _ in looking.poll(left * 1000)):
                 os.eventfd_read(self._wake)

@@ -10,7 +10,7 @@ from forewarn.core import facts as f
 from forewarn.plane.ports import Record
 from forewarn.web.operator.stories import by, tell
 
-_UNTOLD = (f.HostAdded, f.ScopeCreated, f.ScopeRead, f.ClockMoved, f.CampaignHostsTaken, f.VmBound)
+_UNTOLD = (f.HostAdded, f.ScopeCreated, f.ScopeRead, f.ScopesRead, f.ClockMoved, f.CampaignHostsTaken, f.VmBound)
 
 
 @dataclass(frozen=True, slots=True)

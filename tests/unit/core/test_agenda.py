@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import takewhile
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,8 +61,8 @@ def test_the_first_is_looked_at_and_not_taken() -> None:
 @given(_DUES, st.integers(-1, 51))
 def test_what_is_due_by_an_instant_is_split_off_and_the_rest_stays(dues: list[tuple[int, str]], until: int) -> None:
     agenda = filled(dues)
-    due, later = agenda.split(NOON + timedelta(seconds=until))
-    assert due == agenda.due_by(NOON + timedelta(seconds=until))
+    due, later = agenda.split(NOON + timedelta(seconds=until), 100)
+    assert due == [*takewhile(lambda due: due.at <= NOON + timedelta(seconds=until), agenda.soonest(100))]
     assert [(int((each.at - NOON).total_seconds()), each.key) for each in due] == sorted(
         each for each in dues if each[0] <= until
     )
@@ -70,7 +71,7 @@ def test_what_is_due_by_an_instant_is_split_off_and_the_rest_stays(dues: list[tu
 
 def test_where_nothing_is_due_the_agenda_is_the_same() -> None:
     agenda = filled([(5, "a")])
-    assert agenda.split(NOON) == ([], agenda)
+    assert agenda.split(NOON, 1) == ([], agenda)
 
 
 def test_many_entries_in_rising_and_falling_order_do_not_go_deep() -> None:

@@ -34,6 +34,16 @@ def test_further_reads_change_no_document(world: World) -> None:
     assert world.document("web").incarnation == 1
 
 
+def test_scopes_that_were_read_at_the_same_instant_share_a_fact(world: World) -> None:
+    world.reading("a", "b", "c", "d")
+    world.advance(2 * HOUR)
+    sooner, now = world.now - HOUR, world.now
+    facts = world.do(c.Pulse((("a", now), ("b", sooner), ("c", now), ("d", now), ("a", sooner))))
+    assert kinds(facts) == ["ScopesRead", "ScopesRead"]
+    assert [world.region.scopes[f"vm/{name}"].last_read_at for name in "abcd"] == [now, sooner, now, now]
+    assert world.region.scopes["vm/b"].lapses_at == sooner + DAY
+
+
 def test_a_read_that_is_known_already_is_not_news(world: World) -> None:
     world.reading("web")
     assert world.do(c.Pulse((("web", NOON), ("web", NOON - HOUR), ("nobody", NOON)))) == ()

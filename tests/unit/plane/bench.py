@@ -32,6 +32,7 @@ class ShakyJournal(MemoryJournal):
         self.failures = 0
         self.late = False
         self.writes = 0
+        self.before_head: Callable[[], object] = lambda: None
         self.before_commit: Callable[[], None] = lambda: None
         self.on_failure: Callable[[], None] = lambda: None
         self.snapshot_failures = 0
@@ -45,6 +46,7 @@ class ShakyJournal(MemoryJournal):
             self.on_failure()
         if failing and not self.late:
             raise JournalFault("The disk is full; make room and try again.")
+        self.before_head()
         with super().write() as staged:
             yield staged
             self.before_commit()

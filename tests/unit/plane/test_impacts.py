@@ -45,6 +45,19 @@ async def test_events_born_started_are_begun_too_all_in_one_transaction() -> Non
         assert bench.journal.writes == writes + 3  # the failure, the three beginnings, the turn of the clock
 
 
+async def test_very_many_impacts_are_begun_in_portions_each_of_them_once() -> None:
+    driver = WatchedDriver()
+    most: list[int] = []
+    async with opened(driver=driver) as bench:
+        await bench.create(*(f"vm-{number}" for number in range(6_000)))
+        bench.plane.subscribe(lambda _, records: most.append(len(records)))
+        await bench.do(c.FailHosts(tuple(f"host-{number}" for number in range(len(bench.plane.region.hosts))), "s"))
+        await bench.plane.advance(NOON + 2 * MINUTE)
+        assert len({event_id for event_id, _ in driver.begun}) == len(driver.begun) == 6_000
+        assert max(most[1:]) <= 7_000  # the failure itself was one command
+        assert len(bench.plane.region.events) == 0
+
+
 async def test_a_driver_that_cannot_tell_the_end_says_so_later() -> None:
     driver = WatchedDriver()
     driver.knows = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -63,6 +64,18 @@ def test_a_read_keeps_alive_only_what_would_lapse(world: World) -> None:
     book = noted(("lone", NOON + HOUR))
     assert book.keeping_alive(world.region, NOON + DAY - SECOND) == []
     assert book.keeping_alive(world.region, NOON + DAY) == [("lone", NOON + HOUR)]
+
+
+def test_to_keep_alive_what_would_lapse_nobody_looks_through_the_book(world: World) -> None:
+    class Closed(dict[str, datetime]):
+        def __iter__(self) -> Iterator[str]:
+            raise AssertionError("it was read from end to end")
+
+        items = values = keys = __iter__  # type: ignore[assignment]
+
+    book = noted()
+    book._last = Closed({"lone": NOON + HOUR, "Web-1": NOON + HOUR, "quiet": NOON})
+    assert sorted(book.keeping_alive(world.region, NOON + DAY)) == [("lone", NOON + HOUR), ("web-1", NOON + HOUR)]
 
 
 def test_an_old_read_keeps_nothing_alive(world: World) -> None:

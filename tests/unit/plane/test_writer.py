@@ -7,9 +7,11 @@ from datetime import datetime
 import pytest
 
 from forewarn.core import commands as c
+from forewarn.core import facts as f
 from forewarn.core.refusal import Refused
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
+from forewarn.core.settle import next_deadline
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.writer import Asked, Writer
 from tests.unit.plane.bench import HOUR, NOON, OPERATOR, ShakyJournal
@@ -70,3 +72,40 @@ def test_an_empty_step_appends_nothing() -> None:
     journal = ShakyJournal()
     written = writer(journal).write([Asked(c.Tick(), OPERATOR)])
     assert (written.answers, written.records, journal.head()) == (((),), (), 0)
+
+
+def test_commands_that_lead_to_very_much_are_answered_in_several_transactions() -> None:
+    journal = ShakyJournal()
+    one = writer(journal)
+    batch = [create(*(f"{name}-{number}" for number in range(3_000))) for name in "abc"]
+    first = one.write(batch)
+    assert len(first.answers) == 2
+    second = one.write(batch[len(first.answers) :])
+    assert len(second.answers) == 1
+    assert len(one.region.vms) == 9_000
+
+
+def test_who_only_follows_does_not_keep_what_others_have_done_long_ago() -> None:
+    journal, now = ShakyJournal(), NOON
+    one, follower = Writer(journal, Rules(user_operation_limit=0), lambda: now), writer(journal)
+    one.write([create("a"), Asked(c.Pulse((("a", NOON),)), OPERATOR)])
+    for turn in range(500):
+        (facts,) = one.write([Asked(c.RestartVms(("a",), f"S{turn}"), OPERATOR)]).answers
+        assert not isinstance(facts, Exception)
+        event_id = next(fact.event.id for fact in facts if isinstance(fact, f.EventScheduled))
+        one.write([Asked(c.CancelEvents((event_id,), "no"), OPERATOR)])
+        now += HOUR / 4
+        one.write([Asked(c.Pulse((("a", now),)), OPERATOR)])
+        follower.catch_up()
+    assert len(list(follower.region.agenda.soonest(1_000))) < 10
+    assert next_deadline(follower.region) == next_deadline(one.region)
+
+
+def test_a_writer_knows_how_much_it_had_to_read() -> None:
+    journal = ShakyJournal()
+    one = writer(journal)
+    one.write([create("a")])
+    journal.snapshot(one.region, one.seq)
+    one.write([create("b")])
+    again = writer(journal)
+    assert (again.loaded_seq, again.seq) == (2, one.seq)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from typing import cast
 
@@ -33,6 +34,47 @@ async def test_readers_see_nothing_that_is_not_on_disk() -> None:
         await bench.create("web")
         assert seen == [(0, 0)]
         bench.journal.before_commit = lambda: None
+
+
+async def test_who_asks_while_the_head_is_waited_for_comes_into_the_same_transaction() -> None:
+    async with opened() as bench:
+        waits, go_on = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            waits.set()
+            assert go_on.wait(30)
+
+        bench.journal.before_head = wait
+        writes = bench.journal.writes
+        asked = [asyncio.ensure_future(bench.create("a"))]
+        assert await asyncio.to_thread(waits.wait, 30)
+        asked += [asyncio.ensure_future(bench.create(name)) for name in "bcd"]
+        await asyncio.sleep(0)  # they are in line now
+        go_on.set()
+        await asyncio.gather(*asked)
+        assert bench.journal.writes == writes + 1
+        assert sorted(bench.plane.region.vms) == list("abcd")
+
+
+async def test_a_journal_that_fails_is_the_answer_to_those_who_had_asked_and_to_nobody_after() -> None:
+    async with opened() as bench:
+        late: list[asyncio.Future[None]] = []
+        loop = asyncio.get_running_loop()
+        asking = threading.Event()
+
+        def ask() -> None:
+            late.append(asyncio.ensure_future(bench.create("b")))
+            loop.call_soon(asking.set)
+
+        def fail() -> None:
+            loop.call_soon_threadsafe(ask)
+            assert asking.wait(30)
+
+        bench.journal.failures, bench.journal.on_failure = 1, fail
+        with pytest.raises(JournalFault):
+            await bench.create("a")
+        await late[0]
+        assert list(bench.plane.region.vms) == ["b"]
 
 
 async def test_records_say_who_asked_for_what() -> None:

@@ -8,9 +8,12 @@ import pytest
 from immutables import Map
 
 from forewarn import __version__
+from forewarn.core import commands as c
 from forewarn.core.evolve import evolve
 from forewarn.core.region import Campaign, Host, Operation, Region, Resource, ScaleSet, Scope, Vm, VmSpec
+from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
+from forewarn.core.step import step
 from forewarn.stores import parts, snapshots
 from forewarn.stores.frames import framed
 from forewarn.stores.snapshots import FORMAT, Header, Unusable
@@ -80,6 +83,19 @@ def test_what_vms_share_they_share_again() -> None:
     for part in ("spec", "seed", "created_at", "binding"):
         shared = {id(getattr(vm, part)) for vm in region.vms.values()}
         assert len({id(getattr(vm, part)) for vm in again.vms.values()}) <= len(shared)
+
+
+def test_what_scopes_share_they_share_again() -> None:
+    names = tuple(f"vm-{number}" for number in range(100))
+    region, _ = step(Region(), c.CreateVms(names, VmSpec(), "S"), AT, Rules())
+    region, _ = step(region, c.Pulse(tuple((name, AT) for name in names)), AT, Rules())
+    again = _again(region)
+    for instant in ("enabled_at", "last_read_at", "lapses_at", "changed_at"):
+        assert len({id(getattr(scope, instant)) for scope in again.scopes.values()}) == 1
+    keys = {id(key) for key in again.scopes}
+    assert (
+        {id(due.key) for due in again.agenda.soonest(100)} == keys == {id(each.key) for each in again.scopes.values()}
+    )
 
 
 def test_the_header_says_what_the_snapshot_stands_for() -> None:

@@ -193,6 +193,8 @@ def outcome_of_facts(facts: Sequence[f.Fact], find: FindEvent) -> str:
 
 def _phrase(fact: f.Fact, find: FindEvent) -> tuple[_Phrase | None, int]:
     match fact:
+        case f.ScopesRead(scopes=scopes):
+            return _PHRASES[f.ScopeRead], len(scopes)
         case f.EventScheduled(event=event) | f.EventBornStarted(event=event) if not event.announced:
             done = _DONE[CAUSES[event.cause].effect]
             told = f"{done} at once" if isinstance(fact, f.EventBornStarted) else f"to be {done}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import islice
 
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import PENDING, Phase
@@ -29,6 +30,10 @@ from forewarn.web.operator.fleet_models import (
     PolicyAnswer,
     ScopeAnswer,
     VmAnswer,
+)
+
+_EVENTS_SHOWN = (
+    1000  # of a campaign: over a large fleet it has so many that nobody reads them, and all wait for the list
 )
 
 
@@ -153,7 +158,8 @@ def campaign_fields(region: Region, campaign: Campaign) -> CampaignAnswer:
         wave=campaign.wave,
         waves_total=_waves(region, campaign),
         hosts_waiting=len(campaign.waiting),
-        open_events=sorted(campaign.open_events),
+        open_events=sorted(islice(campaign.open_events, _EVENTS_SHOWN)),
+        open_events_total=len(campaign.open_events),
         events_total=campaign.events_total,
         started_at=campaign.started_at,
         ended_at=campaign.ended_at,
