@@ -18,7 +18,7 @@ class Connections:
         self._grace_seconds = limits.grace_seconds
         shortest = min(limits.request_seconds, limits.idle_seconds, limits.stalled_seconds, limits.linger_seconds * 2)
         self._sweep_seconds = min(_LONGEST_SWEEP_SECONDS, shortest / 4)
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}  # in the order in which they came
         self._empty = asyncio.Event()
         self._empty.set()
         self._sweeping: asyncio.Task[None] | None = None
@@ -28,12 +28,12 @@ class Connections:
 
     def enter(self, connection: Connection) -> bool:
         """Known even where there is no room, until it has been told so."""
-        self._connections.add(connection)
+        self._connections[connection] = None
         self._empty.clear()
         return len(self._connections) <= self._most
 
     def leave(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
         if not self._connections:
             self._empty.set()
 
