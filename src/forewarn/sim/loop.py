@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from collections import deque
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,20 +22,6 @@ class Stuck(Exception):  # noqa: N818 - it says what is wrong
     """Everybody waits, and no timer will wake anybody."""
 
 
-class _Jump:
-    """Stands where a selector would wait for sockets."""
-
-    def __init__(self, loop: SimLoop) -> None:
-        self._loop = loop
-
-    def select(self, timeout: float | None) -> list[Any]:
-        self._loop.jump(timeout)
-        return []
-
-    def close(self) -> None:
-        """Nothing was opened."""
-
-
 class SimLoop(asyncio.BaseEventLoop):
     """Deterministic: what is ready runs in the order in which it became so, and timers in the order of their time."""
 
@@ -43,19 +31,39 @@ class SimLoop(asyncio.BaseEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self._at = _BEGIN
-        self._selector = _Jump(self)
+        self._ready: deque[asyncio.Handle] = deque()
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._numbered = 0
         self._tasks_of: dict[str, dict[asyncio.Task[Any], None]] = {}
         self.set_task_factory(self._make_task)
 
     def time(self) -> float:
         return self._at
 
-    def jump(self, timeout: float | None) -> None:
-        """Nothing is ready for so long: be there already."""
-        if timeout is None:
-            raise Stuck("Everybody waits, and no timer is left to wake anybody.")
-        if timeout > 0:
-            self._at = max(self._at, self._scheduled[0].when())  # type: ignore[attr-defined]
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        self._numbered += 1
+        heappush(self._timers, (when, self._numbered, timer))
+        return timer
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """It is passed over when its time comes."""
+
+    def _run_once(self) -> None:
+        """Everything that is ready; where nothing is, be at the next timer already."""
+        ready, timers = self._ready, self._timers
+        if not ready:
+            while timers and timers[0][2].cancelled():
+                heappop(timers)
+            if not timers:
+                raise Stuck("Everybody waits, and no timer is left to wake anybody.")
+            self._at = max(self._at, timers[0][0])
+        while timers and timers[0][0] <= self._at:
+            ready.append(heappop(timers)[2])
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()
 
     # Tasks are known by the place they work for, so that a place can be killed
 
@@ -84,9 +92,6 @@ class SimLoop(asyncio.BaseEventLoop):
 
     async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
         return await self.network.connect(PLACE.get(), protocol_factory, host, port)
-
-    def _process_events(self, event_list: list[Any]) -> None:
-        """There are none."""
 
     def _write_to_self(self) -> None:
         """Nobody else is there to wake us."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from random import Random
-from typing import Protocol
+from typing import Protocol, cast
 
 from forewarn.guest.agent.config import AgentConfig
 from forewarn.guest.agent.journal import Busy
@@ -21,7 +22,7 @@ from forewarn.guest.client import Client
 from forewarn.guest.exchange import Action, Outcome, Send
 from forewarn.guest.faults import GuestError
 from forewarn.guest.http1 import Request, Response
-from forewarn.guest.watch import Appeared, is_started
+from forewarn.guest.watch import Appeared, Change, is_started
 from forewarn.sim.disk import Disks
 from forewarn.sim.loop import PLACE, SimLoop
 from forewarn.sim.network import Network
@@ -189,6 +190,7 @@ class Machine:
             process.kill()
         if self.tenant is Tenant.WATCHER:
             self._around.loop.abandon(self.key)
+            self._around.network.vanish(self.key, silent=False)
 
     def _start_in(self, seconds: float) -> None:
         self._around.loop.call_later(seconds, self._start, self._generation)
@@ -232,12 +234,16 @@ class Machine:
         client.vm, client.witness = self.key, self._around.witness
         while True:
             try:
-                async for change in client.watch():
-                    if isinstance(change, Appeared) and not is_started(change.event) and self.random.random() < 0.5:
-                        await asyncio.sleep(self.random.uniform(0.1, 60.0))
-                        await client.approve(change.event.event_id)
+                async with aclosing(cast(AsyncGenerator[Change, None], client.watch())) as changes:
+                    async for change in changes:
+                        await self._consider(client, change)
             except GuestError:
                 await asyncio.sleep(30.0)
+
+    async def _consider(self, client: AsyncClient, change: Change) -> None:
+        if isinstance(change, Appeared) and not is_started(change.event) and self.random.random() < 0.5:
+            await asyncio.sleep(self.random.uniform(0.1, 60.0))
+            await client.approve(change.event.event_id)
 
     def client(self, endpoint: str | None, poll_seconds: float) -> SeenClient:
         """The client of this machine's agent."""

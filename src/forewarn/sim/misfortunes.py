@@ -17,7 +17,7 @@ from forewarn.web.metadata.faults import FaultKind, FaultRule
 
 _HOUR = 3600.0
 _EVERY_SECONDS = {
-    Misfortune.CRASH: 0.75 * _HOUR,
+    Misfortune.CRASH: 1.5 * _HOUR,
     Misfortune.PARTITION: 1.5 * _HOUR,
     Misfortune.LOSS: 3 * _HOUR,
     Misfortune.SLOW: 4 * _HOUR,
@@ -84,7 +84,7 @@ class Misfortunes:
 
     async def _crash(self, random: Random) -> None:
         luck = random.random()
-        if luck < 0.25:
+        if luck < 0.2:
             server = self._server(random)
             how = random.choice((None, Fate.DIES_BEFORE, Fate.DIES_AFTER))
             if how is None:

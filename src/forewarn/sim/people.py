@@ -14,9 +14,9 @@ from forewarn.core.region import DOWN, Power, ScopeKind, Vm
 from forewarn.sim.nodes import Answered, NoAnswer
 from forewarn.sim.world import World
 
-_EVERY_SECONDS = 900.0  # something happens on average, where there are 200 VMs
+_EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs
 _SOON_SECONDS = 240.0  # within which one thing leads to another, so that trouble meets preparations
-_AGAIN = 0.5  # how likely one thing leads to another
+_AGAIN = 0.4  # how likely one thing leads to another
 _TRIES = 20
 
 Deed = Callable[[], Awaitable[None]]

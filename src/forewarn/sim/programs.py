@@ -13,7 +13,7 @@ from forewarn.guest.agent.budget import Budget
 from forewarn.guest.agent.running import Ended, Program, Receipts
 from forewarn.guest.agent.state import Outcome
 from forewarn.sim.disk import Disks
-from forewarn.sim.strands import Strands, Ticket
+from forewarn.sim.strands import Strands
 
 _HANGS, _FAILS = 0.02, 0.08  # the share of runs
 _LONGEST = {"drain": 110.0, "flush": 9.0, "leave-cluster": 55.0}  # seconds, when nothing goes wrong
@@ -25,9 +25,9 @@ class _Run:
     step: str
     undo: bool
     good: bool
+    ends_at: float
     timer: TimerHandle | None = None
     ended: bool = False
-    waiting: Ticket | None = None
 
 
 class Programs:
@@ -51,7 +51,7 @@ class Programs:
         told = program.environment or {}
         step, undo, key = told["FOREWARN_STEP"], told["FOREWARN_ACTION"] == "undo", str(receipts.receipt)
         seconds, good = self._fate(step)
-        run = _Run(step, undo, good)
+        run = _Run(step, undo, good, self._hub.loop.time() + seconds)
         if undo or not good or seconds > _LONGEST[step]:
             self.trouble_at = self._hub.loop.time() + seconds
         self._disks.put(key, b"began 1\n")
@@ -89,8 +89,7 @@ class Programs:
                 if budget.called_off:
                     return Ended(Outcome.INTERRUPTED, "was called off")
                 return Ended(Outcome.TIMED_OUT, "took longer than there was time")
-            run.waiting = Ticket(self._hub)
-            self._hub.park(min(left, 1.0))  # production looks every 0.2 s whether its time has become another
+            budget.pause(max(run.ends_at - self._hub.loop.time(), 1e-6))
         return self._verdict(key) or Ended(Outcome.UNKNOWN, "ended without a status")
 
     def _verdict(self, key: str) -> Ended | None:
@@ -106,8 +105,6 @@ class Programs:
         elif run.good:
             self.changed[run.step] = "done"
         self._disks.write(key, b"began 1\nended 0\n" if run.good else b"began 1\nended 1\n")
-        if run.waiting is not None:
-            run.waiting.wake(self._hub)
 
     def _stop(self, run: _Run) -> None:
         run.ended = True

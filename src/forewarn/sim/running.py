@@ -48,7 +48,7 @@ def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: Non
     began, cpu = time.perf_counter(), time.process_time()
     loop = SimLoop()
     interrupted = False
-    with _spared_collector():
+    with _collector_on_time():
         world = World(plan, loop, trace)
         chance = world.random("chance")
         with staged(world.hub, world.network, world.disks, chance, world.wall), _listening(world):
@@ -131,6 +131,7 @@ async def _tell_on(world: World, tell: Progress) -> None:
         tell(world, "living")
         await asyncio.sleep(_TELL_SECONDS)
         world.check_strands()
+        gc.collect()
 
 
 def _end(world: World) -> None:
@@ -168,11 +169,14 @@ def _listening(world: World) -> Iterator[None]:
 
 
 @contextmanager
-def _spared_collector() -> Iterator[None]:
-    """A region is made of many values and few cycles."""
-    before = gc.get_threshold()
-    gc.set_threshold(50_000, 20, 100)
+def _collector_on_time() -> Iterator[None]:
+    """Garbage is collected at instants of the simulation's own: what is closed by it is closed at the same time again."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.enable()
+        gc.unfreeze()
+        gc.collect()

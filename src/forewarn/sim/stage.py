@@ -40,12 +40,13 @@ from forewarn.sim.loop import PLACE
 from forewarn.sim.machines import Machine
 from forewarn.sim.network import Network, socket_of
 from forewarn.sim.strands import Strands, queue_of, threading_of, time_of
-from forewarn.web.metadata import face
+from forewarn.web.metadata import face, roster
 from forewarn.web.operator import desk, gate
 
-BUSY_SECONDS = 5.0  # how often an agent looks while there is something to do; in production 1
+BUSY_SECONDS = 20.0  # how often an agent looks while there is something to do; in production 1
 IDLE_SECONDS = 3600.0  # and while there is nothing; in production 30
 GLANCE_SECONDS = 20.0  # how often a node asks the store whether it has missed something; in production 1
+SWEEP_SECONDS = 60.0  # how often the metadata face looks for connections that have gone quiet; in production 1
 ANNOUNCE_SECONDS = 300.0  # how often a node says that it is there; in production 3
 
 _Seam = tuple[Any, str, Any]
@@ -105,6 +106,7 @@ def _seams(hub: Strands, network: Network, disks: Disks, random: Random, wall: C
         (membership, "socket", SimpleNamespace(gethostname=lambda: PLACE.get(""))),
         (membership, "_ANNOUNCE_SECONDS", ANNOUNCE_SECONDS),
         (following, "_GLANCE_SECONDS", GLANCE_SECONDS),
+        (roster, "_LONGEST_SWEEP_SECONDS", SWEEP_SECONDS),
         (face, "secrets", SimpleNamespace(token_bytes=random.randbytes)),
         (desk, "uuid4", guid),
         (gate, "uuid4", guid),
