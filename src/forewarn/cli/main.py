@@ -22,6 +22,7 @@ from forewarn.cli import (
     scopes,
     serve,
     service,
+    sim,
     vms,
 )
 from forewarn.cli.errors import EXIT_HELP, CommandFailed, Exit
@@ -59,6 +60,7 @@ def build_parser() -> Parser:
     for part in (vms, scale_sets, hosts, campaigns, events, clocks, scopes, faults, activity, journal, az_env):
         part.add_to(subparsers)
     agent.add_to(subparsers)
+    sim.add_to(subparsers)
     service.add_to(subparsers, build_parser)
     return parser
 

@@ -158,6 +158,7 @@ _EXTRA = frozenset(
     {
         "cryptography",
         "fastapi",
+        "greenlet",
         "httptools",
         "immutables",
         "msgspec",
@@ -178,7 +179,8 @@ def server_part(module: str, command: str) -> ModuleType:
         name = (problem.name or "").partition(".")[0]
         if name not in _EXTRA:
             raise
+        extra = "sim" if name == "greenlet" else "server"
         raise CommandFailed(
-            f"'{command}' needs {name}, a package of the server extra; install it with: pip install 'forewarn[server]'",
+            f"'{command}' needs {name}, a package of the {extra} extra; install it with: pip install 'forewarn[{extra}]'",
             Exit.UNREACHABLE,
         ) from None

@@ -48,9 +48,9 @@ class Misfortunes:
         await asyncio.gather(*(self._strike(kind) for kind in self._world.plan.faults))
 
     async def _strike(self, kind: Misfortune) -> None:
-        random = self._world.random(f"faults/{kind}")
+        random, every = self._world.random(f"faults/{kind}"), _EVERY_SECONDS[kind] / self._world.plan.pace
         while True:
-            await asyncio.sleep(random.expovariate(1 / _EVERY_SECONDS[kind]))
+            await asyncio.sleep(random.expovariate(1 / every))
             await self._strikes[kind](random)
 
     def heal(self) -> None:

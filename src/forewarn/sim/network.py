@@ -78,6 +78,7 @@ class Network:
         self.slow_seconds = 0.0  # the most that is added to a delivery
         self.loss = 0.0  # the share of deliveries that are lost at first
         self.route: Callable[[str, str, int], str | None] = lambda place, host, port: None  # a service's place
+        self.numbered = 0
         self.addresses: dict[str, str] = {}  # place -> the address that others see
 
     # Weather
@@ -329,6 +330,8 @@ class Sock:
         self.context = contextvars.copy_context()
         self.open = True
         self.ready_at = 0.0
+        network.numbered += 1
+        self._number = network.numbered
         self._timeout: float | None = None
         self._received = bytearray()
         self._problem: Exception | None = None
@@ -337,6 +340,13 @@ class Sock:
         self._process: Process | None = hub.current().process if place else None
         if self._process is not None:
             self._process.at_exit[self] = self.close
+
+    def __hash__(self) -> int:
+        """Sets of sockets have the same order in every run."""
+        return self._number
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
     # Of the network
 

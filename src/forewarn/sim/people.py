@@ -14,7 +14,7 @@ from forewarn.core.region import DOWN, Power, ScopeKind, Vm
 from forewarn.sim.nodes import Answered, NoAnswer
 from forewarn.sim.world import World
 
-_EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs
+_EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs; with a quarter of them, half as often
 _SOON_SECONDS = 240.0  # within which one thing leads to another, so that trouble meets preparations
 _AGAIN = 0.4  # how likely one thing leads to another
 _TRIES = 20
@@ -186,7 +186,7 @@ class People:
     async def live(self) -> None:
         """For ever; whoever started this ends it."""
         weights, deeds = [weight for weight, _ in self._deeds], [deed for _, deed in self._deeds]
-        pause = _EVERY_SECONDS * 200 / self._vms
+        pause = _EVERY_SECONDS * (200 / self._vms) ** 0.5 / self._world.plan.pace
         while True:
             await asyncio.sleep(self._random.expovariate(1 / pause))
             await self._random.choices(deeds, weights)[0]()

@@ -40,6 +40,7 @@ class Plan:
     days: float = 7.0
     faults: tuple[Misfortune, ...] = ALL
     nodes: int = 1
+    pace: float = 1.0  # how much happens, times the usual
 
     def words(self) -> str:
         """The options that say the same."""
@@ -47,7 +48,8 @@ class Plan:
             faults = "all"
         else:
             faults = ",".join(self.faults) or "none"
-        return f"--seed {self.seed} --vms {self.vms} --days {self.days:g} --faults {faults} --nodes {self.nodes}"
+        words = f"--seed {self.seed} --vms {self.vms} --days {self.days:g} --faults {faults} --nodes {self.nodes}"
+        return words if self.pace == 1.0 else f"{words} --pace {self.pace:g}"
 
 
 @dataclass(frozen=True, slots=True)
