@@ -96,6 +96,7 @@ class Judge:
                 self._keep(event.scope)
             case f.EventStarted(event_id=key) if key in region.events:
                 self._keep(region.events[key].scope)
+                self._watch_start(region.events[key], fact.at)
             case f.EventCompleted(event_id=key) | f.EventCanceled(event_id=key):
                 self._endings[key] = "completed" if isinstance(fact, f.EventCompleted) else "canceled"
             case f.ScopeEnabled(scope=scope):
@@ -103,6 +104,11 @@ class Judge:
                 self._keep(scope)
             case f.EventApproved(event_id=key, by=by) if key in region.events:
                 self._watch_approval(region.events[key], fold(by))
+
+    def _watch_start(self, event: Event, at: datetime) -> None:
+        if at < event.not_before and event.approved_at is None:
+            told = f"{event.id} ({event.cause}) started before its NotBefore, and nobody had approved it"
+            self._blame("early start", told, event.id)
 
     def changed(self, scope_key: str) -> None:
         """An event of this scope has ended."""

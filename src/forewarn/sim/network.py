@@ -43,6 +43,9 @@ class End(Protocol):
 
     def take_reset(self) -> None: ...
 
+    def die(self) -> None:
+        """Whoever held it is gone, and closes nothing any more."""
+
 
 class Listener:
     """Somebody who listens. ``accept`` makes the listener's side of a new connection."""
@@ -117,6 +120,7 @@ class Network:
             self.forget(listener)
         for end in [*self._ends.pop(place, {})]:
             end.open = False
+            end.die()
             if not silent:
                 self.send_reset(end)
 
@@ -255,6 +259,9 @@ class Pipe(asyncio.Transport):
     def take_reset(self) -> None:
         self._lose(ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)))
 
+    def die(self) -> None:
+        self._closing = True
+
     def _lose(self, problem: Exception | None) -> None:
         self._network.gone(self)
         if not self._closing or problem is None:
@@ -362,6 +369,9 @@ class Sock:
         self._network.gone(self)
         self._problem = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
         self._wake()
+
+    def die(self) -> None:
+        """Its strand is gone with it."""
 
     def _wake(self) -> None:
         if self._waiting is not None:

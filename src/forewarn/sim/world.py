@@ -61,7 +61,7 @@ class World:
         self.truth = Region()
         self.machines: dict[str, Machine] = {}
         self.history = History(START)
-        self.judge = Judge(self, self.blame, max(1, plan.vms // 12), RULES.user_operation_limit)
+        self.judge = Judge(self, self.blame, max(5, plan.vms // 12), RULES.user_operation_limit)
         self.judge.may_go_back = lambda: plan.nodes > 1
         self.servers = [self._server(number) for number in range(plan.nodes)]
         self.violations: list[Violation] = []
