@@ -11,7 +11,8 @@ from pathlib import Path
 
 from forewarn.core.facts import VmDeleted
 from forewarn.core.region import Region
-from forewarn.plane.ports import Entry, Origin
+from forewarn.plane.ports import Entry, Journal, Origin
+from forewarn.stores.postgres import PostgresJournal
 from forewarn.stores.sqlite import SqliteJournal
 
 
@@ -20,8 +21,12 @@ def block(number: int) -> list[Entry]:
     return [Entry(VmDeleted(datetime(2026, 1, 1, tzinfo=UTC), name), "DeleteVms", Origin("test")) for name in names]
 
 
-def main(directory: Path, number: int) -> None:
-    journal = SqliteJournal(directory)
+def opened(place: str) -> Journal:
+    return PostgresJournal(place) if place.startswith("postgresql:") else SqliteJournal(Path(place))
+
+
+def main(place: str, number: int) -> None:
+    journal = opened(place)
     print("ready", flush=True)
     while True:
         with journal.write() as transaction:
@@ -33,4 +38,4 @@ def main(directory: Path, number: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]))

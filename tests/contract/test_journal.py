@@ -13,7 +13,10 @@ from forewarn.core.facts import VmCreated, subject_of
 from forewarn.core.region import Region, VmSpec
 from forewarn.plane.ports import Entry, Journal, JournalFault, Origin, Record
 from forewarn.stores.memory import MemoryJournal
+from forewarn.stores.memory_shared import SharedMemory
+from forewarn.stores.postgres import PostgresJournal
 from forewarn.stores.sqlite import SqliteJournal
+from tests.postgres import Server
 from tests.unit.stores.examples import AT, EVERY_FACT, ORIGIN, entries
 from tests.unit.stores.story import story
 
@@ -33,21 +36,32 @@ class Store:
         return self.journal
 
 
-def _memory(_: Path) -> Store:
+def _memory(_: pytest.FixtureRequest) -> Store:
     only = MemoryJournal()
     return Store(lambda: only)
 
 
-def _sqlite(directory: Path) -> Store:
+def _sqlite(request: pytest.FixtureRequest) -> Store:
+    directory: Path = request.getfixturevalue("tmp_path")
     return Store(lambda: SqliteJournal(directory / "data"))
 
 
-STORES = {"memory": _memory, "sqlite": _sqlite}
+def _shared_memory(_: pytest.FixtureRequest) -> Store:
+    return Store(SharedMemory(lambda: AT).join)
+
+
+def _postgres(request: pytest.FixtureRequest) -> Store:
+    server: Server = request.getfixturevalue("postgres")
+    url = server.region()
+    return Store(lambda: PostgresJournal(url))
+
+
+STORES = {"memory": _memory, "shared-memory": _shared_memory, "sqlite": _sqlite, "postgres": _postgres}
 
 
 @pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made = STORES[request.param](tmp_path)
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    made = STORES[request.param](request)
     yield made
     made.journal.close()
 

@@ -122,9 +122,10 @@ class MetadataRegion:
         rules: Rules,
         host: str,
         dice: random.Random,
+        staleness: timedelta,
     ) -> None:
         self.clock = clock
-        self.plane = Plane(journal, clock, SimulatedDriver(), rules)
+        self.plane = Plane(journal, clock, SimulatedDriver(), rules, staleness=staleness)
         self.faults = FaultRules(dice)
         self.face = MetadataFace(self.plane, self.faults, settings)
         await self.plane.start()
@@ -224,6 +225,7 @@ def metadata_region(
     rules: Rules | None = None,
     host: str = "127.0.0.1",
     dice: random.Random | None = None,
+    staleness: timedelta = timedelta(seconds=10),
     expected_errors: int = 0,
 ) -> Iterator[MetadataRegion]:
     """A region for one test. When it ends, nothing may have escaped: not into the loop, not into the log."""
@@ -241,6 +243,7 @@ def metadata_region(
                     rules or Rules(),
                     host,
                     dice or random.Random(7),
+                    staleness,
                 )
             )
             yield region

@@ -22,7 +22,7 @@ FOREWARN = Path(sys.executable).with_name("forewarn")
 PATIENCE_SECONDS = 60.0
 EVENTS = "/metadata/scheduledevents?api-version=2020-07-01"
 
-_URL = re.compile(r"https?://[^\s,;]+:\d+")
+_URL = re.compile(r"(metadata|control|resource manager|health) (https?://[^\s,;]+:\d+)")
 
 
 def clean_environment(**more: str) -> dict[str, str]:
@@ -99,6 +99,7 @@ class ServerProgram:
     metadata: str = ""
     control: str = ""
     resource_manager: str = ""
+    health: str = ""
     token: str = ""
 
     @classmethod
@@ -150,10 +151,9 @@ class ServerProgram:
         """The server says in one line where it is."""
         assert self.process.stdout is not None
         self.ready = self.process.stdout.readline()
-        urls = _URL.findall(self.ready)
-        assert len(urls) >= 2, f"not ready: {self.ready!r}\n{self.log.read_text()}"
-        self.metadata, self.control = urls[:2]
-        self.resource_manager = urls[2] if len(urls) > 2 else ""
+        assert " ready: " in self.ready, f"not ready: {self.ready!r}\n{self.log.read_text()}"
+        for face, url in _URL.findall(self.ready):
+            setattr(self, face.replace(" ", "_"), url)
 
     def forewarn(self, *arguments: str, status: int = 0) -> str:
         """A client command against this server; what it printed."""

@@ -14,7 +14,7 @@ from forewarn import __version__
 from forewarn.core.commands import DeleteVms
 from forewarn.core.facts import EventApproved
 from forewarn.core.region import ScopeKind, VmSpec
-from forewarn.plane.ports import Entry, JournalFault
+from forewarn.plane.ports import Entry, JournalFault, Uncertain
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.faults import FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
@@ -312,8 +312,11 @@ class _Broken(MemoryJournal):
         super()._keep(entries)
 
 
-@pytest.mark.parametrize("fault", [JournalFault("The disk is full; make room."), ZeroDivisionError()])
-def test_what_the_journal_cannot_keep_is_not_answered_with_success(fault: Exception) -> None:
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [(JournalFault("The disk is full; make room."), 503), (Uncertain("Who knows?"), 500), (ZeroDivisionError(), 500)],
+)
+def test_what_the_journal_cannot_keep_is_not_answered_with_success(fault: Exception, status: int) -> None:
     journal = _Broken()
     journal.fault = fault
     with metadata_region(journal=journal, expected_errors=2) as region:
@@ -325,7 +328,8 @@ def test_what_the_journal_cannot_keep_is_not_answered_with_success(fault: Except
         answers = [region.post("web", approval(event)), region.get("late")]
         journal.broken = False
         for answer in answers:
-            assert answer.status == 500
+            assert answer.status == status
+            assert ("retry-after" in answer.fields) is (status == 503)
             assert answer.fields["x-ms-request-id"] in json.loads(answer.body)["error"]
         assert json.loads(region.get("web").body)["Events"][0]["EventStatus"] == "Scheduled"
 

@@ -201,7 +201,7 @@ def test_a_journal_that_cannot_be_written_refuses_and_recovers(tmp_path: Path) -
         verdict = server.forewarn("journal", "verify")
 
     assert "journal" in refused.stderr
-    assert unheard.status == 500
+    assert unheard.status == 503
     assert between == ("Scheduled", seq)
     assert taken.status == 200
     assert verdict.endswith("nothing wrong.\n")

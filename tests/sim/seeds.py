@@ -7,4 +7,6 @@ from forewarn.sim.plan import ALL, Plan
 FOUND: dict[Plan, str] = {}
 
 # Nothing is known of these but that they are different: a small fleet, much trouble, one node and three.
-SMALL = [Plan(seed, vms=24, days=0.4, faults=ALL, nodes=nodes, pace=6.0) for nodes, seed in ((1, 1), (1, 2), (3, 3), (3, 4))]
+SMALL = [
+    Plan(seed, vms=24, days=0.4, faults=ALL, nodes=nodes, pace=6.0) for nodes, seed in ((1, 1), (1, 2), (3, 3), (3, 4))
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,8 +12,10 @@ import pytest
 from forewarn.core import settle
 from forewarn.core.region import Event, Region
 from forewarn.guest import watch
-from forewarn.guest.agent import consent, handling, loop
-from forewarn.plane.writer import Writer
+from forewarn.guest.agent import barrier, handling
+from forewarn.guest.agent.policy import APPROVES
+from forewarn.plane.ports import JournalFault
+from forewarn.plane.writer import Writer, Written
 from forewarn.sim import store
 from forewarn.sim.plan import ALL, Misfortune, Plan
 from forewarn.sim.running import Outcome, simulate
@@ -40,13 +42,13 @@ def start_early(patch: pytest.MonkeyPatch) -> None:
 
 def approve_unprepared(patch: pytest.MonkeyPatch) -> None:
     def may_approve(state: Any, care: Any) -> bool:
-        return care.verdict in handling.APPROVES
+        return care.verdict in APPROVES
 
     patch.setattr(handling, "may_approve", may_approve)
 
 
 def ask_nobody(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(consent.barrier, "is_shared", lambda event, name: False)
+    patch.setattr(barrier, "is_shared", lambda event, name: False)
 
 
 def forget_to_restore(patch: pytest.MonkeyPatch) -> None:
@@ -70,9 +72,7 @@ def answer_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:
     def write(self: Writer, batch: Any) -> Any:
         try:
             return honest(self, batch)
-        except store.JournalFault:
-            from forewarn.plane.writer import Written
-
+        except JournalFault:
             return Written(self.region, self.seq, (), tuple(() for _ in batch))
 
     patch.setattr(Writer, "write", write)
@@ -83,13 +83,14 @@ def guess_how_it_ended(patch: pytest.MonkeyPatch) -> None:
 
 
 def lose_what_others_wrote(patch: pytest.MonkeyPatch) -> None:
+    honest = store.Handle.write
+
     @contextmanager
-    def write(self: Any) -> Any:
+    def write(self: store.Handle) -> Iterator[Any]:
         with honest(self) as transaction:
-            transaction.since = lambda seq: ()
+            vars(transaction)["since"] = lambda seq: ()
             yield transaction
 
-    honest = store.Handle.write
     patch.setattr(store.Handle, "write", write)
 
 

@@ -23,6 +23,7 @@ from forewarn.cli.shapes import (
     EventStory,
     Fault,
     Host,
+    Nodes,
     Outcome,
     Policy,
     Pong,
@@ -136,6 +137,11 @@ class Server:
         )
 
     def _stranger(self, status: int) -> Unreachable:
+        if status in (502, 503, 504):
+            return Unreachable(
+                f"what answers at {self.url} (status {status}) is not a forewarn server, but perhaps a load balancer "
+                "that has no node to ask; try again in a while."
+            )
         return Unreachable(
             f"what answers at {self.url} (status {status}) is not a forewarn server; check FOREWARN_URL."
         )
@@ -177,6 +183,9 @@ class Client:
 
     def resource_manager(self) -> ResourceManager:
         return cast(ResourceManager, self.server.ask("GET", "/v1/resource-manager"))
+
+    def nodes(self) -> Nodes:
+        return cast(Nodes, self.server.ask("GET", "/v1/nodes"))
 
     # VMs
     def create_vms(self, body: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -82,7 +83,11 @@ def _server(data: str, speed: float) -> Iterator[tuple[str, str]]:
     metadata, control, manager = _addresses()
     command = [sys.executable, "-m", "forewarn.cli.main", "serve", "--data", data, "--clock", f"x{speed:g}"]
     command += ["--metadata", metadata, "--control", control, "--resource-manager", manager, "--log-level", "warning"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603 - our own program
+    # the settings of the user's own region are not the demo's
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("FOREWARN_")}
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        command, stdout=subprocess.DEVNULL, start_new_session=True, env=plain
+    )
     try:
         _wait_until_ready(process, Client(Server(f"http://{control}")))
         yield f"http://{metadata}", f"http://{control}"

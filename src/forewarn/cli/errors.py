@@ -21,7 +21,7 @@ EXIT_HELP = {
     Exit.OK: "done",
     Exit.FAILED: "refused or failed; nothing was changed unless the message says so",
     Exit.USAGE: "the command line, a setting or a file is not right",
-    Exit.UNREACHABLE: "no server answers, or the server extra is not installed",
+    Exit.UNREACHABLE: "no server answers, or an extra that the command needs is not installed",
     Exit.NOT_FOUND: "the thing that was named does not exist",
     Exit.INTERRUPTED: "ended by Ctrl-C (a server that is ended so ends with 0)",
     Exit.PIPE_CLOSED: "the reader of the output went away",

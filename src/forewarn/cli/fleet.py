@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 from forewarn.cli.errors import CommandFailed
-from forewarn.cli.fleet_file import FleetEntry, runs
+from forewarn.cli.fleet_file import FleetEntry, Run, runs
 from forewarn.core.commands import CreateVms
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec, fold
@@ -18,15 +18,30 @@ _ORIGIN = Origin("operator", "region file")
 
 
 async def create_missing(plane: Plane, fleet: Sequence[FleetEntry]) -> None:
-    """Create what does not exist yet; what exists is left alone, whatever the file says of it."""
+    """Create what does not exist yet; what exists is left alone, whatever the file says of it.
+
+    Nodes that start together from the same file take turns, and look again when it is their turn.
+    """
     for entry in fleet:
-        for run in runs(entry, AT_ONCE, lambda name: fold(name) not in plane.region.vms):
-            names = tuple(entry.name_of(index) for index in range(run.first, run.first + run.count))
-            command = CreateVms(names, spec_of(entry), str(uuid4()).upper(), binding_of(entry))
-            try:
-                await plane.submit(command, _ORIGIN)
-            except Refused as refused:
-                raise CommandFailed(f"the region file's VM {entry.name!r} was refused: {refused.message}") from None
+        for run in runs(entry, AT_ONCE, lambda name: _is_missing(plane, name)):
+            async with plane.editing:
+                await _create(plane, entry, run)
+
+
+def _is_missing(plane: Plane, name: str) -> bool:
+    return fold(name) not in plane.region.vms
+
+
+async def _create(plane: Plane, entry: FleetEntry, run: Run) -> None:
+    names = (entry.name_of(index) for index in range(run.first, run.first + run.count))
+    missing = tuple(name for name in names if _is_missing(plane, name))
+    if not missing:
+        return
+    command = CreateVms(missing, spec_of(entry), str(uuid4()).upper(), binding_of(entry))
+    try:
+        await plane.submit(command, _ORIGIN)
+    except Refused as refused:
+        raise CommandFailed(f"the region file's VM {entry.name!r} was refused: {refused.message}") from None
 
 
 def spec_of(entry: FleetEntry) -> VmSpec:

@@ -15,7 +15,7 @@ from forewarn.cli.errors import CommandFailed
 from forewarn.cli.setting_kinds import Address
 
 _BACKLOG = 1024
-_GRACE_SECONDS = 5
+GRACE_SECONDS = 15  # for requests that have come; a write may wait for its store for most of that
 _WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _ANY_HOST = "*"
 
@@ -61,7 +61,7 @@ async def serve_app(
             server_header=False,
             proxy_headers=False,
             ws="none",
-            timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_graceful_shutdown=GRACE_SECONDS,
             ssl_certfile=certificate_file,
             ssl_keyfile=key_file,
         )

@@ -18,11 +18,13 @@ from forewarn.cli import (
     faults,
     hosts,
     journal,
+    nodes,
     scale_sets,
     scopes,
     serve,
     service,
     sim,
+    stores,
     vms,
 )
 from forewarn.cli.errors import EXIT_HELP, CommandFailed, Exit
@@ -57,7 +59,21 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"forewarn {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     serve.add_to(subparsers)
-    for part in (vms, scale_sets, hosts, campaigns, events, clocks, scopes, faults, activity, journal, az_env):
+    for part in (
+        vms,
+        scale_sets,
+        hosts,
+        campaigns,
+        events,
+        clocks,
+        scopes,
+        faults,
+        activity,
+        journal,
+        nodes,
+        stores,
+        az_env,
+    ):
         part.add_to(subparsers)
     agent.add_to(subparsers)
     sim.add_to(subparsers)

@@ -1,21 +1,20 @@
 """``forewarn serve`` and ``forewarn settings``: what a server is told, and telling what it would be told.
 
-The server itself is put together in ``cli.assembly``, which is imported only when it is wanted: it needs the packages
-of the server extra, and the rest of the command line does not.
+The server itself is put together in ``cli.assembly`` and run by ``cli.serving``, which are imported only when they are
+wanted: they need the packages of the server extra, and the rest of the command line does not.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import CommandFailed, Exit, usage
+from forewarn.cli.errors import Exit, usage
+from forewarn.cli.extras import import_part
 from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Parser, Subparsers
@@ -52,6 +51,7 @@ def add_to(subparsers: Subparsers) -> None:
         "do not exist.",
         "forewarn serve --clock x60 --data /tmp/region",
         "forewarn serve --config region.toml",
+        "FOREWARN_STORE=postgresql://forewarn@db.example/forewarn forewarn serve --faces metadata",
     )
     add_setting_flags(serve)
     demo = parsing.add_command(
@@ -136,8 +136,8 @@ def _source(shown: Shown) -> str:
 
 def _serve(args: argparse.Namespace, out: Output) -> int:
     order = read_order(args)
-    assembly = server_part("forewarn.cli.assembly", "forewarn serve")
-    run: Callable[[Settings, tuple[FleetEntry, ...], Callable[[str], None]], int] = assembly.run
+    serving = import_part("forewarn.cli.serving", "forewarn serve")
+    run: Callable[[Settings, tuple[FleetEntry, ...], Callable[[str], None]], int] = serving.run
     return run(order.settings, order.fleet, _say_at_once)
 
 
@@ -149,38 +149,6 @@ def _say_at_once(text: str) -> None:
 def _demo(args: argparse.Namespace, out: Output) -> int:
     if args.speed == 0:
         raise usage("the demo needs a clock that moves; give it a --speed above 0.")
-    server_part("forewarn.cli.assembly", "forewarn demo")
-    demo = server_part("forewarn.cli.demo", "forewarn demo")
+    import_part("forewarn.cli.serving", "forewarn demo")
+    demo = import_part("forewarn.cli.demo", "forewarn demo")
     return int(demo.run(args))
-
-
-_EXTRA = frozenset(
-    {
-        "cryptography",
-        "fastapi",
-        "greenlet",
-        "httptools",
-        "immutables",
-        "msgspec",
-        "pydantic",
-        "shtab",
-        "starlette",
-        "uvicorn",
-        "uvloop",
-    }
-)
-
-
-def server_part(module: str, command: str) -> ModuleType:
-    """Import a module that needs the server extra, or say in one sentence what is missing."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as problem:
-        name = (problem.name or "").partition(".")[0]
-        if name not in _EXTRA:
-            raise
-        extra = "sim" if name == "greenlet" else "server"
-        raise CommandFailed(
-            f"'{command}' needs {name}, a package of the {extra} extra; install it with: pip install 'forewarn[{extra}]'",
-            Exit.UNREACHABLE,
-        ) from None

@@ -11,9 +11,9 @@ from forewarn.cli import parsing
 from forewarn.cli.client import Client, Unreachable
 from forewarn.cli.clocks import describe
 from forewarn.cli.errors import Exit, usage
+from forewarn.cli.extras import import_part
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
-from forewarn.cli.serve import server_part
 from forewarn.cli.shapes import Pong
 from forewarn.cli.times import show_moment
 
@@ -49,7 +49,7 @@ def add_to(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
 
 def _add_completion(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
     def complete(args: argparse.Namespace, out: Output) -> int:
-        shtab = server_part("shtab", "forewarn completion")
+        shtab = import_part("shtab", "forewarn completion")
         out.line(shtab.complete(whole(), shell=args.shell))
         return Exit.OK
 
@@ -98,7 +98,7 @@ def _wait(client: Client, seconds: float) -> Pong:
 
 def _sentence(pong: Pong, url: str) -> str:
     return (
-        f"forewarn {pong['version']} at {url}: metadata {pong['metadata']}, {pong['vms']} VMs, "
+        f"forewarn {pong['version']} at {url}: metadata {pong['metadata'] or 'elsewhere'}, {pong['vms']} VMs, "
         f"{show_moment(pong['now'])} ({describe(pong['clock'])})"
     )
 

@@ -8,9 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
+from forewarn.cli.store_url import read_store, show_store
 from forewarn.cli.times import parse_duration, show_duration
+
+FACES = ("metadata", "control", "resource-manager")
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,71 @@ def _show_token(token: str) -> str:
     return "(set)" if token else ""
 
 
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for part in text.split(",") if (word := part.strip()))
+
+
+def _show_words(words: tuple[object, ...]) -> str:
+    return ",".join(map(str, words))
+
+
+def _read_faces(text: str) -> tuple[str, ...]:
+    """In the order in which they are always told."""
+    words = _words(text)
+    unknown = [word for word in words if word not in FACES]
+    if unknown or not words:
+        named = f"{unknown[0]!r} is no face" if unknown else "a node needs a face"
+        raise ValueError(f"{named}; choose among {', '.join(FACES)}")
+    if len(set(words)) != len(words):
+        raise ValueError(f"{text!r} names a face twice")
+    return tuple(face for face in FACES if face in words)
+
+
+def _read_name(text: str) -> str:
+    if not text.isprintable() or len(text) > 100:
+        raise ValueError("a name is at most 100 printable characters")
+    return text.strip()
+
+
+def _read_hosts(text: str) -> tuple[str, ...]:
+    """Names and addresses without a port. ``*`` is for listening everywhere, never for a list."""
+    hosts = tuple(word.lower().strip("[]") for word in _words(text))
+    for host in hosts:
+        if not all(letter.isascii() and (letter.isalnum() or letter in "-._:") for letter in host):
+            raise ValueError(f"{host!r} is not the name or address of a host")
+        if ":" in host and not _is_address(host):
+            raise ValueError(f"{host!r} is not the name or address of a host; leave off the port")
+    return hosts
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_networks(text: str) -> tuple[Network, ...]:
+    try:
+        return tuple(ipaddress.ip_network(word) for word in _words(text))
+    except ValueError:
+        raise ValueError(f"{text!r} holds what is neither an address nor a network such as 10.0.0.0/24") from None
+
+
+def _read_https_url(text: str) -> str:
+    if not text:
+        return ""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme == "https" and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        usable = False
+    if not usable or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError(f"{text!r} is not like https://rm.example:16927")
+    return text.rstrip("/")
+
+
 def _read_interruption(text: str) -> int:
     if text == "-1":
         return -1
@@ -170,5 +240,11 @@ ADDRESS = Kind("HOST:PORT", _read_address)
 ADDRESS_OR_OFF = Kind("HOST:PORT|off", _read_address_or_off, _show_address_or_off)
 CLOCK = Kind("real|xN|virtual", _read_clock)
 DIRECTORY = Kind("DIR", _read_path)
+FACES_LIST = Kind("FACE,...", _read_faces, _show_words)
+HOSTS = Kind("HOST,...", _read_hosts, _show_words)
+HTTPS_URL = Kind("URL", _read_https_url)
+NAME = Kind("NAME", _read_name)
+NETWORKS = Kind("NETWORK,...", _read_networks, _show_words)
+STORE = Kind("URL", read_store, show_store)
 TOKEN = Kind("TOKEN", _read_token, _show_token)
 INTERRUPTION = Kind("SECONDS", _read_interruption)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from forewarn.cli import setting_kinds as kinds
-from forewarn.cli.setting_kinds import Kind
+from forewarn.cli.setting_kinds import FACES, Kind
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,13 @@ CAUSE_DEFAULTS = (
 
 _GENERAL = (
     Setting("data", "forewarn-data", kinds.DIRECTORY, "directory that keeps the region"),
+    Setting(
+        "store",
+        "",
+        kinds.STORE,
+        "PostgreSQL database that keeps the region instead, for any number of nodes; better given as FOREWARN_STORE "
+        "than as a flag, for its password",
+    ),
     Setting("clock", "real", kinds.CLOCK, "real time, N times faster, or a clock that only moves when told"),
     Setting("metadata", "127.0.0.1:16925", kinds.ADDRESS, "where VMs read and approve their events"),
     Setting(
@@ -72,6 +79,13 @@ _GENERAL = (
         "",
         kinds.TOKEN,
         "secret that operators, az and the SDKs must know; better given as FOREWARN_TOKEN than as a flag",
+    ),
+    Setting(
+        "hosts",
+        "",
+        kinds.HOSTS,
+        "names and addresses, beside its own, under which the control and resource manager faces are reached, such as "
+        "a load balancer's; they go into the certificate too",
     ),
     Setting("log_level", "info", kinds.one_of("debug", "info", "warning", "error"), "how much is logged"),
     Setting("update_domains", "5", kinds.whole(1, 20), "update domains that VMs are spread over"),
@@ -100,6 +114,41 @@ _GENERAL = (
         "refuse",
         kinds.one_of("refuse", "ok"),
         "answer to the approval of an event that does not exist: 400 or 200",
+    ),
+)
+
+_NODES = (
+    Setting("faces", ",".join(FACES), kinds.FACES_LIST, "what this node does, as a list"),
+    Setting("node_name", "", kinds.NAME, "what this node is called among the others; else its host and port"),
+    Setting(
+        "staleness",
+        "10s",
+        kinds.duration("1s", "1h"),
+        "how long a node answers reads from what it knows while its store is silent; then 503",
+    ),
+    Setting(
+        "drain",
+        "0s",
+        kinds.duration(high="1h"),
+        "how long a node goes on serving after SIGTERM, while its readiness says no already",
+    ),
+    Setting(
+        "health",
+        "off",
+        kinds.ADDRESS_OR_OFF,
+        "where only /health/live and /health/ready are answered; the control face answers them too",
+    ),
+    Setting(
+        "resource_manager_url",
+        "",
+        kinds.HTTPS_URL,
+        "where clients find the Resource Manager, if that is not where it listens: a load balancer's address",
+    ),
+    Setting(
+        "trusted_proxies",
+        "",
+        kinds.NETWORKS,
+        "addresses and networks of load balancers whose X-Forwarded-Host and X-Forwarded-Proto are believed",
     ),
 )
 
@@ -144,7 +193,7 @@ def _title(cause: str) -> str:
     return _TITLES[cause]
 
 
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (*_GENERAL, *_IMPACTS, *_of_causes())}
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (*_GENERAL, *_NODES, *_IMPACTS, *_of_causes())}
 
 # What a profile puts in the place of the defaults.
 PROFILES: dict[str, dict[str, str]] = {

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from forewarn.cli.errors import CommandFailed, usage
-from forewarn.cli.setting_kinds import Address, ClockChoice
+from forewarn.cli.setting_kinds import Address, ClockChoice, Network
 from forewarn.cli.setting_table import PROFILES, SETTINGS, Setting
+
+_NEEDS_TOKEN = ("control", "resource_manager")
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,14 @@ class Settings:
     """What a server was told, checked and typed. The three tables are keyed by cause as the core names it."""
 
     data: Path
+    store: str = field(repr=False)
     clock: ClockChoice
     metadata: Address
     control: Address
     resource_manager: Address | None
     profile: str
     token: str = field(repr=False)
+    hosts: tuple[str, ...]
     log_level: str
     update_domains: int
     fault_domains: int
@@ -51,6 +55,13 @@ class Settings:
     throttle_per_second: float
     not_before_format: str
     unknown_event: str
+    faces: tuple[str, ...]
+    node_name: str
+    staleness: timedelta
+    drain: timedelta
+    health: Address | None
+    resource_manager_url: str
+    trusted_proxies: tuple[Network, ...]
     reboot_impact: timedelta
     redeploy_impact: timedelta
     eviction_impact: timedelta
@@ -59,6 +70,17 @@ class Settings:
     recoveries: Mapping[str, timedelta]
     durations: Mapping[str, int]
     shown: tuple[Shown, ...] = field(compare=False, default=())
+
+    @property
+    def addresses(self) -> dict[str, Address]:
+        """Where this node listens, by setting: for each face that it has, and for health where that is wanted."""
+        everything = {
+            "metadata": self.metadata if "metadata" in self.faces else None,
+            "control": self.control if "control" in self.faces else None,
+            "resource_manager": self.resource_manager if "resource-manager" in self.faces else None,
+            "health": self.health,
+        }
+        return {name: address for name, address in everything.items() if address is not None}
 
 
 @dataclass(frozen=True)
@@ -134,16 +156,26 @@ def _typed(values: dict[str, Any], shown: tuple[Shown, ...]) -> Settings:
 
 def check(settings: Settings) -> None:
     """What no single setting can know: refuse combinations that would be unsafe or could not work."""
-    faces = {"metadata": settings.metadata, "control": settings.control}
-    if settings.resource_manager is not None:
-        faces["resource_manager"] = settings.resource_manager
+    _check_faces(settings)
+    _check_addresses(settings)
+    if settings.store and settings.clock.kind != "real":
+        raise usage("nodes that share a store go by its clock, which cannot be turned; leave off --clock or --store.")
+
+
+def _check_faces(settings: Settings) -> None:
+    chosen = any(each.name == "faces" and each.source != "default" for each in settings.shown)
+    if settings.resource_manager is None and chosen and "resource-manager" in settings.faces:
+        raise usage("faces asks for the resource-manager face and resource_manager is off: change one of them.")
+
+
+def _check_addresses(settings: Settings) -> None:
     ports: dict[int, str] = {}
-    for name, address in faces.items():
+    for name, address in settings.addresses.items():
         if address.port and (other := ports.setdefault(address.port, name)) != name:
             raise usage(
                 f"{other} and {name} must not share port {address.port}: whoever reaches one would reach the other."
             )
-        if name != "metadata" and not address.loopback and not settings.token:
+        if name in _NEEDS_TOKEN and not address.loopback and not settings.token:
             raise usage(
                 f"{name} listens on {address}, beyond loopback, and needs a token: set FOREWARN_TOKEN, "
                 "or listen on 127.0.0.1."

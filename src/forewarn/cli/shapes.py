@@ -22,6 +22,29 @@ class Pong(TypedDict):
     metadata: str
 
 
+class Node(TypedDict):
+    name: str
+    id: str
+    version: str
+    faces: list[str]
+    urls: list[str]
+    rules: str
+    started_at: str
+    seen_at: str
+    seen_seconds_ago: float
+    seq: int
+    lag: int
+    leads: bool
+    draining: bool
+    silent: bool
+    this: bool
+
+
+class Nodes(TypedDict):
+    nodes: list[Node]
+    warnings: list[str]
+
+
 class Event(TypedDict):
     id: str
     type: str

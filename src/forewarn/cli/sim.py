@@ -14,9 +14,9 @@ from typing import Any, TextIO
 
 from forewarn.cli import parsing
 from forewarn.cli.errors import CommandFailed, Exit, usage
+from forewarn.cli.extras import import_part
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.serve import server_part
 from forewarn.sim.plan import ALL, LEAST_VMS, MEANINGS, MOST_DAYS, MOST_NODES, MOST_VMS, Misfortune, Plan
 
 _KINDS = "\n".join(f"  {kind:<10} {MEANINGS[kind]}" for kind in Misfortune)
@@ -107,8 +107,8 @@ def _simulate(args: argparse.Namespace, out: Output) -> int:
     plan = _plan_of(args)
     if args.timeline is not None and args.timeline.suffix not in (".html", ".svg"):
         raise usage("--timeline draws FILE.html or FILE.svg.")
-    running = server_part("forewarn.sim.running", "forewarn sim")
-    trace = server_part("forewarn.sim.trace", "forewarn sim")
+    running = import_part("forewarn.sim.running", "forewarn sim")
+    trace = import_part("forewarn.sim.trace", "forewarn sim")
     with _opened(args.record) as file, _progress(plan) as tell:
         outcome = running.simulate(plan, trace.Trace(plan, file), tell)
     if args.timeline is not None:
@@ -117,8 +117,8 @@ def _simulate(args: argparse.Namespace, out: Output) -> int:
 
 
 def _replay(args: argparse.Namespace, out: Output) -> int:
-    running = server_part("forewarn.sim.running", "forewarn sim")
-    trace = server_part("forewarn.sim.trace", "forewarn sim")
+    running = import_part("forewarn.sim.running", "forewarn sim")
+    trace = import_part("forewarn.sim.trace", "forewarn sim")
     try:
         plan, version, lines = trace.read_trace(args.file)
     except trace.BadTrace as problem:
@@ -143,7 +143,7 @@ def _replay(args: argparse.Namespace, out: Output) -> int:
 
 
 def _tell(outcome: Any, out: Output) -> int:
-    summary = server_part("forewarn.sim.summary", "forewarn sim")
+    summary = import_part("forewarn.sim.summary", "forewarn sim")
     if out.as_json:
         out.json(summary.as_json(outcome))
     else:
@@ -158,7 +158,7 @@ def _tell(outcome: Any, out: Output) -> int:
 
 
 def _draw(path: Path, outcome: Any) -> None:
-    timeline = server_part("forewarn.sim.timeline", "forewarn sim")
+    timeline = import_part("forewarn.sim.timeline", "forewarn sim")
     text = timeline.html(outcome) if path.suffix == ".html" else timeline.svg(outcome)
     try:
         path.write_text(text, "utf-8")

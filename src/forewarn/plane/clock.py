@@ -56,7 +56,7 @@ class RealClock:
     speed = 1.0
 
     def __init__(self, not_before: datetime | None = None) -> None:
-        self._latest = not_before or datetime.min.replace(tzinfo=UTC)
+        self._not_before = self._latest = not_before or datetime.min.replace(tzinfo=UTC)
         self._agreed: tuple[datetime, float] | None = None
 
     def now(self) -> datetime:
@@ -69,6 +69,8 @@ class RealClock:
         return self._latest
 
     def agree(self, now: datetime) -> None:
+        if self._agreed is None:
+            self._latest = self._not_before  # what the machine's own clock has said until now does not count
         self._agreed = (now, elapsed())
 
     async def sleep_until(self, at: datetime) -> None:

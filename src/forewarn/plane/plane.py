@@ -34,6 +34,7 @@ _SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is mor
 _PULSE_EVERY = timedelta(hours=1)
 _BATCH_MOST = 1_000
 _STALENESS = timedelta(seconds=10)
+_NOT_YET_SECONDS = 0.05
 _SLACK = timedelta(seconds=5)  # the store's clock may be ahead of what we think it says
 
 _Waiting = tuple[Asked | None, asyncio.Future[tuple[Fact, ...]]]  # without a command: to hear what others wrote
@@ -193,8 +194,11 @@ class Plane:
         return "" if elapsed() < self._current_until else self._why_stale
 
     def agree(self, now: datetime) -> None:
-        """The store has just said what time it is."""
+        """The store has just said what time it is; it may be later than we thought."""
         self.clock.agree(now)
+        due = self.region.agenda.first()
+        if due is not None and due.at <= now:
+            self._published.set()
 
     def vouch(self, until: float) -> None:
         """This node knows everything that the store knew, and its word is good for a while."""
@@ -300,6 +304,8 @@ class Plane:
             due = self.region.agenda.first() if self.leads else None
             if due is not None and due.at <= self.clock.now():
                 await self._submit_ours(Tick(), _CLOCK)
+                if self.region.agenda.first() == due:  # not yet, by the clock of a store that others share
+                    await asyncio.sleep(_NOT_YET_SECONDS)
                 continue
             timeout = None
             if due is not None and self.clock.speed:

@@ -56,8 +56,10 @@ class _Scopes:
 class Judge:
     """Looks at every transaction and at every answer. The first thing that is wrong ends the simulation."""
 
-    def __init__(self, world: Circumstances, blame: Blame, whole_every: int, user_operation_limit: int) -> None:
-        self._world, self._blame = world, blame
+    def __init__(
+        self, world: Circumstances, blame: Blame, *, whole_every: int, user_operation_limit: int, many_nodes: bool
+    ) -> None:
+        self._world, self._blame, self._many_nodes = world, blame, many_nodes
         self._whole_every, self._limit = whole_every, user_operation_limit
         self.counts: Counter[str] = Counter()
         self._scopes: dict[str, _Scopes] = {}
@@ -156,7 +158,8 @@ class Judge:
         self.counts["documents seen"] += 1
         enabling = known.bodies.get((document.incarnation, response.body))
         if enabling is None:
-            self._blame("wire", f"{vm} saw a document {document.incarnation} that never was: {response.body!r}", found.scope)
+            told = f"{vm} saw a document {document.incarnation} that never was: {response.body!r}"
+            self._blame("wire", told, found.scope)
             return
         self._in_order(vm, enabling, document, found.scope)
         self._watch_endings(vm, document, response)
@@ -166,15 +169,11 @@ class Judge:
         last = self._last_seen.get(vm, (0, 0))
         if (enabling, document.incarnation) < last:
             self.counts["documents seen again by an older node"] += 1
-            if not self.may_go_back():
+            if not self._many_nodes:  # another node may be behind, within its bound
                 told = f"{vm} saw document {document.incarnation} after document {last[1]} of the same enabling"
                 self._blame("wire", told, scope)
         else:
             self._last_seen[vm] = (enabling, document.incarnation)
-
-    def may_go_back(self) -> bool:
-        """Another node may be behind, within its bound."""
-        return False
 
     def _watch_endings(self, vm: str, document: Document, response: Response) -> None:
         """What production's watcher says about an end is true, or it says that it does not know."""

@@ -40,7 +40,9 @@ class SimLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         return self._at
 
-    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
         timer = asyncio.TimerHandle(when, callback, args, self, context)
         self._numbered += 1
         heappush(self._timers, (when, self._numbered, timer))
@@ -84,7 +86,9 @@ class SimLoop(asyncio.BaseEventLoop):
 
     # What a machine would give
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
         return self.strands.in_strand(func, *args)
 
     async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:

@@ -124,7 +124,7 @@ class People:
         await self._ask("POST", "/v1/hosts/maintain", {"hosts": self._hosts(2), "kind": kind})
 
     async def _campaign(self) -> None:
-        body = {"kind": self._random.choice(HOST_MAINTENANCE[:5]), "hosts": self._hosts(4)}
+        body: dict[str, Any] = {"kind": self._random.choice(HOST_MAINTENANCE[:5]), "hosts": self._hosts(4)}
         if at_once := self._random.choice((0, 1, 2)):
             body["hosts_at_once"] = at_once
         await self._ask("POST", "/v1/campaigns", body)

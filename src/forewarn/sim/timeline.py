@@ -187,6 +187,7 @@ _COLOURS = """
   text { fill: var(--ink); font: 9px system-ui, sans-serif; } text.group { font-size: 11px; font-weight: 600; }
   text.vm { fill: var(--soft); } text.tick { fill: var(--soft); font-size: 10px; }
 """
+_PHASES = ("notice", "impact", "recovery")
 _LEGEND = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")
 
 
@@ -202,7 +203,7 @@ def svg(outcome: Outcome) -> str:
         f'<text class="group" x="8" y="18">{escape(page(outcome)[0])}</text>',
         *_svg_legend(),
         f'<g transform="translate(0 {_AXIS + 40})">',
-        *(f'<text class="{each.style}" x="8" y="{each.y}">{escape(each.text)}</text>' for each in drawing.labels),
+        *map(_name, drawing.labels),
         f'<g transform="translate({_LABEL_WIDTH} 0)">',
     ]
     for x, text in drawing.ticks:
@@ -218,10 +219,15 @@ def _svg_legend() -> Iterator[str]:
         yield f'<rect class="{kind.lower()}" x="{x}" y="29" width="18" height="9"/>'
         yield f'<text x="{x + 23}" y="37">{kind}</text>'
         x += 85
-    for style, text in (("notice", "notice"), ("impact", "impact"), ("recovery", "recovery")):
-        yield f'<rect class="redeploy {style}" x="{x}" y="29" width="18" height="9"/><text x="{x + 23}" y="37">{text}</text>'
+    for phase in _PHASES:
+        yield f'<rect class="redeploy {phase}" x="{x}" y="29" width="18" height="9"/>'
+        yield f'<text x="{x + 23}" y="37">{phase}</text>'
         x += 75
     yield f'<rect class="canceled" x="{x}" y="29" width="18" height="9"/><text x="{x + 23}" y="37">canceled</text>'
+
+
+def _name(label: _Label) -> str:
+    return f'<text class="{label.style}" x="8" y="{label.y}">{escape(label.text)}</text>'
 
 
 def _rect(box: _Box) -> str:
@@ -266,7 +272,7 @@ def html(outcome: Outcome) -> str:
     drawing, lines = _draw(outcome), page(outcome)
     grid = [_Box(x, 0, 2, drawing.height, "grid") for x, _ in drawing.ticks]
     legend = "".join(f'<span><i class="key {kind.lower()}"></i>{kind}</span>' for kind in _LEGEND)
-    phases = "".join(f'<span><i class="key redeploy {each}"></i>{each}</span>' for each in ("notice", "impact", "recovery"))
+    phases = "".join(f'<span><i class="key redeploy {each}"></i>{each}</span>' for each in _PHASES)
     return _PAGE.format(
         title=escape(f"forewarn sim: {lines[0]}"),
         colours=_COLOURS,
@@ -275,7 +281,7 @@ def html(outcome: Outcome) -> str:
         summary=escape("\n".join(line for line in lines[2:] if line)),
         legend=f'{legend}{phases}<span><i class="key canceled"></i>canceled</span>',
         height=drawing.height,
-        names="".join(f'<text class="{each.style}" x="8" y="{each.y}">{escape(each.text)}</text>' for each in drawing.labels),
+        names="".join(map(_name, drawing.labels)),
         ticks="".join(f'<span style="left:{x / 100:.2f}%">{escape(text)}</span>' for x, text in drawing.ticks),
         boxes="\n".join(map(_rect, [*grid, *drawing.boxes])),
     )

@@ -61,8 +61,13 @@ class World:
         self.truth = Region()
         self.machines: dict[str, Machine] = {}
         self.history = History(START)
-        self.judge = Judge(self, self.blame, max(5, plan.vms // 12), RULES.user_operation_limit)
-        self.judge.may_go_back = lambda: plan.nodes > 1
+        self.judge = Judge(
+            self,
+            self.blame,
+            whole_every=max(5, plan.vms // 12),
+            user_operation_limit=RULES.user_operation_limit,
+            many_nodes=plan.nodes > 1,
+        )
         self.servers = [self._server(number) for number in range(plan.nodes)]
         self.violations: list[Violation] = []
         self.stopped: asyncio.Future[None] = loop.create_future()
@@ -231,7 +236,8 @@ class World:
     def check_strands(self) -> None:
         """No thread of an agent may end by an exception that nobody caught."""
         for strand, problem in self.hub.broken:
-            self.blame("agent", f"{strand.process.name}: {strand.name} ended with {problem!r}", f"vm/{strand.process.place}")
+            told = f"{strand.process.name}: {strand.name} ended with {problem!r}"
+            self.blame("agent", told, f"vm/{strand.process.place}")
         self.hub.broken.clear()
 
 

@@ -60,7 +60,7 @@ def _lift(seq: int, written: int, body: bytes, upcasts: Mapping[int, Upcast]) ->
         if step not in upcasts:
             raise JournalFault(
                 f"Record {seq} of the journal is in format {written}, which forewarn {__version__} no longer reads. "
-                "Start an older forewarn on this directory; the journal was not touched."
+                "Start an older forewarn on it; the journal was not touched."
             )
         found = upcasts[step](found)
     return found
@@ -77,6 +77,6 @@ def _unreadable(seq: int, body: bytes, flaw: Exception) -> str:
             "not know. Install the forewarn that wrote it, or a newer one; the journal was not touched."
         )
     return (
-        f"Record {seq} of the journal is damaged ({str(flaw)[:200]}). Restore the data directory from a backup; the "
-        "journal was not touched."
+        f"Record {seq} of the journal is damaged ({str(flaw)[:200]}). Restore the journal from a backup; it was "
+        "not touched."
     )

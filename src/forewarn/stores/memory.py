@@ -8,7 +8,8 @@ from threading import Lock
 
 from forewarn.core.facts import subject_of
 from forewarn.core.region import Region
-from forewarn.plane.ports import Entry, JournalFault, Record
+from forewarn.plane.ports import Entry, Record
+from forewarn.stores.shelf import check_happened
 
 
 class _Staged:
@@ -68,8 +69,7 @@ class MemoryJournal:
         return self._snapshot
 
     def snapshot(self, region: Region, seq: int) -> None:
-        if seq > self.head():
-            raise JournalFault(f"No snapshot can stand for record {seq}: the journal ends at record {self.head()}.")
+        check_happened(seq, self.head())
         if seq >= self._snapshot[1]:
             self._snapshot = (region, seq)
 

@@ -6,7 +6,7 @@ or edited does not fit any more, wherever in the journal it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, TypeAlias
@@ -22,6 +22,7 @@ COLUMNS = ("seq", "format", "at", "command", "door", "who", "request_id", "subje
 Row: TypeAlias = tuple[int, int, str, str, str, str, str, str, bytes, bytes]
 
 START = bytes(16)  # the chain before the first record
+_VERIFIED_AT_ONCE = 5000  # a short look each time: a long one would hold up the store's tidying
 _content = msgspec.msgpack.Encoder().encode  # unambiguous: every column carries its kind and its length
 
 
@@ -63,9 +64,32 @@ def checked(rows: Iterable[Row], seq: int, chain: bytes) -> Iterator[Row]:
     for row in rows:
         flaw = flaw_of(row, seq, chain)
         if flaw is not None:
-            raise JournalFault(f"{flaw}. Restore the data directory from a backup; the journal was not touched.")
+            raise JournalFault(f"{flaw}. Restore the journal from a backup; it was not touched.")
         seq, chain = row[0], row[9]
         yield row
+
+
+def flaws_in(rows_after: Callable[[int, int], list[Row]], head: int) -> Iterator[str]:
+    """A sentence for each thing that is wrong with the rows up to ``head``, asked for as (after, limit)."""
+    seq, chain = 0, START
+    while seq < head:
+        rows = rows_after(seq, _VERIFIED_AT_ONCE)
+        if not rows:
+            yield f"The journal ends at record {seq}, and not at record {head}."
+            return
+        for row in rows:
+            flaw = flaw_of(row, seq, chain) or _decoding_flaw(row)
+            if flaw is not None:
+                yield f"{flaw.rstrip('.')}."
+            seq, chain = row[0], row[9] if isinstance(row[9], bytes) else START
+
+
+def _decoding_flaw(row: Row) -> str | None:
+    try:
+        codec.decode(row[0], row[1], row[8])
+    except JournalFault as flaw:
+        return str(flaw)
+    return None
 
 
 def records_of(rows: Iterable[Row]) -> list[Record]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
 from forewarn.stores import snapshots
-from forewarn.stores.snapshots import Header, Unusable
+from forewarn.stores.shelf import KEPT, Kept
+from forewarn.stores.snapshots import Unusable
 
-KEPT = 2  # the one before the newest helps when the newest is damaged
 _NAME = re.compile(r"snapshot-\d{16}\.bin")
 _UNFINISHED = ".unfinished"
-_log = logging.getLogger(__name__)
 
 
 def listed(directory: Path) -> list[Path]:
@@ -24,36 +25,17 @@ def listed(directory: Path) -> list[Path]:
     return sorted((path for path in directory.iterdir() if _NAME.fullmatch(path.name)), reverse=True)
 
 
-def headers(directory: Path) -> Iterator[tuple[Path, Header]]:
-    """What the snapshots say of themselves, newest first; those that cannot be read say nothing."""
-    for path in listed(directory):
-        try:
-            with path.open("rb") as stream:
-                yield path, snapshots.read_header(stream)
-        except (Unusable, OSError):
-            continue
+def shelf(directory: Path) -> Iterator[Kept]:
+    return (Kept(str(path), partial(_opened, path)) for path in listed(directory))
 
 
-def newest(directory: Path) -> tuple[Region, int]:
-    """The newest usable snapshot; an empty region without one."""
-    for path in listed(directory):
-        try:
-            with path.open("rb") as stream:
-                region, header = snapshots.unpack(stream)
-            return region, header.seq
-        except (Unusable, OSError) as reason:
-            _log.warning("The snapshot %s is ignored: %s. The facts rebuild what it held.", path, reason)
-    return Region(), 0
-
-
-def flaws(directory: Path) -> Iterator[str]:
-    """A sentence for each snapshot that could not be used."""
-    for path in listed(directory):
-        try:
-            with path.open("rb") as stream:
-                snapshots.check(stream)
-        except (Unusable, OSError) as reason:
-            yield f"The snapshot {path} cannot be used: {reason}. It may be deleted; the facts rebuild what it held."
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as stream:
+            yield stream
+    except OSError as flaw:
+        raise Unusable(str(flaw)) from flaw
 
 
 def keep(directory: Path, region: Region, seq: int, mark: bytes) -> None:

@@ -15,13 +15,11 @@ from threading import Lock
 from forewarn import __version__
 from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, JournalFault, Record
-from forewarn.stores import snapshot_files, sqlite_file
-from forewarn.stores.codec import decode
+from forewarn.stores import shelf, snapshot_files, sqlite_file
 from forewarn.stores.lock import DirectoryLock
-from forewarn.stores.rows import START, Row, checked, flaw_of, records_of, rows_of
+from forewarn.stores.rows import START, Row, checked, flaws_in, records_of, rows_of
 from forewarn.stores.survey import chain_at, survey
 
-_VERIFIED_AT_ONCE = 5000
 _LAST = "SELECT seq, chain FROM facts ORDER BY seq DESC LIMIT 1"
 
 
@@ -160,12 +158,11 @@ class SqliteJournal:
 
     def load(self) -> tuple[Region, int]:
         self._check_open()
-        return snapshot_files.newest(self._directory)
+        region, header = shelf.newest(snapshot_files.shelf(self._directory))
+        return region, header.seq if header is not None else 0
 
     def snapshot(self, region: Region, seq: int) -> None:
-        head = self.head()
-        if seq > head:
-            raise JournalFault(f"No snapshot can stand for record {seq}: the journal ends at record {head}.")
+        shelf.check_happened(seq, self.head())
         with self._reader() as connection:
             mark = chain_at(connection, seq)
         with self._shelving:
@@ -178,22 +175,15 @@ class SqliteJournal:
             with self._reader() as connection:
                 pages = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
             yield from (f"The file {self._path} is damaged: {page}." for page in pages if page != "ok")
-            yield from self._verify_facts(self.head())
+            yield from flaws_in(self._rows_after, self.head())
         except JournalFault as flaw:
             yield str(flaw)
-        yield from snapshot_files.flaws(self._directory)
+        yield from shelf.flaws(snapshot_files.shelf(self._directory))
 
-    def _verify_facts(self, head: int) -> Iterator[str]:
-        seq, chain = 0, START
-        query = f"{sqlite_file.SELECT} WHERE seq > ? ORDER BY seq LIMIT {_VERIFIED_AT_ONCE}"
-        while seq < head:
-            with self._reader() as connection:  # a short look each time: a long one would hold up the log
-                rows: list[Row] = connection.execute(query, (seq,)).fetchall()
-            for row in rows:
-                flaw = flaw_of(row, seq, chain) or _decoding_flaw(row)
-                if flaw is not None:
-                    yield f"{flaw.rstrip('.')}."
-                seq, chain = row[0], row[9] if isinstance(row[9], bytes) else START
+    def _rows_after(self, seq: int, limit: int) -> list[Row]:
+        with self._reader() as connection:
+            query = f"{sqlite_file.SELECT} WHERE seq > ? ORDER BY seq LIMIT ?"
+            return connection.execute(query, (seq, limit)).fetchall()
 
     def close(self) -> None:
         """Give everything back. The writer goes last, so that SQLite folds its log into the file."""
@@ -216,14 +206,6 @@ def _read(connection: sqlite3.Connection, after: int, limit: int) -> list[Record
     query = f"{sqlite_file.SELECT} WHERE seq > ? ORDER BY seq LIMIT ?"
     rows: list[Row] = connection.execute(query, (after, limit)).fetchall()
     return records_of(checked(rows, after, chain_at(connection, after))) if rows else []
-
-
-def _decoding_flaw(row: Row) -> str | None:
-    try:
-        decode(row[0], row[1], row[8])
-    except JournalFault as flaw:
-        return str(flaw)
-    return None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from forewarn.core.facts import FORMAT
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import snapshot_files, sqlite_file
+from forewarn.stores import shelf, snapshot_files, sqlite_file
 from forewarn.stores.codec import newer_format
 from forewarn.stores.rows import START, checked
 
@@ -99,7 +99,7 @@ def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
 def _check_snapshots(connection: sqlite3.Connection, path: Path, head: int) -> int:
     """What a snapshot stands for was in the journal once, and must still be. The newest one's record."""
     newest = 0
-    for found, header in snapshot_files.headers(path.parent):
+    for found, header in shelf.headers(snapshot_files.shelf(path.parent)):
         if chain_at(connection, header.seq) != header.mark:
             raise JournalFault(
                 f"The snapshot {found} stands for record {header.seq}, but the journal {path} ends at record {head} or "

@@ -16,9 +16,9 @@ import pytest
 
 from forewarn import __version__
 from forewarn.cli import outcomes
+from forewarn.cli.extras import import_part
 from forewarn.cli.hosts import MAINTENANCE
 from forewarn.cli.main import build_parser
-from forewarn.cli.serve import server_part
 from forewarn.core.causes import CAUSES, HOST_MAINTENANCE
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ clock show|advance|next|to|speed
 fault add|list|clear
 journal tail|verify|export
 scope list|show|policy
+node list
+store prepare
 agent run|check|explain|status|install|uninstall
 """
 
@@ -161,9 +163,9 @@ class _Stranger(BaseHTTPRequestHandler):
     """Some other program that happens to listen there."""
 
     def do_GET(self) -> None:
-        self.send_response(404 if "vms" in self.path else 200)
+        self.send_response(404 if "vms" in self.path else 503 if "hosts" in self.path else 200)
         self.end_headers()
-        self.wfile.write(b"<html>hello</html>" if "clock" in self.path or "vms" in self.path else b"{}")
+        self.wfile.write(b"{}" if "ping" in self.path else b"<html>hello</html>")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         pass
@@ -173,11 +175,14 @@ def test_another_program_at_that_address_is_told_from_forewarn(run: Run) -> None
     with ThreadingHTTPServer(("127.0.0.1", 0), _Stranger) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,)).start()
         url = f"http://127.0.0.1:{server.server_address[1]}"
-        results = [run(*words, "--url", url) for words in (("ping",), ("clock", "show"), ("vm", "list"))]
+        results = [
+            run(*words, "--url", url) for words in (("ping",), ("clock", "show"), ("vm", "list"), ("host", "list"))
+        ]
         server.shutdown()
 
-    assert [result.status for result in results] == [3, 3, 3]
+    assert [result.status for result in results] == [3, 3, 3, 3]
     assert all("not a forewarn server" in result.err for result in results)
+    assert "perhaps a load balancer that has no node to ask" in results[-1].err
 
 
 def test_client_commands_need_nothing_but_python() -> None:
@@ -204,7 +209,7 @@ sys.exit(main({words!r}))"""
 
 def test_an_import_error_of_our_own_is_not_mistaken_for_a_missing_extra() -> None:
     with pytest.raises(ModuleNotFoundError):
-        server_part("forewarn.cli.no_such_module", "forewarn serve")
+        import_part("forewarn.cli.no_such_module", "forewarn serve")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

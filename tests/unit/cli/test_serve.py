@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn import __version__
-from forewarn.cli import assembly
+from forewarn.cli import demo, parts
+from forewarn.cli.client import Client, Server
 from forewarn.cli.errors import CommandFailed
 from forewarn.cli.setting_kinds import ClockChoice
 from forewarn.plane.clock import wall_time
@@ -62,6 +63,7 @@ def test_a_server_says_that_it_is_ready_answers_and_ends_cleanly(run: Run, tmp_p
         second = refused(tmp_path, *ANY_PORTS)
         settings = run("settings", "--running", "--url", control_of(ready), "--json").json
         before = run("clock", "show", "--url", control_of(ready), "--json").json["now"]
+        (node,) = run("node", "list", "--url", control_of(ready), "--json").json["nodes"]
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
 
@@ -72,6 +74,8 @@ def test_a_server_says_that_it_is_ready_answers_and_ends_cleanly(run: Run, tmp_p
     assert second[1].startswith("forewarn: The data directory ")
     assert len(second[1].splitlines()) == 1
     assert next(each["source"] for each in settings if each["name"] == "clock") == "file"
+    assert node["name"] == f"{socket.gethostname()}:{node['urls'][0].rpartition(':')[2]}"
+    assert (node["faces"], node["leads"]) == (["metadata", "control", "resource-manager"], True)
     assert (process.returncode, errors) == (0, "")
 
     with serving(tmp_path, "--config", "region.toml") as (process, ready):
@@ -132,22 +136,33 @@ def test_a_fleet_that_the_region_refuses_stops_the_start(tmp_path: Path) -> None
     assert "the region file's VM 'not a name!' was refused" in sentence
 
 
+@pytest.mark.slow
+def test_the_demo_has_nothing_to_do_with_the_users_own_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOREWARN_STORE", "postgresql://me:hush@127.0.0.1:1/forewarn")
+    monkeypatch.setenv("FOREWARN_TOKEN", "sesame")
+
+    with demo._server(str(tmp_path), 3600.0) as (_, control):
+        pong = Client(Server(control)).ping()
+
+    assert pong["clock"]["kind"] == "fast"
+
+
 def test_a_turnable_clock_goes_on_where_the_journal_ends() -> None:
     past = datetime(2026, 1, 1, tzinfo=UTC)
 
-    assert assembly.clock_of(ClockChoice("virtual", 0.0), past).now() == past
-    assert assembly.clock_of(ClockChoice("fast", 60.0), past).now() < past + timedelta(days=1)
-    assert assembly.clock_of(ClockChoice("virtual", 0.0), None).now() <= wall_time()
+    assert parts.local_clock(ClockChoice("virtual", 0.0), past).now() == past
+    assert parts.local_clock(ClockChoice("fast", 60.0), past).now() < past + timedelta(days=1)
+    assert parts.local_clock(ClockChoice("virtual", 0.0), None).now() <= wall_time()
 
 
 def test_a_real_clock_waits_out_a_small_step_back() -> None:
     future = wall_time() + timedelta(minutes=1)
 
-    assert assembly.clock_of(ClockChoice("real", 1.0), future).now() == future
+    assert parts.local_clock(ClockChoice("real", 1.0), future).now() == future
 
 
 def test_a_region_ahead_of_the_real_time_is_not_put_on_a_real_clock() -> None:
     future = wall_time() + timedelta(days=1)
 
     with pytest.raises(CommandFailed, match="ahead of the real one"):
-        assembly.clock_of(ClockChoice("real", 1.0), future)
+        parts.local_clock(ClockChoice("real", 1.0), future)

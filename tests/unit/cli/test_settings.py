@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from forewarn.cli import assembly, reference
+from forewarn.cli import parts, reference
 from forewarn.cli.errors import CommandFailed
 from forewarn.cli.setting_kinds import Address
 from forewarn.cli.setting_table import CAUSE_DEFAULTS, SETTINGS
@@ -93,6 +93,22 @@ def test_an_empty_variable_is_not_set() -> None:
         ("data", "", "directory"),
         ("notice_reboot", "11y", "is not a duration"),
         ("notice_reboot", "99999d", "longer than ten years"),
+        ("faces", "", "a node needs a face"),
+        ("faces", " , ", "a node needs a face"),
+        ("faces", "metadata,portal", "'portal' is no face; choose among metadata, control, resource-manager"),
+        ("faces", "control,metadata,control", "names a face twice"),
+        ("staleness", "0s", "is not between 1s and 1h"),
+        ("drain", "2h", "is not between 0s and 1h"),
+        ("health", "16928", "is not HOST:PORT"),
+        ("hosts", "lb.example:443", "leave off the port"),
+        ("hosts", "*", "is not the name or address of a host"),
+        ("hosts", "lb.example/x", "is not the name or address of a host"),
+        ("node_name", "two\nlines", "printable"),
+        ("trusted_proxies", "10.0.0.1/8", "neither an address nor a network"),
+        ("trusted_proxies", "proxy.example", "neither an address nor a network"),
+        ("resource_manager_url", "http://rm.example", "is not like https://rm.example:16927"),
+        ("resource_manager_url", "https://rm.example/path", "is not like https://rm.example:16927"),
+        ("resource_manager_url", "https://rm.example:x", "is not like https://rm.example:16927"),
     ],
 )
 def test_a_value_that_is_not_right_is_refused_with_its_name_and_place(name: str, text: str, sentence: str) -> None:
@@ -138,6 +154,91 @@ def test_a_token_is_never_shown() -> None:
     assert next(shown.value for shown in settings.shown if shown.name == "token") == "(set)"
 
 
+def test_a_node_has_the_faces_it_is_told_to_have() -> None:
+    settings = resolve({"faces": "control, metadata", "health": "127.0.0.1:16928"}, {})
+
+    assert settings.faces == ("metadata", "control")
+    assert list(settings.addresses) == ["metadata", "control", "health"]
+    assert list(resolve({}, {}).addresses) == ["metadata", "control", "resource_manager"]
+    assert list(resolve({"resource_manager": "off"}, {}).addresses) == ["metadata", "control"]
+
+
+def test_a_face_that_is_wanted_and_off_is_refused() -> None:
+    message = refusal({"faces": "metadata,resource-manager", "resource_manager": "off"})
+
+    assert "faces asks for the resource-manager face and resource_manager is off" in message
+
+
+def test_what_a_node_does_not_have_needs_no_token_and_no_port() -> None:
+    assert resolve({"faces": "metadata", "control": "0.0.0.0:16926"}, {}).faces == ("metadata",)
+    assert resolve({"faces": "metadata", "control": "127.0.0.1:16925"}, {}).faces == ("metadata",)
+    assert "metadata and health must not share port 16925" in refusal({"health": "0.0.0.0:16925"})
+
+
+def test_health_needs_no_token_beyond_loopback() -> None:
+    assert resolve({"health": "0.0.0.0:16928"}, {}).health == Address("0.0.0.0", 16928)
+
+
+@pytest.mark.parametrize("clock", ["virtual", "x60"])
+def test_a_clock_that_can_be_turned_does_not_go_with_a_shared_store(clock: str) -> None:
+    assert "go by its clock, which cannot be turned" in refusal({"clock": clock, "store": "postgresql:///forewarn"})
+
+
+@pytest.mark.parametrize(
+    ("store", "shown"),
+    [
+        ("", ""),
+        ("postgresql://db.example/forewarn", "postgresql://db.example/forewarn"),
+        ("postgresql://me:hush%40%2F@db.example:5433/forewarn", "postgresql://me@db.example:5433/forewarn"),
+        ("postgres://me:hush@one,two:5433/f?target_session_attrs=any", "postgres://me@one,two:5433/f"),
+        ("postgresql://me:hush@[fd00::1]:5433/f", "postgresql://me@[fd00::1]:5433/f"),
+        ("postgresql:///f?host=/run/postgresql&password=hush&user=me", "postgresql:///f"),
+        ("postgresql://:hush@db.example", "postgresql://@db.example"),
+    ],
+)
+def test_a_store_is_shown_without_its_password(store: str, shown: str) -> None:
+    settings = resolve({}, {"FOREWARN_STORE": store})
+
+    assert settings.store == store
+    assert next(each.value for each in settings.shown if each.name == "store") == shown
+    assert "hush" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("store", "sentence"),
+    [
+        ("mysql://me:hush@db.example/f", "a store is a PostgreSQL address"),
+        ("host=db.example password=hush", "a store is a PostgreSQL address"),
+        ("hush", "a store is a PostgreSQL address"),
+        ("postgresql://me:hu sh@db.example/f", "write %20 and %23"),
+        ("postgresql://me:hu#sh@db.example/f", "write %20 and %23"),
+        ("postgresql://me:hu@sh@db.example/f", "write %40 for '@'"),
+        ("postgresql://me:hu/sh@db.example/f", "write %40 for '@' and %2F for '/'"),
+        ("postgresql://me:hu?sh@db.example/f", "write %40 for '@' and %2F for '/'"),
+        ("postgresql://me:hush", "cannot be read"),
+        ("postgresql://me:hush@db.example:hush/f", "cannot be read"),
+        ("postgresql://me:hush@fd00::1:5432/f", "stands in brackets"),
+    ],
+)
+def test_a_store_that_is_not_right_is_refused_without_being_repeated(store: str, sentence: str) -> None:
+    message = refusal({}, {"FOREWARN_STORE": store})
+
+    assert message.startswith("the setting store (FOREWARN_STORE) is not right: ")
+    assert sentence in message
+    assert "hush" not in message
+    assert "sh@" not in message
+
+
+def test_lists_are_read_in_any_spelling() -> None:
+    flags = {"hosts": "LB.example, [fd00::1] ,10.0.0.1,", "trusted_proxies": "10.0.0.1,fd00::/64"}
+    settings = resolve(flags, {})
+
+    assert settings.hosts == ("lb.example", "fd00::1", "10.0.0.1")
+    assert [str(each) for each in settings.trusted_proxies] == ["10.0.0.1/32", "fd00::/64"]
+    shown = {each.name: each.value for each in settings.shown}
+    assert (shown["hosts"], shown["faces"]) == ("lb.example,fd00::1,10.0.0.1", "metadata,control,resource-manager")
+
+
 def test_the_table_of_causes_says_the_same_as_the_core() -> None:
     assert [cause for cause, *_ in CAUSE_DEFAULTS] == [cause.value.replace("-", "_") for cause in CAUSES]
     settings = resolve({}, {})
@@ -152,11 +253,11 @@ def test_the_table_of_causes_says_the_same_as_the_core() -> None:
 
 def test_the_defaults_are_those_of_the_parts_themselves() -> None:
     settings = resolve({}, {})
-    rules, usual = assembly.rules_of(settings), Rules()
+    rules, usual = parts.rules_of(settings), Rules()
 
     for name in ("update_domains", "fault_domains", "vms_per_host", "user_operation_limit", "disable_after"):
         assert getattr(rules, name) == getattr(usual, name)
-    assert assembly.metadata_settings(settings) == MetadataSettings()
+    assert parts.metadata_settings(settings) == MetadataSettings()
     assert settings.reboot_impact == Durations().restart
     assert settings.redeploy_impact == Durations().redeploy
     assert (settings.eviction_impact, settings.deletion_impact) == (Durations().evict, Durations().delete)
@@ -164,7 +265,7 @@ def test_the_defaults_are_those_of_the_parts_themselves() -> None:
 
 def test_every_chosen_number_reaches_the_rules() -> None:
     settings = resolve({"notice_live_migration": "1m", "recovery_user_restart": "2s", "duration_reboot": "90s"}, {})
-    rules = assembly.rules_of(settings)
+    rules = parts.rules_of(settings)
 
     assert rules.notice(Cause.LIVE_MIGRATION) == timedelta(minutes=1)
     assert rules.recovery(Cause.USER_RESTART) == timedelta(seconds=2)

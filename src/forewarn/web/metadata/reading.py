@@ -123,7 +123,7 @@ class Reading:
                 if patience.over or not question.unless.covers(served.incarnation):
                     return _pick(served, question)._replace(request_id=request_id)
                 await patience.until_news(self._waiters, scope.key)
-        return _NOT_FOUND
+        return STALE if self._plane.stale else _NOT_FOUND
 
     def _is_ready(self, scope: Scope) -> bool:
         """Whether the scope has a document: enabling takes its time, if the owner of the region wants it so."""

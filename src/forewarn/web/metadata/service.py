@@ -11,7 +11,7 @@ from forewarn.core.commands import Approve
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Vm
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import JournalFault, Origin
+from forewarn.plane.ports import JournalFault, Origin, Uncertain
 from forewarn.web.metadata.answers import Reply, Signer, reply_to
 from forewarn.web.metadata.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.identify import Caller, identify
@@ -79,7 +79,7 @@ class Service:
         try:
             return await later.start()
         except JournalFault as fault:
-            return self._unavailable(fault)
+            return self._unavailable(fault, self.signer.mint())
         except Exception:
             return self._failed()
 
@@ -87,7 +87,7 @@ class Service:
         region = self._plane.region
         question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
         if isinstance(question, Answer):
-            return reply_to(question)
+            return STALE if question is errors.NOT_FOUND and self._plane.stale else reply_to(question)
         now = asyncio.get_running_loop().time()
         if self._throttle is not None and not self._throttle.admits(question.vm.key, now):
             return _THROTTLED
@@ -128,6 +128,8 @@ class Service:
             await self._plane.submit(command, Origin("vm", vm.name, request_id))
         except Refused as refused:
             return reply_to(errors.bad_request(refused.message))._replace(request_id=request_id)
+        except JournalFault as fault:
+            return self._unavailable(fault, request_id)
         return _EMPTY._replace(request_id=request_id)
 
     # What fault rules do
@@ -151,10 +153,11 @@ class Service:
 
     # When the fault is ours
 
-    def _unavailable(self, fault: JournalFault) -> Reply:
-        request_id = self.signer.mint()
+    def _unavailable(self, fault: JournalFault, request_id: str) -> Reply:
+        """503 says that nothing was done; where nobody knows, it is 500. Asking again is right in both cases."""
         _log.error("Request %s could not be kept: %s", request_id, fault)
-        return reply_to(errors.unavailable(request_id))._replace(request_id=request_id)
+        answer = errors.server_error if isinstance(fault, Uncertain) else errors.unavailable
+        return reply_to(answer(request_id))._replace(request_id=request_id)
 
     def _failed(self) -> Reply:
         request_id = self.signer.mint()

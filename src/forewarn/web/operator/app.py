@@ -21,6 +21,7 @@ from forewarn.web.operator import (
     routes_fleet,
     routes_hosts,
     routes_journal,
+    routes_nodes,
     routes_region,
     routes_resource_manager,
     routes_scale_sets,
@@ -35,6 +36,7 @@ from forewarn.web.resource_manager.door import Door
 
 _ROUTES = (
     routes_region,
+    routes_nodes,
     routes_resource_manager,
     routes_fleet,
     routes_scale_sets,
@@ -52,9 +54,14 @@ _DESCRIPTION = """The control side of a forewarn region: VMs and hosts, what hap
 Instants are ISO 8601 in UTC, durations are numbers of seconds. Names and ids are compared without regard to case. What
 is answered with success is in the journal, on disk, with what the caller says of itself in `X-Forewarn-Client`.
 Everything else is answered with an `error`, and nothing changed: 400 `invalid`, 401 `unauthorized`, 404 `not_found`,
-409 `conflict`, 413 `invalid`, 503 `unavailable`, 500 `internal`."""
+409 `conflict`, 413 `invalid`, 503 `unavailable`, 500 `internal`. The one exception is 502 `uncertain`, where the store
+went away while it was written to: look before you ask again. Load balancers ask `GET /health/live` and
+`GET /health/ready`, without a token."""
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    "default": {"model": ErrorAnswer, "description": "Refused or failed; nothing has changed."}
+    "default": {
+        "model": ErrorAnswer,
+        "description": "Refused or failed; nothing has changed, except perhaps by `uncertain`.",
+    }
 }
 
 # For the OpenAPI document only: the gate checks the token before any route is looked for.

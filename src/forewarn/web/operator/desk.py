@@ -14,6 +14,7 @@ from forewarn.core.facts import Fact
 from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.web.current import be_current
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.models import SettingView
 from forewarn.web.operator.stream import Streams
@@ -81,17 +82,24 @@ async def _desk(request: Request) -> Desk:
     return found
 
 
-async def _look(desk: Annotated[Desk, Depends(_desk)]) -> Look:
-    return look_at(desk.plane)
+async def _current(desk: Annotated[Desk, Depends(_desk)]) -> Plane:
+    """Whoever looks at the region, or changes it, looks at the newest."""
+    await be_current(desk.plane)
+    return desk.plane
 
 
-async def _asker(request: Request, desk: Annotated[Desk, Depends(_desk)]) -> Asker:
+async def _look(plane: Annotated[Plane, Depends(_current)]) -> Look:
+    return look_at(plane)
+
+
+async def _asker(request: Request, plane: Annotated[Plane, Depends(_current)]) -> Asker:
     headers = request.headers
     said = headers.get("x-forewarn-client") or headers.get("user-agent") or ""
     who = "".join(letter for letter in said if letter.isprintable()).strip()[:_LONGEST_WHO]
-    return Asker(desk.plane, Origin(door="operator", who=who, request_id=request.state.request_id))
+    return Asker(plane, Origin(door="operator", who=who, request_id=request.state.request_id))
 
 
 TheDesk = Annotated[Desk, Depends(_desk)]
+ThePlane = Annotated[Plane, Depends(_current)]
 TheLook = Annotated[Look, Depends(_look)]
 TheAsker = Annotated[Asker, Depends(_asker)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from forewarn.core.refusal import Hint, Refused
-from forewarn.plane.ports import JournalFault
+from forewarn.plane.ports import JournalFault, Uncertain
+from forewarn.web.current import RETRY_AFTER_SECONDS, UNCERTAIN
 from forewarn.web.operator.models import ErrorKind
 
 _KINDS: dict[Hint, tuple[int, ErrorKind]] = {
@@ -21,6 +23,8 @@ _KINDS: dict[Hint, tuple[int, ErrorKind]] = {
 }
 _MOST_COMPLAINTS = 3
 _LONGEST_NAME = 80
+
+_log = logging.getLogger(__name__)
 
 
 def error_answer(
@@ -36,6 +40,7 @@ def answer_errors(app: FastAPI) -> None:
     """Teach the app the envelope."""
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(JournalFault, _journal_fault)
+    app.add_exception_handler(Uncertain, _uncertain)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _not_routed)
 
@@ -52,7 +57,14 @@ async def _refused(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def _journal_fault(request: Request, problem: Exception) -> JSONResponse:
-    return error_answer(503, "unavailable", str(problem), _request_id(request))
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    return error_answer(503, "unavailable", str(problem), _request_id(request), headers)
+
+
+async def _uncertain(request: Request, problem: Exception) -> JSONResponse:
+    """Not a 503: whoever tries that again by itself would perhaps do it twice."""
+    _log.warning("Request %s may have been kept or not: %s", _request_id(request), problem)
+    return error_answer(502, "uncertain", UNCERTAIN, _request_id(request))
 
 
 async def _not_routed(request: Request, problem: Exception) -> JSONResponse:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-ErrorKind = Literal["invalid", "not_found", "conflict", "unauthorized", "unavailable", "internal"]
+ErrorKind = Literal["invalid", "not_found", "conflict", "unauthorized", "uncertain", "unavailable", "internal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ErrorDetail(Answer):
 
 
 class ErrorAnswer(Answer):
-    """The envelope of every answer that is not a success. Nothing has changed then."""
+    """The envelope of every answer that is not a success. Nothing has changed then, except perhaps by `uncertain`."""
 
     error: ErrorDetail
 
@@ -74,7 +74,10 @@ class PingAnswer(Answer):
     clock: ClockAnswer = Field(description="The clock of the region.")
     vms: int = Field(description="How many VMs there are.", examples=[12])
     seq: int = Field(description="The number of the last record in the journal.", examples=[57])
-    metadata: str = Field(description="Where the metadata face listens.", examples=["http://127.0.0.1:16925"])
+    metadata: str = Field(
+        description="Where the metadata face of this node listens; empty where it has none.",
+        examples=["http://127.0.0.1:16925"],
+    )
 
 
 class SettingAnswer(Answer):

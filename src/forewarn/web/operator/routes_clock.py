@@ -9,16 +9,16 @@ from fastapi import APIRouter
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
 from forewarn.web.operator.bodies import AdvanceBody, InstantBody, NothingBody, SpeedBody
-from forewarn.web.operator.desk import TheAsker, TheDesk
+from forewarn.web.operator.desk import TheAsker, ThePlane
 from forewarn.web.operator.models import ClockAnswer, ClockMoved
 
 router = APIRouter(prefix="/v1/clock", tags=["clock"])
 
 
 @router.get("", summary="Show the clock")
-async def show_clock(desk: TheDesk) -> ClockAnswer:
+async def show_clock(plane: ThePlane) -> ClockAnswer:
     """The time of the region, how it passes, and when something is next due."""
-    return clock_fields(desk.plane)
+    return clock_fields(plane)
 
 
 @router.post("/advance", summary="Move the clock by some seconds")
@@ -52,10 +52,10 @@ async def advance_to(body: InstantBody, asker: TheAsker) -> ClockAnswer:
 
 
 @router.post("/speed", summary="Set how fast the clock runs")
-async def set_speed(body: SpeedBody, desk: TheDesk) -> ClockAnswer:
+async def set_speed(body: SpeedBody, plane: ThePlane) -> ClockAnswer:
     """Region seconds in one real second; 0 makes it stand still. A real clock has one speed."""
-    desk.plane.set_speed(body.speed)
-    return clock_fields(desk.plane)
+    plane.set_speed(body.speed)
+    return clock_fields(plane)
 
 
 def clock_fields(plane: Plane) -> ClockAnswer:

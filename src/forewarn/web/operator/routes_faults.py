@@ -16,7 +16,11 @@ router = APIRouter(prefix="/v1/faults", tags=["faults"])
 
 @router.post("", status_code=201, summary="Add a fault rule")
 async def add(body: FaultBody, desk: TheDesk, look: TheLook) -> FaultAnswer:
-    """For chosen VMs, the next answers or a share of them go wrong. Rules live in memory and end with the server."""
+    """For chosen VMs, the next answers of this node, or a share of them, go wrong. Rules end with the server."""
+    if not desk.metadata_url:
+        raise Refused(
+            Hint.CONFLICT, "This node has no metadata face to spoil answers of; ask one that has, by its own address."
+        )
     vms = dict.fromkeys(find_vm(look.region, name).name for name in body.vms)
     rule = FaultRule(body.kind, tuple(vms), body.times, body.share, body.delay_seconds)
     return _fields(desk.faults.add(rule))

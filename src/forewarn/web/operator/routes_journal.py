@@ -11,7 +11,7 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.web.operator.bodies import JournalPage, StreamFrom
-from forewarn.web.operator.desk import TheDesk, TheLook
+from forewarn.web.operator.desk import TheDesk, TheLook, ThePlane
 from forewarn.web.operator.models import RecordsAnswer, VerifyAnswer
 from forewarn.web.operator.records import as_subject, record_fields
 from forewarn.web.operator.stream import JournalStream, follow, server_sent
@@ -46,13 +46,14 @@ def _read(plane: Plane, page: JournalPage, head: int) -> list[Record]:
 async def stream(
     start: Annotated[StreamFrom, Query()],
     desk: TheDesk,
+    plane: ThePlane,
     last_event_id: Annotated[
         str, Header(max_length=20, description="What a browser sends when it comes back.", examples=["56"])
     ] = "",
 ) -> JournalStream:
     """Server-sent events: `id` is the record's number and `data` the record, the same as in the journal's pages."""
-    after = _start(start.after, last_event_id, desk.plane.seq)
-    return JournalStream(server_sent(follow(desk.plane, after, desk.streams)))
+    after = _start(start.after, last_event_id, plane.seq)
+    return JournalStream(server_sent(follow(plane, after, desk.streams)))
 
 
 def _start(asked: int | None, last_event_id: str, head: int) -> int:

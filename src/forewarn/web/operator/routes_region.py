@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from fastapi import APIRouter
 
 from forewarn import __version__
@@ -10,6 +12,8 @@ from forewarn.web.operator.models import PingAnswer, SettingAnswer, SettingView
 from forewarn.web.operator.routes_clock import clock_fields
 
 router = APIRouter(prefix="/v1", tags=["service"])
+
+_PASSWORD = re.compile(r"(?<=//)([^:@/]*):.*@")
 
 
 @router.get("/ping", summary="Is the service there")
@@ -34,5 +38,7 @@ async def settings(desk: TheDesk) -> list[SettingAnswer]:
 
 
 def _shown(setting: SettingView) -> str:
-    """Whoever assembles the server hides its secret already; this face does not rely on that."""
-    return "(set)" if setting.name == "token" and setting.value else setting.value
+    """Whoever assembles the server hides its secrets already; this face does not rely on that."""
+    if setting.name == "token" and setting.value:
+        return "(set)"
+    return _PASSWORD.sub(r"\1@", setting.value) if setting.name == "store" else setting.value

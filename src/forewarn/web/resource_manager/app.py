@@ -15,7 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from forewarn.core.refusal import Refused
 from forewarn.plane.clock import wall_time
-from forewarn.plane.ports import JournalFault
+from forewarn.plane.ports import JournalFault, Uncertain
+from forewarn.web.current import UNCERTAIN, be_current
 from forewarn.web.resource_manager import (
     compute,
     deployments,
@@ -79,13 +80,16 @@ class _Face:
         await _response(request, reply, request_id)(scope, receive, send)
 
     async def _safe_answer(self, request: Request, request_id: str) -> Reply:
-        """An answer in every case. Whatever is not a success has changed nothing."""
+        """An answer in every case. Whatever is not a success has changed nothing, unless it says that it may have."""
         try:
             return await self._answer(request, request_id)
         except ArmError as no:
             return no.reply()
         except Refused as refused:
             return from_refusal(refused).reply()
+        except Uncertain as fault:  # not a 503: the SDKs would send a POST again, and perhaps do it twice
+            _log.warning("Request %s may have been kept or not: %s", request_id, fault)
+            return ArmError(502, "BadGateway", UNCERTAIN).reply()
         except JournalFault as fault:
             unavailable = ArmError(503, "ServiceUnavailable", str(fault)).reply()
             return replace(unavailable, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
@@ -105,6 +109,7 @@ class _Face:
             return _unauthorized(self._desk, call)
         check_api_version(call.api_version)
         body = await read_body(request, is_template="/deployments/" in call.path.lower())
+        await be_current(self._desk.plane)
         call = groups.in_place(self._desk, replace(call, body=body))
         return await self._router.answer(self._desk, call)
 

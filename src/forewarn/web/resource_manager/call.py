@@ -33,7 +33,7 @@ class Call:
     path: str  # one slash between segments, none at the end, the caller's spelling
     query: Mapping[str, str]  # keys in lower case
     body: Any  # parsed JSON; None where there was none
-    base_url: str  # https://host:port as the caller wrote it
+    base_url: str  # scheme://host:port as the caller wrote it
     origin: Origin
     headers: Mapping[str, str] = field(default_factory=dict)  # keys in lower case
     names: Mapping[str, str] = field(default_factory=dict)

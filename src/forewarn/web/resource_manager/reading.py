@@ -35,7 +35,7 @@ def read_head(request: Request, request_id: str) -> Call:
         path=_path(request),
         query=query,
         body=None,
-        base_url=f"https://{headers.get('host', '')}",
+        base_url=f"{request.url.scheme}://{headers.get('host', '')}",
         origin=Origin("resource-manager", _printable(_who(headers))[:_LONGEST_WHO], request_id),
         headers=headers,
     )

@@ -6,8 +6,12 @@ nothing else: not for any site that its holders might visit. Keys are readable b
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,6 +27,8 @@ _LEAF_LIFE = timedelta(days=397)
 _RENEW_BEFORE = timedelta(days=30)
 _AGO = timedelta(hours=1)  # clocks differ
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class TlsFiles:
@@ -37,8 +43,27 @@ class TlsFiles:
 
 
 def prepare(directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
-    """Certificates for localhost and ``hosts`` that are good for a while: those in ``directory``, or new ones."""
+    """Certificates for localhost and ``hosts`` that are good for a while: those in ``directory``, or new ones.
+
+    Nodes that start together on one directory come one after the other, so that all have the same authority.
+    """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone_in(directory):
+        return _prepare(directory, hosts, now)
+
+
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    """A file for it, because a directory cannot be locked where it is shared over a network."""
+    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _prepare(directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
     files = TlsFiles(directory / "ca.pem", directory / "server.pem", directory / "server-key.pem")
     names = tuple(dict.fromkeys((*LOCAL_NAMES, *(host.lower() for host in hosts))))
     authority, key = _authority(directory, names, now)
@@ -61,6 +86,12 @@ def _authority(
             return found, key
     except (OSError, ValueError, x509.ExtensionNotFound):
         pass
+    if certificate_path.exists():
+        _log.warning(
+            "The authority in %s may not speak for %s, or not for long; the new one must be told to all clients.",
+            directory,
+            ", ".join(names),
+        )
     made_key = ec.generate_private_key(ec.SECP256R1())
     made = _sign_authority(made_key, names, now)
     _write(key_path, _pem(made_key), 0o600)

@@ -16,7 +16,7 @@ from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Origin
+from forewarn.plane.ports import Journal, Origin
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import operator_app
@@ -26,6 +26,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SETTINGS = (
     SettingView("vms_per_host", "4", "file", "VMs that fit on one host"),
     SettingView("token", "sesame", "environment", "secret"),
+    SettingView("store", "postgresql://me:se:sa@me@db.example/f", "environment", "database"),
 )
 
 
@@ -83,16 +84,16 @@ OpenBench: TypeAlias = Callable[..., AbstractAsyncContextManager[Bench]]
 @asynccontextmanager
 async def open_bench(
     *,
-    journal: MemoryJournal | None = None,
+    journal: Journal | None = None,
     clock: Clock | None = None,
     token: str | None = None,
     hosts: tuple[str, ...] = (),
     rules: Rules | None = None,
     base_url: str = "http://127.0.0.1:16926",
+    metadata_url: str = "http://127.0.0.1:16925",
 ) -> AsyncIterator[Bench]:
     chosen = rules or Rules(vms_per_host=4)
     plane = Plane(journal or MemoryJournal(), clock or TurnableClock(NOON), SimulatedDriver(), chosen)
-    metadata_url = "http://127.0.0.1:16925"
     app = operator_app(plane, FaultRules(), SETTINGS, hosts=hosts, token=token, metadata_url=metadata_url)
     await plane.start()
     try:

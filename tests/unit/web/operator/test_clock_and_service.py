@@ -32,6 +32,7 @@ async def test_settings_tell_where_they_came_from_and_keep_the_secret(bench: Ben
     assert await bench.get("/v1/settings") == [
         {"name": "vms_per_host", "value": "4", "source": "file", "help": "VMs that fit on one host"},
         {"name": "token", "value": "(set)", "source": "environment", "help": "secret"},
+        {"name": "store", "value": "postgresql://me@db.example/f", "source": "environment", "help": "database"},
     ]
 
 

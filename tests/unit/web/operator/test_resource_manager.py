@@ -81,3 +81,10 @@ async def test_with_a_token_only_who_knows_it_gets_an_identity(anyio_backend: st
         assert (await client.get("/v1/resource-manager")).status_code == 401
         assert (await client.get(IDENTITY, headers={"Metadata": "true"})).status_code == 401
         assert (await client.get(IDENTITY, headers={"X-IDENTITY-HEADER": "sesame"})).status_code == 200
+
+
+async def test_who_knows_the_token_gets_an_identity_through_a_balancer_too(anyio_backend: str) -> None:
+    async with open_client("sesame") as client:
+        afar = {"Host": "operator.test"}
+        assert (await client.get(IDENTITY, headers={**afar, "X-IDENTITY-HEADER": "sesame"})).status_code == 200
+        assert (await client.get(IDENTITY, headers={**afar, "Metadata": "true"})).status_code == 401

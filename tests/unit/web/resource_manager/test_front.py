@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from forewarn.plane.ports import JournalFault
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import JournalFault, Uncertain
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.resource_manager.reading import MOST_BODY_BYTES
 from tests.unit.web.resource_manager.bench import NETWORK, RG, Bench, S, open_bench
@@ -145,20 +146,20 @@ async def test_nothing_is_where_nothing_is(bench: Bench) -> None:
 
 
 class _BrokenJournal(MemoryJournal):
-    broken = False
+    fault: JournalFault | None = None
 
     def write(self):  # type: ignore[no-untyped-def]
-        if self.broken:
-            raise JournalFault("The disk is full; make room.")
+        if self.fault:
+            raise self.fault
         return super().write()
 
 
 async def test_a_journal_that_cannot_be_written_is_unavailable() -> None:
     journal = _BrokenJournal()
     async with open_bench(journal=journal) as bench:
-        journal.broken = True
+        journal.fault = JournalFault("The disk is full; make room.")
         answer = await bench.ask("PUT", RG, {"location": "westus"}, 503)
-        journal.broken = False
+        journal.fault = None
 
     assert answer.json()["error"] == {"code": "ServiceUnavailable", "message": "The disk is full; make room."}
     assert answer.headers["retry-after"] == "1"
@@ -176,3 +177,52 @@ async def test_an_internal_fault_says_under_which_id_the_log_tells_more(
     assert request_id in answer.json()["error"]["message"]
     assert request_id in caplog.text
     bench.desk.plane.region = bench.desk.plane._writer.region
+
+
+async def test_a_node_that_may_not_be_current_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Plane, "stale", "This node has not heard from its store for 10 s.")
+
+    for method in ("GET", "PUT"):
+        answer = await bench.client.request(method, f"{RG}?api-version=2024-11-01", json={"location": "westus"})
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+        assert answer.json()["error"] == {
+            "code": "ServiceUnavailable",
+            "message": "This node has not heard from its store for 10 s.",
+        }
+
+
+async def test_every_request_looks_what_other_nodes_have_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+
+    async def refresh(plane: Plane) -> None:
+        looks.append(plane)
+
+    monkeypatch.setattr(Plane, "refresh", refresh)
+    await bench.client.get(f"{S}/resourceGroups?api-version=2024-11-01")
+    await bench.client.get("/metadata/endpoints?api-version=2024-11-01")
+
+    assert looks == [bench.plane]
+
+
+async def test_what_may_have_happened_is_told_as_that_and_is_not_tried_again(anyio_backend: str) -> None:
+    """azure-core (policies/_retry.py) sends a POST again after 500, 503 and 504, and after any no that says when."""
+    journal = _BrokenJournal()
+    async with open_bench(journal=journal) as bench:
+        journal.fault = Uncertain("The connection was lost at port 5432 of db.example.")
+        answer = await bench.ask("PUT", RG, {"location": "westus"}, 502)
+        journal.fault = None
+
+    assert answer.json()["error"]["code"] == "BadGateway"
+    assert "it has happened, or it has not" in answer.json()["error"]["message"]
+    assert "db.example" not in answer.text
+    assert "Retry-After" not in answer.headers
+
+
+async def test_links_name_what_the_client_asked(bench: Bench) -> None:
+    await bench.group()
+    await bench.create_vm("web", resource_group="rg1")
+    path = f"{RG}/providers/Microsoft.Compute/virtualMachines/web/restart"
+    answer = await bench.ask("POST", path, status=202, headers={"Host": "localhost:8443"})
+
+    assert answer.headers["Azure-AsyncOperation"].startswith("https://localhost:8443/subscriptions/")
+    assert answer.headers["Location"].startswith("https://localhost:8443/subscriptions/")

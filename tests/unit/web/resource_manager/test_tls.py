@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import ssl
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from cryptography import x509
@@ -47,7 +50,7 @@ def test_keys_are_for_their_owner(tmp_path: Path) -> None:
 
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "tls").iterdir()}
     assert modes["ca-key.pem"] == modes["server-key.pem"] == 0o600
-    assert set(modes) == {"ca.pem", "ca-key.pem", "server.pem", "server-key.pem"}
+    assert set(modes) == {"ca.pem", "ca-key.pem", "lock", "server.pem", "server-key.pem"}
     assert stat.S_IMODE((tmp_path / "tls").stat().st_mode) == 0o700
 
 
@@ -77,8 +80,11 @@ def test_an_authority_near_its_end_is_replaced(tmp_path: Path) -> None:
     assert contents(prepare(tmp_path, (), NOW + timedelta(days=3600)))[0] != authority
 
 
-def test_another_host_needs_another_authority(tmp_path: Path) -> None:
+def test_another_host_needs_another_authority_and_the_log_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     authority = contents(prepare(tmp_path, (), NOW))[0]
+    assert caplog.text == ""
 
     files = prepare(tmp_path, ("arm.test", "192.0.2.7"), NOW)
 
@@ -86,6 +92,7 @@ def test_another_host_needs_another_authority(tmp_path: Path) -> None:
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["localhost", "arm.test"]
     assert files.authority.read_bytes() != authority
+    assert "may not speak for localhost, 127.0.0.1, ::1, arm.test, 192.0.2.7" in caplog.text
 
 
 def test_the_authority_may_speak_for_this_machine_only(tmp_path: Path) -> None:
@@ -117,3 +124,32 @@ def test_a_key_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "tls" / "server-key.pem").write_bytes(other.key.read_bytes())
 
     handshake(prepare(tmp_path / "tls", (), wall_time()), "localhost")
+
+
+def test_nodes_that_start_together_on_one_directory_have_one_authority(tmp_path: Path) -> None:
+    together = Barrier(4)
+
+    def start(_: int) -> bytes:
+        together.wait()
+        files = prepare(tmp_path / "tls", ("lb.example",), NOW)
+        return files.authority.read_bytes()
+
+    with ThreadPoolExecutor(4) as pool:
+        authorities = set(pool.map(start, range(4)))
+
+    assert len(authorities) == 1
+    handshake(prepare(tmp_path / "tls", ("lb.example",), wall_time()), "lb.example")
+
+
+def test_a_node_takes_over_an_authority_that_may_speak_for_it(tmp_path: Path) -> None:
+    """The way to several machines: the authority is copied, and every node signs its own certificate."""
+    names = ("lb.example", "10.0.0.1", "10.0.0.2")
+    first = prepare(tmp_path / "first", names, NOW)
+    (tmp_path / "second").mkdir()
+    for name in ("ca.pem", "ca-key.pem"):
+        shutil.copy(tmp_path / "first" / name, tmp_path / "second" / name)
+
+    second = prepare(tmp_path / "second", names, NOW)
+
+    assert second.authority.read_bytes() == first.authority.read_bytes()
+    assert second.key.read_bytes() != first.key.read_bytes()

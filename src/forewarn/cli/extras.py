@@ -1,0 +1,38 @@
+"""Parts that need packages which not every install has: imported when they are wanted, or missed in one sentence."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from forewarn.cli.errors import CommandFailed, Exit
+
+_SERVER = (
+    "cryptography",
+    "fastapi",
+    "httptools",
+    "immutables",
+    "msgspec",
+    "pydantic",
+    "shtab",
+    "starlette",
+    "uvicorn",
+    "uvloop",
+)
+_EXTRAS = {**dict.fromkeys(_SERVER, "server"), "psycopg": "postgresql", "greenlet": "sim"}
+
+
+def import_part(module: str, command: str) -> ModuleType:
+    """Import a module for a command, or say what is missing."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        name = (problem.name or "").partition(".")[0]
+        extra = _EXTRAS.get(name)
+        if extra is None:
+            raise
+        raise CommandFailed(
+            f"'{command}' needs {name}, a package of the {extra} extra; install it with: "
+            f"pip install 'forewarn[{extra}]'",
+            Exit.UNREACHABLE,
+        ) from None

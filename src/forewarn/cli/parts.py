@@ -1,0 +1,87 @@
+"""Settings as the parts of a server read them. Needs the server extra."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from forewarn.cli.errors import CommandFailed
+from forewarn.cli.extras import import_part
+from forewarn.cli.listening import GRACE_SECONDS
+from forewarn.cli.setting_kinds import ClockChoice
+from forewarn.cli.settings import Settings
+from forewarn.core.causes import Cause
+from forewarn.core.rules import Rules
+from forewarn.drivers.simulated import Durations, SimulatedDriver
+from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
+from forewarn.plane.ports import Journal
+from forewarn.stores.sqlite import SqliteJournal
+from forewarn.web.metadata.settings import Limits, MetadataSettings
+
+_SKEW_MOST = timedelta(minutes=5)  # a machine's clock may have been set back by so much; that is waited out
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The settings that the core reads."""
+    return Rules(
+        update_domains=settings.update_domains,
+        fault_domains=settings.fault_domains,
+        vms_per_host=settings.vms_per_host,
+        user_operation_limit=settings.user_operation_limit,
+        disable_after=settings.disable_after,
+        notices={Cause(name): value for name, value in settings.notices.items()},
+        recoveries={Cause(name): value for name, value in settings.recoveries.items()},
+        durations={Cause(name): value for name, value in settings.durations.items()},
+    )
+
+
+def driver_of(settings: Settings) -> SimulatedDriver:
+    """The settings that the machines read."""
+    return SimulatedDriver(
+        Durations(
+            restart=settings.reboot_impact,
+            redeploy=settings.redeploy_impact,
+            evict=settings.eviction_impact,
+            delete=settings.deletion_impact,
+        )
+    )
+
+
+def metadata_settings(settings: Settings) -> MetadataSettings:
+    """The settings that the metadata face reads."""
+    return MetadataSettings(
+        first_read_delay=settings.first_read_delay,
+        visibility_lag=settings.visibility_lag,
+        throttle_per_second=settings.throttle_per_second,
+        not_before_format="iso8601" if settings.not_before_format == "iso8601" else "rfc1123",
+        unknown_event="ok" if settings.unknown_event == "ok" else "refuse",
+        limits=Limits(grace_seconds=GRACE_SECONDS) if settings.store else Limits(),
+    )
+
+
+def journal_of(settings: Settings) -> Journal:
+    """The database that nodes share, or the data directory, which has one server at a time. Opening it blocks."""
+    if not settings.store:
+        return SqliteJournal(settings.data)
+    postgres = import_part("forewarn.stores.postgres", "forewarn serve --store")
+    journal: Journal = postgres.PostgresJournal(settings.store)
+    return journal
+
+
+def clock_of(settings: Settings, latest_at: datetime | None) -> Clock:
+    """The clock of a region whose last fact is of ``latest_at``; nodes that share a store go by its clock."""
+    return RealClock(latest_at) if settings.store else local_clock(settings.clock, latest_at)
+
+
+def local_clock(choice: ClockChoice, latest_at: datetime | None) -> Clock:
+    """A clock that goes on where the journal ends. A turnable one stays there, however long the server was down.
+
+    A new one starts on a whole second: NotBefore is rounded up to one, and 15 minutes should then be 15 minutes.
+    """
+    if choice.kind != "real":
+        return TurnableClock(latest_at or wall_time().replace(microsecond=0), choice.speed)
+    if latest_at is not None and latest_at > wall_time() + _SKEW_MOST:
+        raise CommandFailed(
+            f"this region's time is {latest_at:%Y-%m-%d %H:%M:%S} UTC, ahead of the real one, and time only goes on; "
+            "go on with --clock virtual or --clock x1, or choose another --data directory."
+        )
+    return RealClock(latest_at)

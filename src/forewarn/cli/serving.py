@@ -1,0 +1,109 @@
+"""A server's life: it opens, says that it is ready, and ends when a signal or its store says so."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import uvloop
+
+from forewarn import __version__
+from forewarn.cli.assembly import Running, open_server
+from forewarn.cli.errors import CommandFailed, Exit
+from forewarn.cli.fleet_file import FleetEntry
+from forewarn.cli.settings import Settings
+from forewarn.cli.store_url import show_store
+from forewarn.core.refusal import Refused
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import JournalFault
+
+_log = logging.getLogger(__name__)
+_COLLECT_EVERY = 50_000  # new objects; see _spare_the_collector
+
+
+def run(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], None]) -> int:
+    """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence."""
+    logging.basicConfig(
+        level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s", force=True
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it would tell our own story a second time
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(settings, fleet, say))
+    except (JournalFault, Refused) as problem:
+        raise CommandFailed(str(problem)) from None
+    return Exit.OK
+
+
+async def _serve(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], None]) -> None:
+    stop = asyncio.Event()
+    with _stopped_by_signals(stop):
+        async with open_server(settings, fleet) as server:
+            _spare_the_collector()
+            say(ready_line(settings, server))
+            await _until_stopped(stop, server.plane)
+            await _drain(settings, server)
+            _log.info("Shutting down.")
+
+
+def _spare_the_collector() -> None:
+    """A region is made of millions of values and no cycle: searching it for garbage costs much and finds nothing."""
+    gc.freeze()
+    gc.set_threshold(_COLLECT_EVERY, 20, 100)
+
+
+async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:
+    """Until a signal comes; or until the store has another history than this node, which then must not go on."""
+    waiting = [asyncio.ensure_future(each.wait()) for each in (stop, plane.lost)]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+    if plane.lost.is_set():
+        raise CommandFailed(f"{plane.stale} This node ends; started anew, it begins with what the store holds.")
+
+
+async def _drain(settings: Settings, server: Running) -> None:
+    """Serve on while those who send requests notice that they should send them elsewhere."""
+    server.health.draining = True
+    server.plane.drain()
+    if settings.drain:
+        _log.info("Draining for %g s.", settings.drain.total_seconds())
+        await asyncio.sleep(settings.drain.total_seconds())
+
+
+@contextmanager
+def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
+    """The first signal ends the server in good order; a second one ends it at once, which loses nothing written."""
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def first() -> None:
+        stop.set()
+        for number in signals:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)  # not Python's own, which would cancel the closing and wait for it
+
+    for number in signals:
+        loop.add_signal_handler(number, first)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def ready_line(settings: Settings, server: Running) -> str:
+    """The one line that says that everything answers."""
+    count = len(server.plane.region.vms)
+    data = settings.data if settings.data.is_absolute() else f"./{settings.data}"
+    kept = f"store {show_store(settings.store)}, node {server.name}" if settings.store else f"data {data}"
+    faces = "".join(f"{name.replace('_', ' ')} {url}, " for name, url in server.urls.items())
+    vms = f"{count} {'VM' if count == 1 else 'VMs'}"
+    return f"forewarn {__version__} ready: {faces}{vms}, clock {settings.clock}, {kept}"

@@ -1,0 +1,137 @@
+"""The journal in PostgreSQL: one region in one schema, written and read by as many nodes as one likes.
+
+A block of facts is durable when ``write`` ends: the server has forced it to its disk, and to its standbys where it was
+told to wait for them. Every call either does what it says or raises, and none waits for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+from forewarn.core.facts import FORMAT
+from forewarn.core.region import Region
+from forewarn.plane.ports import JournalFault, Record, Transaction
+from forewarn.stores import postgres_facts as facts
+from forewarn.stores import postgres_snapshots as snapshots
+from forewarn.stores import shelf
+from forewarn.stores.codec import newer_format
+from forewarn.stores.postgres_address import Address, describe
+from forewarn.stores.postgres_connections import Connection, Connections
+from forewarn.stores.postgres_facts import Place
+from forewarn.stores.postgres_schema import ensure, prepare
+from forewarn.stores.postgres_seen import Seen
+from forewarn.stores.postgres_shared import PostgresShared, keys_of
+from forewarn.stores.postgres_writer import Writer, following
+from forewarn.stores.rows import Row, flaws_in, records_of
+
+__all__ = ["PostgresJournal", "describe", "prepare"]
+
+_RESTORE = "Nothing was changed; restore the database from a backup"
+
+
+class PostgresJournal:
+    """One node's way to the region at ``conninfo``, from construction until ``close``."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._address = Address(conninfo)
+        self._connections = Connections(self._address)
+        self._seen = Seen(self._address)
+        try:
+            with self._connections.lent() as connection:
+                ensure(connection, self._address)
+                self._check_content(connection)
+                self._keys = keys_of(connection)
+        except BaseException:
+            self._connections.close()
+            raise
+        self._writer = Writer(self._address, self._seen, self._keys.channel)
+        self.shared = PostgresShared(self._address, self._connections, self._seen, self._keys)
+
+    def _check_content(self, connection: Connection) -> None:
+        """What must not be used is refused at the start; all that lies between is checked where it is read."""
+        head, end = facts.ends_of(connection)
+        last = next(facts.rows_from(connection, end, 1), None)
+        if last is not None and last[1] > FORMAT:
+            row = connection.execute("SELECT written_by FROM head").fetchone()
+            raise JournalFault(newer_format(f"The journal {self._address}", last[1], FORMAT, row[0] if row else ""))
+        if (Place(last[0], last[9]) if last is not None else facts.BEGINNING) != head:
+            raise JournalFault(f"The journal {self._address} does not end where its head says. {_RESTORE}.")
+        for name, header in shelf.headers(snapshots.shelf(connection)):
+            if facts.chain_at(connection, header.seq) != header.mark:
+                raise JournalFault(
+                    f"The snapshot {name} does not fit: the journal {self._address} ends at record {head.seq}, or "
+                    "holds another record there. It has lost some, or was put together from parts. "
+                    f"{_RESTORE}, or delete the snapshots to go on with what the journal holds."
+                )
+
+    def write(self) -> AbstractContextManager[Transaction]:
+        return self._writer.write()
+
+    # Reading
+
+    def head(self) -> int:
+        seen = self._seen.last
+        with self._connections.lent() as connection:
+            head = facts.head_of(connection)
+        self._seen.check_head(seen, head)
+        return head.seq
+
+    def read(self, after: int, limit: int) -> list[Record]:
+        """Checked against what this node has seen: whoever catches up hears of it when the journal went back."""
+        after, limit = max(after, 0), max(limit, 0)
+        seen = self._seen.last
+        with self._connections.lent() as connection, connection.pipeline():  # both answers in one round trip
+            found = facts.rows_from(connection, after, limit + (after > 0))
+            head = facts.head_of(connection)
+            rows = list(found)
+        self._seen.check_head(seen, head)
+        records = following(list(self._seen.held_against(seen, rows)), after)
+        if rows:
+            self._seen.note(Place(rows[-1][0], rows[-1][9]))
+        return records
+
+    def about(self, subject: str, limit: int) -> list[Record]:
+        with self._connections.lent() as connection:
+            return records_of(facts.rows_about(connection, subject, max(limit, 0)))
+
+    # Snapshots
+
+    def load(self) -> tuple[Region, int]:
+        with self._connections.lent() as connection:
+            region, header = shelf.newest(snapshots.shelf(connection))
+        if header is None:
+            return region, 0
+        self._seen.note(Place(header.seq, header.mark))
+        return region, header.seq
+
+    def snapshot(self, region: Region, seq: int) -> None:
+        shelf.check_happened(seq, self.head())
+        with self._connections.lent() as connection:
+            place = Place(seq, facts.chain_at(connection, seq))
+            snapshots.keep(connection, region, place, self._keys.snapshots)
+
+    # Care
+
+    def verify(self) -> Iterator[str]:
+        try:
+            with self._connections.lent() as connection:
+                head, end = facts.ends_of(connection)
+            yield from flaws_in(self._rows_after, end)
+            with self._connections.lent() as connection:
+                if head.seq != end:
+                    yield f"The facts of the journal end at record {end}, and its head stands at record {head.seq}."
+                elif facts.chain_at(connection, end) != head.chain:
+                    yield f"Record {end} of the journal is not the one at which its head stands."
+                yield from shelf.flaws(snapshots.shelf(connection))
+        except JournalFault as flaw:
+            yield str(flaw)
+
+    def _rows_after(self, seq: int, limit: int) -> list[Row]:
+        with self._connections.lent() as connection:
+            return list(facts.rows_from(connection, seq + 1, limit))
+
+    def close(self) -> None:
+        self._connections.close()
+        self.shared.close()
+        self._writer.close()

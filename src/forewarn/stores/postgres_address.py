@@ -1,0 +1,88 @@
+"""Where a shared region is: what its owner wrote, and what we add so that no call hangs for ever.
+
+Whatever the owner says wins. The password is known here only, and leaves in no sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from urllib.parse import quote
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+from forewarn.plane.ports import JournalFault
+
+# For libpq: give up on a host that does not answer, notice a peer that vanished, and with several hosts find the one
+# that takes writes.
+_PARAMETERS = {
+    "fallback_application_name": "forewarn",
+    "client_encoding": "UTF8",
+    "connect_timeout": "5",
+    "tcp_user_timeout": "10000",
+    "keepalives": "1",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "target_session_attrs": "read-write",
+}
+# For the server: nobody waits long for a lock, and a node that froze or vanished does not keep one.
+_SETTINGS = {
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "30s",
+    "statement_timeout": "5min",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "10s",
+    "client_connection_check_interval": "2s",
+    "default_transaction_isolation": "read committed",
+}
+_SECRETS = ("password", "sslpassword")
+_OPTION = re.compile(r"(?:-c\s*|--)([\w.-]+)=((?:\\.|\S)*)")
+
+
+class Address:
+    """A connection string, understood. ``str`` of it may be shown to anybody."""
+
+    def __init__(self, conninfo: str) -> None:
+        try:
+            given = {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}
+        except ProgrammingError:  # its words quote the very token that it stumbled over
+            raise JournalFault(
+                "The store's address is not a PostgreSQL connection string. It looks like "
+                "postgresql://user:password@host:5432/database; in the password, every character that is not a letter "
+                "or a digit is written as % and its code (a % as %25, a / as %2F, a space as %20)."
+            ) from None
+        options = {name.replace("-", "_"): value for name, value in _OPTION.findall(given.get("options", ""))}
+        self.parameters = {**_PARAMETERS, **given}
+        self.settings = {name: value for name, value in _SETTINGS.items() if name not in options}
+        self._secrets = {
+            form for name in _SECRETS if (secret := given.get(name)) for form in (secret, quote(secret, ""))
+        }
+        self._shown = _shown(given, options.get("search_path", ""))
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def without_secrets(self, text: str) -> str:
+        for secret in sorted(self._secrets, key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return text
+
+
+def describe(conninfo: str) -> str:
+    """The address as log lines may show it: user, hosts, database and schema, but no password."""
+    return str(Address(conninfo))
+
+
+def _shown(given: dict[str, str], schema: str) -> str:
+    hosts = (given.get("host") or given.get("hostaddr") or "").split(",")
+    ports = given.get("port", "").split(",")
+    if len(ports) == 1:
+        ports *= len(hosts)
+    places = ",".join(f"{host}:{port}" if port else host for host, port in zip_longest(hosts, ports, fillvalue=""))
+    user = f"{given['user']}@" if "user" in given else ""
+    where = f"postgresql://{user}{places}/{given.get('dbname', '')}"
+    return f"{where} (schema {schema})" if schema else where

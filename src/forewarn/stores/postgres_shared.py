@@ -1,0 +1,153 @@
+"""How the nodes of a shared region hear of each other: what was written, who leads, who edits, who is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from secrets import token_hex
+from select import POLLIN, poll
+from threading import Lock
+from time import monotonic
+from typing import NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from forewarn.plane.ports import News, Node
+from forewarn.stores import postgres_lead as lead
+from forewarn.stores import postgres_nodes as nodes
+from forewarn.stores.postgres_address import Address
+from forewarn.stores.postgres_connections import Connection, Connections, connect
+from forewarn.stores.postgres_errors import explained
+from forewarn.stores.postgres_seen import Seen
+
+
+class Keys(NamedTuple):
+    """The names of what a region's nodes share. The table of facts gives them: another region has another one."""
+
+    channel: str
+    editing: int
+    snapshots: int
+
+
+def keys_of(connection: Connection) -> Keys:
+    row = connection.execute("SELECT 'facts'::regclass::oid::bigint").fetchone()
+    assert row is not None
+    oid: int = row[0]
+    return Keys(f"forewarn_{oid}", oid * 16, oid * 16 + 1)
+
+
+class PostgresShared:
+    """One node among others. The lead goes with the connection that listens."""
+
+    def __init__(self, address: Address, connections: Connections, seen: Seen, keys: Keys) -> None:
+        self._address = address
+        self._connections = connections
+        self._seen = seen
+        self._keys = keys
+        self._following = Lock()
+        self._listener: Connection | None = None
+        self._holder = token_hex(8)
+        self._withdrawn = False
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    # News
+
+    def await_news(self, after: int, seconds: float, *, willing: bool) -> News:
+        deadline = monotonic() + seconds
+        with self._following, explained(self._address):
+            try:
+                connection = self._connected()
+                news = self._glance(connection, willing)
+                if news.head <= after and monotonic() < deadline:
+                    self._listen(connection, after, deadline)
+                    news = self._glance(connection, willing)  # in any case: a notification may have been missed
+                return news
+            except BaseException:
+                self._hang_up()
+                raise
+
+    def _connected(self) -> Connection:
+        self._connections.check_open()
+        if self._listener is None:
+            self._listener = connect(self._address)
+            self._listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._keys.channel)))
+        return self._listener
+
+    def _hang_up(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    def _glance(self, connection: Connection, willing: bool) -> News:
+        seen = self._seen.last
+        found = lead.glance(connection, self._holder)
+        self._seen.check_head(seen, found.head)
+        leads = found.mine
+        if willing and not self._withdrawn:
+            if found.free or (found.mine and not found.fresh):
+                leads = lead.claim(connection, self._holder)
+        elif found.mine:
+            lead.give_up(connection, self._holder)
+            leads = False
+        return News(found.head.seq, found.now, leads)
+
+    def _listen(self, connection: Connection, after: int, deadline: float) -> None:
+        """Wait until somebody says that the head is beyond ``after``, or until the deadline."""
+        looking = poll()
+        looking.register(connection.fileno(), POLLIN)
+        looking.register(self._wake, POLLIN)
+        while (left := deadline - monotonic()) > 0:
+            if any(_is_beyond(after, heard.payload) for heard in list(connection.notifies(timeout=0))):
+                return
+            if any(descriptor == self._wake for descriptor, _ in looking.poll(left * 1000)):
+                os.eventfd_read(self._wake)
+                self._connections.check_open()
+                return
+
+    # Editing
+
+    @contextmanager
+    def editing(self) -> Iterator[None]:
+        with self._connections.lent() as connection:
+            connection.execute("SELECT pg_advisory_lock(%s)", (self._keys.editing,))
+            yield
+            with suppress(psycopg.Error):  # what was to be done is done; a connection that died holds no lock
+                connection.execute("SELECT pg_advisory_unlock(%s)", (self._keys.editing,))
+
+    # Nodes
+
+    def announce(self, node: Node) -> None:
+        with self._connections.lent() as connection:
+            nodes.announce(connection, node)
+
+    def withdraw(self, node_id: str) -> None:
+        self._withdrawn = True
+        self._look_up()
+        with self._following:
+            pass  # whoever follows the news has looked up by now, and will not claim the lead again
+        with self._connections.lent() as connection:
+            lead.give_up(connection, self._holder)
+            nodes.withdraw(connection, node_id)
+
+    def nodes(self) -> list[Node]:
+        with self._connections.lent() as connection:
+            return nodes.listed(connection)
+
+    def close(self) -> None:
+        """Called after ``connections.close``: whoever follows the news finds out that it is over."""
+        self._look_up()
+        with self._following:
+            self._hang_up()
+            if self._wake >= 0:
+                os.close(self._wake)
+                self._wake = -1
+
+    def _look_up(self) -> None:
+        if self._wake >= 0:
+            os.eventfd_write(self._wake, 1)
+
+
+def _is_beyond(after: int, payload: str) -> bool:
+    return not payload.isdecimal() or int(payload) > after

@@ -1,0 +1,93 @@
+"""Snapshots in the database, where every node finds them: whole or not there, the last two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from io import BufferedReader, RawIOBase
+from typing import BinaryIO, cast
+
+from psycopg import InternalError
+
+from forewarn.core.region import Region
+from forewarn.stores import snapshots
+from forewarn.stores.postgres_connections import Connection
+from forewarn.stores.postgres_facts import Place
+from forewarn.stores.shelf import KEPT, Kept
+from forewarn.stores.snapshots import Unusable
+
+_PART_BYTES = 1 << 20
+_DAMAGED = "XX"  # the class of errors that a broken page causes
+_COPY = "COPY snapshots (seq, part, bytes) FROM STDIN (FORMAT BINARY)"
+_FORGET = """
+DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots WHERE part = 0 ORDER BY seq DESC LIMIT %s)
+"""
+
+
+def keep(connection: Connection, region: Region, place: Place, key: int) -> None:
+    """Write a snapshot beside the others, then let go of the oldest. ``key`` is the lock of those who do that."""
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+        connection.execute("DELETE FROM snapshots WHERE seq = %s", (place.seq,))
+        with connection.cursor().copy(_COPY) as writing:
+            writing.set_types(("int8", "int4", "bytea"))
+            for part, piece in enumerate(_in_parts(snapshots.pack(region, *place))):
+                writing.write_row((place.seq, part, piece))
+        connection.execute(_FORGET, (KEPT,))
+
+
+def shelf(connection: Connection) -> Iterator[Kept]:
+    rows = connection.execute("SELECT DISTINCT seq FROM snapshots ORDER BY seq DESC").fetchall()
+    return (Kept(f"of record {seq}", partial(_opened, connection, seq)) for (seq,) in rows)
+
+
+@contextmanager
+def _opened(connection: Connection, seq: int) -> Iterator[BinaryIO]:
+    """The bytes of a snapshot, as they are now even if another node lets go of it meanwhile."""
+    try:
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield cast(BinaryIO, BufferedReader(_Parts(connection, seq), _PART_BYTES))
+    except InternalError as flaw:
+        if (flaw.sqlstate or "").startswith(_DAMAGED):
+            raise Unusable(f"it is damaged: {flaw}") from flaw
+        raise
+
+
+class _Parts(RawIOBase):
+    """One part at a time is in memory."""
+
+    def __init__(self, connection: Connection, seq: int) -> None:
+        self._connection = connection
+        self._seq = seq
+        self._part = 0
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if not self._rest:
+            self._rest = memoryview(self._next())
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+    def _next(self) -> bytes:
+        query = "SELECT bytes FROM snapshots WHERE seq = %s AND part = %s"
+        row = self._connection.execute(query, (self._seq, self._part), binary=True).fetchone()
+        self._part += 1
+        return b"" if row is None else row[0]
+
+
+def _in_parts(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    gathered = bytearray()
+    for piece in pieces:
+        gathered += piece
+        while len(gathered) >= _PART_BYTES:
+            yield bytes(gathered[:_PART_BYTES])
+            del gathered[:_PART_BYTES]
+    if gathered:
+        yield bytes(gathered)

@@ -1,0 +1,23 @@
+"""How the control faces stand to a store that other nodes write too.
+
+What any node has answered with success is seen by whoever asks another one next.
+"""
+
+from __future__ import annotations
+
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import JournalFault
+
+RETRY_AFTER_SECONDS = 1
+UNCERTAIN = (
+    "The store went away while it was told to keep this: it has happened, or it has not, but never half of it. "
+    "Look before you ask again."
+)
+
+
+async def be_current(plane: Plane) -> None:
+    """Know what was written before now, or fail. While the store is silent, what is known will do for a while."""
+    if not plane.stale:
+        await plane.refresh()
+    if plane.stale:
+        raise JournalFault(plane.stale)

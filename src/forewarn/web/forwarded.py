@@ -1,0 +1,56 @@
+"""Behind a proxy: what the client called us, where the proxy is one that we were told to believe."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection
+from typing import TypeAlias
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Forwarded:
+    """Puts the name and scheme that a trusted proxy was asked for in the place of those that it asked for.
+
+    From anybody else the same fields mean nothing: links in answers are made of them.
+    """
+
+    def __init__(self, app: ASGIApp, trusted: Collection[Network]) -> None:
+        self._app = app
+        self._trusted = trusted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._believes(scope.get("client")):
+            scope = _as_asked(scope)
+        await self._app(scope, receive, send)
+
+    def _believes(self, client: tuple[str, int] | None) -> bool:
+        if not self._trusted or client is None:
+            return False
+        try:
+            address = ipaddress.ip_address(client[0])
+        except ValueError:
+            return False
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped
+        return any(address in network for network in self._trusted)
+
+
+def _as_asked(scope: Scope) -> Scope:
+    """The last value counts: it is the one that the proxy next to us has written."""
+    given = Headers(scope=scope)
+    host, scheme = _last(given, "x-forwarded-host"), _last(given, "x-forwarded-proto").lower()
+    changed = dict(scope, headers=list(scope["headers"]))
+    if host:
+        MutableHeaders(scope=changed)["Host"] = host
+    if scheme in ("http", "https"):
+        changed["scheme"] = scheme
+    return changed
+
+
+def _last(headers: Headers, name: str) -> str:
+    values = headers.getlist(name)
+    return values[-1].rpartition(",")[2].strip() if values else ""

@@ -1,0 +1,53 @@
+"""What docs/nodes.md gives to copy is accepted by nginx and systemd. HAProxy's part is run by the end-to-end tests."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from forewarn.cli.setting_table import SETTINGS
+from forewarn.plane.clock import wall_time
+from forewarn.web.resource_manager.tls import prepare
+
+PAGE = (Path(__file__).parents[2] / "docs/nodes.md").read_text()
+FOREWARN = Path(sys.executable).with_name("forewarn")
+
+
+def _block(language: str) -> str:
+    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return str(found)
+
+
+def _accepted(*command: str | Path) -> None:
+    path = {"PATH": f"{os.environ['PATH']}:/usr/sbin"}  # where Debian keeps nginx
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_nginx_takes_the_configuration(tmp_path: Path) -> None:
+    files = prepare(tmp_path / "tls", (), wall_time())
+    text = _block("nginx").replace("10.0.0.", "127.0.8.")
+    text = text.replace("/etc/nginx/forewarn-key.pem", str(files.key))
+    text = text.replace("/etc/nginx/forewarn.pem", str(files.certificate))
+    (tmp_path / "nginx.conf").write_text(f"events {{}}\npid {tmp_path}/pid;\nhttp {{\n{text}}}\n")
+
+    _accepted("nginx", "-t", "-q", "-e", tmp_path / "log", "-p", tmp_path, "-c", tmp_path / "nginx.conf")
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "forewarn.service"
+    unit.write_text(_block("ini").replace("/opt/forewarn/bin/forewarn", str(FOREWARN)).replace("User=forewarn\n", ""))
+
+    _accepted("systemd-analyze", "verify", unit)
+
+
+def test_every_setting_that_the_page_names_exists() -> None:
+    variables = {name.lower() for name in re.findall(r"FOREWARN_([A-Z_]+)=", PAGE)}
+    lines = re.findall(r"forewarn serve[^\n`]*", PAGE)
+    flags = {flag.replace("-", "_") for line in lines for flag in re.findall(r"--([a-z-]+)", line)}
+
+    assert variables <= {*SETTINGS, "url"}
+    assert flags <= {*SETTINGS, "config"}

@@ -1,0 +1,63 @@
+"""A region file's VMs, brought into a region by nodes that start at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from forewarn.cli import fleet
+from forewarn.cli.errors import CommandFailed
+from forewarn.cli.fleet_file import FleetEntry
+from forewarn.core.facts import VmCreated
+from forewarn.core.rules import Rules
+from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.plane.clock import RealClock, wall_time
+from forewarn.plane.plane import Plane
+from forewarn.stores.memory_shared import SharedMemory
+
+pytestmark = pytest.mark.anyio
+
+FLEET = (FleetEntry("web", 25, availability_set="front"), FleetEntry("db"))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def start(store: SharedMemory) -> Plane:
+    plane = Plane(store.join(), RealClock(), SimulatedDriver(), Rules())
+    await plane.start()
+    return plane
+
+
+async def test_nodes_that_start_together_make_every_vm_once(
+    monkeypatch: pytest.MonkeyPatch, anyio_backend: str
+) -> None:
+    monkeypatch.setattr(fleet, "AT_ONCE", 3)
+    store = SharedMemory(wall_time)
+    planes = [await start(store) for _ in range(3)]
+
+    await asyncio.gather(*(fleet.create_missing(plane, FLEET) for plane in planes))
+    for plane in planes:
+        await plane.close()
+
+    facts = (record.fact for record in store.journal.read(0, 10_000))
+    made = Counter(fact.name for fact in facts if isinstance(fact, VmCreated))
+    assert len(made) == 26
+    assert set(made.values()) == {1}
+
+
+async def test_what_is_there_is_left_alone_and_what_is_refused_is_named(anyio_backend: str) -> None:
+    plane = await start(SharedMemory(wall_time))
+    await fleet.create_missing(plane, FLEET)
+    seq = plane.seq
+    await fleet.create_missing(plane, FLEET)
+    again = plane.seq
+    with pytest.raises(CommandFailed, match="the region file's VM 'not a name!' was refused"):
+        await fleet.create_missing(plane, (FleetEntry("not a name!"),))
+    await plane.close()
+
+    assert again == seq

@@ -1,0 +1,371 @@
+"""Several planes on one store: they hear of each other, one of them leads, and each knows when it is not current."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import pytest
+
+from forewarn.core import commands as c
+from forewarn.core import facts as f
+from forewarn.core.region import Region, VmSpec
+from forewarn.core.rules import Rules
+from forewarn.plane.clock import RealClock
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import JournalFault, News, Record, Uncertain
+from forewarn.stores.memory import MemoryJournal
+from forewarn.stores.memory_shared import MemoryNodeJournal, SharedMemory
+from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, WatchedDriver
+
+pytestmark = pytest.mark.anyio
+QUICK = timedelta(milliseconds=200)  # so that a node looks twenty times a second
+
+
+class House:
+    """A store whose clock is turned by hand, and the nodes that live on it."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+        self.store = SharedMemory(lambda: self.now, patience_seconds=0.2)
+        self.drivers: list[WatchedDriver] = []
+
+    @asynccontextmanager
+    async def node(self, rules: Rules | None = None, staleness: timedelta = QUICK) -> AsyncIterator[Plane]:
+        driver = WatchedDriver()
+        self.drivers.append(driver)
+        plane = Plane(self.store.join(), RealClock(), driver, rules or Rules(), staleness=staleness)
+        plane.retry_seconds = 0.01
+        await plane.start()
+        try:
+            yield plane
+        finally:
+            await plane.close()
+
+    @property
+    def begun(self) -> list[str]:
+        return [event_id for driver in self.drivers for event_id, _ in driver.begun]
+
+    def facts(self, kind: type[f.Fact]) -> list[f.Fact]:
+        return [record.fact for record in self.store.journal.read(0, 1_000_000) if isinstance(record.fact, kind)]
+
+
+def journal_of(plane: Plane) -> MemoryNodeJournal:
+    assert isinstance(plane.journal, MemoryNodeJournal)
+    return plane.journal
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - conditions of several planes and threads
+            await asyncio.sleep(0.005)
+
+
+async def create(plane: Plane, *names: str) -> None:
+    await plane.submit(c.CreateVms(names, VmSpec(), f"seed of {names[0]}"), OPERATOR)
+
+
+async def restart(plane: Plane, name: str) -> str:
+    facts = await plane.submit(c.RestartVms((name,), f"restart of {name}"), OPERATOR)
+    return next(fact.event.id for fact in facts if isinstance(fact, f.EventScheduled | f.EventBornStarted))
+
+
+# Following
+
+
+async def test_what_one_node_writes_the_other_publishes_once() -> None:
+    heard: list[int] = []
+
+    def listen(_: Region, records: Sequence[Record]) -> None:
+        heard.extend(record.seq for record in records)
+
+    house = House()
+    async with house.node() as one, house.node() as two:
+        two.subscribe(listen)
+        await create(one, "web-0")
+        await create(one, "web-1")
+        await until(lambda: two.seq == one.seq)
+        await create(two, "web-2")
+        assert "web-1" in two.region.vms
+        assert heard == list(range(1, two.seq + 1))
+
+
+async def test_two_nodes_that_write_at_once_decide_on_the_same_region() -> None:
+    house = House()
+    async with house.node() as one, house.node() as two:
+        await asyncio.gather(
+            *(create(plane, f"web-{n}") for n in range(10) for plane in (one, two)), return_exceptions=True
+        )
+        await until(lambda: one.seq == two.seq)
+        assert set(one.region.vms) == set(two.region.vms) == {f"web-{n}" for n in range(10)}
+        assert len(house.facts(f.VmCreated)) == 10
+
+
+async def test_what_was_heard_in_a_write_that_failed_is_still_told() -> None:
+    heard: list[str] = []
+
+    def listen(_: Region, records: Sequence[Record]) -> None:
+        heard.extend(record.fact.name for record in records if isinstance(record.fact, f.VmCreated))
+
+    house = House()
+    async with house.node() as one, house.node(staleness=HOUR) as two:
+        two.subscribe(listen)
+        journal = journal_of(two)
+        real = journal.read
+        journal.read = lambda after, limit: []  # type: ignore[method-assign]
+        await create(one, "web-0")
+        journal.answers_lost = True
+        with pytest.raises(Uncertain):
+            await create(two, "web-1")
+        journal.answers_lost, journal.read = False, real  # type: ignore[method-assign]
+        await create(two, "web-2")
+        assert heard == ["web-0", "web-1", "web-2"]
+
+
+async def test_a_write_whose_outcome_was_not_heard_is_taken_up_when_it_was_done() -> None:
+    house = House()
+    async with house.node() as only:
+        journal_of(only).answers_lost = True
+        with pytest.raises(Uncertain):
+            await create(only, "web-0")
+        journal_of(only).answers_lost = False
+        await until(lambda: "web-0" in only.region.vms)
+
+
+# Being current
+
+
+async def test_a_node_that_is_cut_off_says_so_in_time_and_is_current_again_afterwards() -> None:
+    house = House()
+    async with house.node() as one, house.node() as two:
+        assert not two.stale
+        journal_of(two).cut_off = "The cable is out."
+        await create(one, "web-0")
+        await until(lambda: bool(two.stale))
+        assert "not heard from its store for 0.2 s" in two.stale
+        assert "web-0" not in two.region.vms
+        with pytest.raises(JournalFault, match="The cable is out"):
+            await create(two, "web-1")
+        journal_of(two).cut_off = ""
+        await until(lambda: not two.stale)
+        assert "web-0" in two.region.vms
+        assert "web-1" not in one.region.vms
+
+
+async def test_a_region_of_one_node_is_always_current(plane: Plane) -> None:
+    assert plane.stale == ""
+    assert plane.leads
+
+
+async def test_a_refreshed_node_knows_what_was_written_before() -> None:
+    house = House()
+    async with house.node() as one, house.node(staleness=HOUR) as two:
+        for number in range(20):
+            await create(one, f"web-{number}")
+            await two.refresh()
+            assert f"web-{number}" in two.region.vms
+
+
+async def test_a_node_that_cannot_be_refreshed_goes_on_with_what_it_knows() -> None:
+    house = House()
+    async with house.node() as one, house.node(staleness=HOUR) as two:
+        journal_of(two).cut_off = "The cable is out."
+        await create(one, "web-0")
+        await two.refresh()
+        assert "web-0" not in two.region.vms
+        assert two.stale == ""
+
+
+async def test_a_node_whose_store_has_gone_back_is_lost() -> None:
+    house = House()
+    async with house.node() as plane:
+        await create(plane, "web-0")
+        house.store.lose(1)
+        await asyncio.wait_for(plane.lost.wait(), 30)
+        assert "has lost record" in plane.stale
+        assert not plane.leads
+
+
+async def test_a_node_does_not_start_on_a_store_that_does_not_answer() -> None:
+    journal = SharedMemory(lambda: NOON).join()
+    plane = Plane(journal, RealClock(), WatchedDriver(), Rules())
+    journal.cut_off = "The cable is out."
+    with pytest.raises(JournalFault, match="The cable is out"):
+        await plane.start()
+    await plane.close()
+
+
+# Time
+
+
+async def test_the_stores_clock_is_the_regions() -> None:
+    house = House()
+    async with house.node() as plane:
+        await create(plane, "web-0")
+        assert {fact.at for fact in house.facts(f.VmCreated)} == {NOON}
+        assert NOON <= plane.now() < NOON + MINUTE
+        house.now = NOON + HOUR
+        await until(lambda: plane.now() >= NOON + HOUR)
+
+
+async def test_events_start_by_the_stores_clock() -> None:
+    house = House()
+    async with house.node() as plane:
+        await create(plane, "web-0")
+        await plane.enable(plane.region.vms["web-0"])
+        await restart(plane, "web-0")
+        house.now = NOON + 14 * MINUTE
+        await until(lambda: plane.now() >= NOON + 14 * MINUTE)
+        assert not house.facts(f.EventStarted)
+        house.now = NOON + 15 * MINUTE
+        await until(lambda: bool(house.facts(f.EventStarted)))
+        assert [fact.at for fact in house.facts(f.EventStarted)] == [NOON + 15 * MINUTE]
+
+
+async def test_reads_through_any_node_keep_a_scope_enabled() -> None:
+    house = House()
+    rules = Rules(disable_after=4 * HOUR)
+    async with house.node(rules) as one, house.node(rules) as two:
+        await create(one, "web-0")
+        await one.enable(one.region.vms["web-0"])
+        await until(lambda: two.seq == one.seq)
+        for hours in range(1, 9):
+            two.read_by(two.region.vms["web-0"])
+            house.now = NOON + hours * HOUR
+            await until(lambda: two.now() >= house.now)
+            two.read_by(two.region.vms["web-0"])
+            await two.submit(c.Pulse((("web-0", two.now()),)), OPERATOR)
+        assert not house.facts(f.ScopeDisabled)
+
+
+# Leading
+
+
+async def test_one_node_leads_and_begins_each_impact_once() -> None:
+    house = House()
+    async with house.node() as one, house.node() as two, house.node() as three:
+        assert [one.leads, two.leads, three.leads] == [True, False, False]
+        await create(three, "web-0", "web-1")
+        events = {await restart(three, "web-0"), await restart(two, "web-1")}
+        await until(lambda: len(house.facts(f.ImpactBegan)) == 2)
+        assert sorted(house.begun) == sorted(events)
+        assert house.drivers[1].begun == house.drivers[2].begun == []
+
+
+async def test_the_next_leader_takes_up_what_the_last_one_left() -> None:
+    house = House()
+    async with house.node() as one, house.node() as two:
+        house.drivers[0].failures = 1_000_000
+        await create(two, "web-0")
+        event_id = await restart(two, "web-0")
+        journal_of(one).cut_off = "The cable is out."
+        house.store.depose()
+        await until(lambda: two.leads and not one.leads)
+        await until(lambda: bool(house.facts(f.ImpactBegan)))
+        assert house.drivers[1].begun[0][0] == event_id
+        journal_of(one).cut_off = ""
+
+
+async def test_a_frozen_leader_is_replaced_and_steps_back_when_it_wakes() -> None:
+    house = House()
+    async with house.node() as one, house.node() as two:
+        real = journal_of(one).await_news
+        awake = threading.Event()
+
+        def sleep(after: int, seconds: float, *, willing: bool) -> News:
+            awake.wait(30)
+            return real(after, seconds, willing=willing)
+
+        journal_of(one).await_news = sleep  # type: ignore[method-assign]
+        house.now = NOON + timedelta(seconds=11)
+        await until(lambda: two.leads)
+        await until(lambda: bool(one.stale))
+        awake.set()
+        await until(lambda: not one.stale)
+        assert (one.leads, two.leads) == (False, True)
+
+
+async def test_a_node_that_drains_hands_the_lead_on_and_works_on() -> None:
+    house = House()
+    async with house.node() as one, house.node() as two:
+        one.drain()
+        await until(lambda: two.leads and not one.leads)
+        await create(one, "web-0")
+        await until(lambda: "web-0" in two.region.vms)
+
+
+async def test_a_node_that_closes_hands_the_lead_on() -> None:
+    house = House()
+    async with house.node() as two_later:
+        async with house.node() as one:
+            assert two_later.leads
+            assert not one.leads
+        assert two_later.leads
+    async with house.node() as three:
+        await until(lambda: three.leads)
+
+
+# Editing
+
+
+async def test_only_one_node_edits_at_a_time_and_it_sees_everything() -> None:
+    house = House()
+    async with house.node() as one, house.node(staleness=HOUR) as two:
+        async with one.editing:
+            with pytest.raises(JournalFault, match="Another node has been editing"):
+                async with two.editing:
+                    raise AssertionError
+            await create(one, "web-0")
+        async with two.editing:
+            assert "web-0" in two.region.vms
+
+
+async def test_an_editor_that_gives_up_waiting_leaves_the_lock_to_others() -> None:
+    house = House()
+    house.store.patience_seconds = 30
+    async with house.node() as one, house.node() as two:
+        async with one.editing:
+            waiting = asyncio.create_task(two.editing.__aenter__())
+            await asyncio.sleep(0.05)
+            waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        async with asyncio.timeout(10):
+            for plane in (two, one):
+                async with plane.editing:
+                    pass
+
+
+# Who is there
+
+
+async def test_nodes_see_each_other_until_they_leave() -> None:
+    house = House()
+    async with house.node() as one:
+        async with house.node() as two:
+            one.introduce("one", ("metadata",), ("http://one",))
+            two.introduce("two", ("control",), ())
+            await until(lambda: len(house.store.nodes) == 2)
+            first, second = await one.nodes()
+            assert (first.name, first.faces, first.leads) == ("one", ("metadata",), True)
+            assert (second.name, second.leads, second.rules) == ("two", False, first.rules)
+            two.drain()
+            await until(lambda: house.store.nodes[second.id].draining)
+        assert [node.name for node in await one.nodes()] == ["one"]
+
+
+async def test_nodes_with_other_rules_show_another_digest() -> None:
+    house = House()
+    async with house.node() as one, house.node(Rules(update_domains=4)) as two:
+        assert one.node.rules != two.node.rules
+
+
+@pytest.fixture
+async def plane() -> AsyncIterator[Plane]:
+    made = Plane(MemoryJournal(), RealClock(), WatchedDriver(), Rules())
+    await made.start()
+    yield made
+    await made.close()

@@ -1,0 +1,129 @@
+"""What a node says of itself to those who send it requests, and how it asks them to go."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from forewarn.core.rules import Rules
+from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.plane.clock import TurnableClock
+from forewarn.plane.plane import Plane
+from forewarn.stores.memory import MemoryJournal
+from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.operator.app import operator_app
+
+pytestmark = pytest.mark.anyio
+
+READY = {"status": "ready", "seq": 0, "leads": True, "reasons": []}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def plane(anyio_backend: str) -> AsyncIterator[Plane]:
+    opened = Plane(MemoryJournal(), TurnableClock(datetime(2026, 1, 1, tzinfo=UTC)), SimulatedDriver(), Rules())
+    await opened.start()
+    yield opened
+    await opened.close()
+
+
+def client_of(plane: Plane, health: Health) -> httpx.AsyncClient:
+    """Before an operator face that lets nobody in."""
+    app = operator_app(plane, FaultRules(), (), hosts=(), token="sesame", metadata_url="")
+    return httpx.AsyncClient(transport=httpx.ASGITransport(HealthDoor(app, health)), base_url="http://odd.example")
+
+
+async def test_a_node_is_ready_when_every_face_answers(plane: Plane) -> None:
+    health = Health()
+    async with client_of(plane, health) as client:
+        before = await client.get("/health/ready")
+        health.started(plane)
+        after = await client.get("/health/ready")
+
+    assert before.status_code == 503
+    assert before.json() == {"status": "not ready", "seq": 0, "leads": False, "reasons": ["This node is starting."]}
+    assert (after.status_code, after.json()) == (200, READY)
+    assert after.headers["Cache-Control"] == "no-store"
+
+
+async def test_a_node_that_may_not_be_current_or_drains_is_alive_and_not_ready(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    health = Health()
+    health.started(plane)
+    health.draining = True
+    monkeypatch.setattr(Plane, "stale", "This node has not heard from its store for 10 s.")
+    async with client_of(plane, health) as client:
+        ready, live = await client.get("/health/ready"), await client.get("/health/live")
+
+    assert ready.status_code == 503
+    assert ready.json()["reasons"] == [
+        "This node has not heard from its store for 10 s.",
+        "This node is shutting down and takes no new clients.",
+    ]
+    assert (live.status_code, live.json()) == (200, {"status": "live"})
+
+
+@pytest.mark.parametrize("host", ["odd.example", "10.0.0.9:16926", "", "[::1"])
+async def test_a_load_balancer_needs_no_token_and_no_right_name(plane: Plane, host: str) -> None:
+    health = Health()
+    health.started(plane)
+    async with client_of(plane, health) as client:
+        for path in ("/health/ready", "/health/live"):
+            assert (await client.get(path, headers={"Host": host})).status_code == 200
+            assert (await client.head(path, headers={"Host": host})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/ping"),
+        ("POST", "/health/ready"),
+        ("GET", "/health"),
+        ("GET", "/health/"),
+        ("GET", "/health/ready/"),
+        ("GET", "/health/ready/../../v1/ping"),
+        ("GET", "/health/live/v1/ping"),
+        ("GET", "//health/ready"),
+        ("GET", "/Health/Ready"),
+    ],
+)
+async def test_nothing_but_the_two_paths_is_let_through(plane: Plane, method: str, path: str) -> None:
+    health = Health()
+    health.started(plane)
+    async with client_of(plane, health) as client:
+        named = await client.request(method, path, headers={"Host": "localhost"})
+        unnamed = await client.request(method, path)
+
+    assert (named.status_code, unnamed.status_code) == (401, 400)
+
+
+async def test_while_it_drains_a_node_serves_and_asks_its_clients_to_go(plane: Plane) -> None:
+    health = Health()
+    health.started(plane)
+    headers = {"Host": "localhost", "Authorization": "Bearer sesame"}
+    async with client_of(plane, health) as client:
+        before = await client.get("/v1/ping", headers=headers)
+        health.draining = True
+        after = await client.get("/v1/ping", headers=headers)
+
+    assert (before.status_code, before.headers.get("Connection")) == (200, None)
+    assert (after.status_code, after.headers["Connection"]) == (200, "close")
+
+
+async def test_a_listener_for_health_alone_tells_nothing_else() -> None:
+    app = HealthDoor(nothing_else, Health())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://odd.example") as client:
+        assert (await client.get("/health/live")).status_code == 200
+        answer = await client.get("/v1/ping")
+
+    assert answer.status_code == 404
+    assert answer.json()["error"]["message"] == "There is only /health/live and /health/ready here."
