@@ -218,6 +218,8 @@ def _of_targets(region: Region, event: Event) -> Iterator[str]:
             yield f"event {event.id} of update domain {event.update_domain} hits VM {key} of {vm.update_domain}"
         elif vm.resource_name not in event.resources:
             yield f"event {event.id} hits VM {key} and does not name it"
+        elif event.phase in PENDING and event.host is not None and vm.host not in (None, event.host):
+            yield f"event {event.id} of host {event.host} hits VM {key}, which lives on host {vm.host}"
 
 
 # Campaigns

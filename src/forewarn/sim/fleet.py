@@ -44,7 +44,9 @@ def config_of(name: str, set_name: str) -> AgentConfig:
         state_directory=f"/{key}/state",
         rules=_POLICIES[place % len(_POLICIES)],
         steps=tuple(
-            step if step.kind == "command" else Step(step.name, step.kind, {"path": f"/{key}/ready"}, step.timeout_seconds)
+            step
+            if step.kind == "command"
+            else Step(step.name, step.kind, {"path": f"/{key}/ready"}, step.timeout_seconds)
             for step in STEPS
         ),
         barrier=Barrier(

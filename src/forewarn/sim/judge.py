@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from forewarn.wire.versions import NEWEST
 
 _SLACK_SECONDS = 20.0  # a read, calling off what runs, and the pauses between two turns
 _BELIEVED_SECONDS = 30.0  # so long others may still count on what a VM said before it lost its disk
+_DELAYING = frozenset({"partition", "loss", "slow", "throttle"})  # what keeps answers under way
 _REMEMBERED = 40  # documents of a scope that may still be under way
 
 Blame = Callable[[str, str, str], None]  # rule, sentence, subject
@@ -42,7 +43,9 @@ class Circumstances(Protocol):
 
     def seconds(self, at: datetime) -> float: ...
 
-    def disturbed(self, vm: str, begin: float) -> bool: ...
+    def ticks(self) -> float: ...
+
+    def disturbed(self, vm: str, begin: float, kinds: Container[str] = ...) -> bool: ...
 
 
 class _Scopes:
@@ -51,15 +54,25 @@ class _Scopes:
     def __init__(self) -> None:
         self.enabling = 0
         self.bodies: dict[tuple[int, bytes], int] = {}  # (incarnation, body) -> the enabling that it was of
+        self.latest: tuple[int, bytes] = (0, b"")
+        self.over_at: dict[tuple[int, bytes], float] = {}  # when a newer one took its place
 
 
 class Judge:
     """Looks at every transaction and at every answer. The first thing that is wrong ends the simulation."""
 
     def __init__(
-        self, world: Circumstances, blame: Blame, *, whole_every: int, user_operation_limit: int, many_nodes: bool
+        self,
+        world: Circumstances,
+        blame: Blame,
+        *,
+        whole_every: int,
+        user_operation_limit: int,
+        many_nodes: bool,
+        staleness_seconds: float,
     ) -> None:
         self._world, self._blame, self._many_nodes = world, blame, many_nodes
+        self._oldest = _SLACK_SECONDS + (staleness_seconds if many_nodes else 0.0)
         self._whole_every, self._limit = whole_every, user_operation_limit
         self.counts: Counter[str] = Counter()
         self._scopes: dict[str, _Scopes] = {}
@@ -121,9 +134,16 @@ class Judge:
         if scope is None or scope.enabled_at is None:
             return
         known = self._scopes.setdefault(scope_key, _Scopes())
-        known.bodies[scope.incarnation, self._body(scope)] = known.enabling
+        latest = (scope.incarnation, self._body(scope))
+        if latest != known.latest:
+            known.over_at[known.latest] = self._world.ticks()
+            known.over_at.pop(latest, None)
+            known.latest = latest
+        known.bodies[latest] = known.enabling
         while len(known.bodies) > _REMEMBERED:
-            del known.bodies[next(iter(known.bodies))]
+            oldest = next(iter(known.bodies))
+            del known.bodies[oldest]
+            known.over_at.pop(oldest, None)
 
     def _body(self, scope: Scope) -> bytes:
         return encode_document(document_for(self._world.truth, scope), NEWEST)
@@ -162,6 +182,7 @@ class Judge:
             self._blame("wire", told, found.scope)
             return
         self._in_order(vm, enabling, document, found.scope)
+        self._in_time(vm, known.over_at.get((document.incarnation, response.body)), document, found.scope)
         self._watch_endings(vm, document, response)
 
     def _in_order(self, vm: str, enabling: int, document: Document, scope: str) -> None:
@@ -174,6 +195,13 @@ class Judge:
                 self._blame("wire", told, scope)
         else:
             self._last_seen[vm] = (enabling, document.incarnation)
+
+    def _in_time(self, vm: str, over_at: float | None, document: Document, scope: str) -> None:
+        """Nobody is told what was true long ago, unless the answer itself was long under way."""
+        age = 0.0 if over_at is None else self._world.ticks() - over_at
+        if age > self._oldest and not self._world.disturbed(vm, over_at or 0.0, _DELAYING):
+            told = f"{vm} saw document {document.incarnation}, which was not true any more for {age:.0f} s"
+            self._blame("stale", told, scope)
 
     def _watch_endings(self, vm: str, document: Document, response: Response) -> None:
         """What production's watcher says about an end is true, or it says that it does not know."""

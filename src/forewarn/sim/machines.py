@@ -279,7 +279,9 @@ class Machine:
         state = self.state
         if state.cares or state.effects:
             effects = [f"{effect.step.name} {effect.mark}" for effect in state.effects]
-            return f"its agent cares for {', '.join(state.cares) or 'nothing'} and has {', '.join(effects) or 'no step'}"
+            return (
+                f"its agent cares for {', '.join(state.cares) or 'nothing'} and has {', '.join(effects) or 'no step'}"
+            )
         steps = {step.name: step for step in self.config.steps}
         left = [name for name in self.programs.changed if has_reverse(steps[name])]
         if not self._around.disks.exists(f"/{self.key}/ready"):

@@ -101,7 +101,7 @@ class Misfortunes:
             return
         for name in self._vms(random, 3):
             machine = self._world.machines.get(name)
-            if machine is not None and machine.on and not self._world.truth.vms[name].power.value == "frozen":
+            if machine is not None and machine.on and self._world.truth.vms[name].power.value != "frozen":
                 machine.power_off()
                 machine.power_on()
                 self._world.judge.restarted(name)

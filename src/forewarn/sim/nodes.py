@@ -124,7 +124,7 @@ class Server:
 
 
 def metadata_settings() -> MetadataSettings:
-    """Production's, with the times of idle and stalled connections stretched: one look after them a minute is enough."""
+    """Production's, with the times of idle and stalled connections stretched: one look a minute is enough."""
     limits = Limits(
         wait_seconds=7200, idle_seconds=14_400.0, request_seconds=240.0, stalled_seconds=240.0, linger_seconds=120.0
     )

@@ -44,10 +44,7 @@ class Plan:
 
     def words(self) -> str:
         """The options that say the same."""
-        if self.faults == ALL:
-            faults = "all"
-        else:
-            faults = ",".join(self.faults) or "none"
+        faults = "all" if self.faults == ALL else ",".join(self.faults) or "none"
         words = f"--seed {self.seed} --vms {self.vms} --days {self.days:g} --faults {faults} --nodes {self.nodes}"
         return words if self.pace == 1.0 else f"{words} --pace {self.pace:g}"
 

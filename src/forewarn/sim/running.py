@@ -170,7 +170,7 @@ def _listening(world: World) -> Iterator[None]:
 
 @contextmanager
 def _collector_on_time() -> Iterator[None]:
-    """Garbage is collected at instants of the simulation's own: what is closed by it is closed at the same time again."""
+    """Garbage is collected at instants of the simulation: what it closes is closed at the same time again."""
     gc.collect()
     gc.freeze()
     gc.disable()

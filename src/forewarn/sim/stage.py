@@ -52,7 +52,9 @@ ANNOUNCE_SECONDS = 300.0  # how often a node says that it is there; in productio
 _Seam = tuple[Any, str, Any]
 
 
-def _seams(hub: Strands, network: Network, disks: Disks, random: Random, wall: Callable[[str], datetime]) -> list[_Seam]:
+def _seams(
+    hub: Strands, network: Network, disks: Disks, random: Random, wall: Callable[[str], datetime]
+) -> list[_Seam]:
     threads, times, queues, sockets = threading_of(hub), time_of(hub), queue_of(hub), socket_of(network, hub)
     path = path_of(disks)
     seams: list[_Seam] = []
@@ -82,7 +84,11 @@ def _seams(hub: Strands, network: Network, disks: Disks, random: Random, wall: C
         (loop, "_IDLE_SECONDS", IDLE_SECONDS),
         (reader, "Client", client),
         (command, "run", lambda program, left, receipts: machine().programs.run(program, left, receipts)),
-        (worker, "adopt", lambda receipts, left, same_boot: machine().programs.adopt(receipts, left, same_boot=same_boot)),
+        (
+            worker,
+            "adopt",
+            lambda receipts, left, same_boot: machine().programs.adopt(receipts, left, same_boot=same_boot),
+        ),
         (guest_clock.SystemClock, "now", lambda _: wall(hub.current().process.place)),
         (guest_clock.SystemClock, "monotonic", lambda _: times.monotonic()),
         (barrier_words, "secrets", SimpleNamespace(token_hex=lambda count: f"{random.getrandbits(8 * count):x}")),

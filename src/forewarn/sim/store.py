@@ -215,7 +215,9 @@ class _Editing:
             self._handle._reach()
         self._store.editor = self._handle
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._store.editor is self._handle:
             self._store.editor = None
             if self._store.editors:

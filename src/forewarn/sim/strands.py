@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 _OVER = object()  # what a strand is woken with when its time is over
 
 
-class Killed(GreenletExit):  # type: ignore[misc]  # noqa: N818 - it happened
+class Killed(GreenletExit):  # type: ignore[misc]
     """The process is gone. Like a SIGKILL it cannot be caught by ``except Exception``, nor outlived by ``finally``."""
 
 
@@ -258,7 +258,9 @@ class Lock:
         self._held = True
         return True
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._held = False
 
 
@@ -272,7 +274,9 @@ class Condition:
     def __enter__(self) -> bool:
         return True
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Nothing was taken."""
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -350,4 +354,6 @@ def threading_of(hub: Strands) -> SimpleNamespace:
 
 def queue_of(hub: Strands) -> SimpleNamespace:
     """What stands for the module ``queue``."""
-    return SimpleNamespace(SimpleQueue=lambda: SimpleQueue(hub), Queue=lambda most=0: SimpleQueue(hub), Empty=queue.Empty)
+    return SimpleNamespace(
+        SimpleQueue=lambda: SimpleQueue(hub), Queue=lambda most=0: SimpleQueue(hub), Empty=queue.Empty
+    )

@@ -131,7 +131,9 @@ def _bars(scale: _Scale, life: Life, vm: str, y: float) -> Iterator[_Box]:
     kind, told = life.type.lower(), _told(life, vm)
     end = life.ended_at or scale.end
     if life.started_at is None:
-        yield scale.box(life.scheduled_at, end, y, _BAR, "canceled" if life.how == "canceled" else f"{kind} notice", told)
+        yield scale.box(
+            life.scheduled_at, end, y, _BAR, "canceled" if life.how == "canceled" else f"{kind} notice", told
+        )
         return
     impact_end = life.impact_ended_at or end
     if life.started_at > life.scheduled_at:
@@ -242,19 +244,24 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title>
 <style>{colours}
-  body {{ margin: 0; padding: 16px 20px; background: var(--back); color: var(--ink); font: 14px system-ui, sans-serif; }}
-  h1 {{ font-size: 18px; margin: 0 0 8px; }} pre {{ margin: 0 0 12px; color: var(--soft); font-size: 12px; overflow-x: auto; }}
+  body {{ margin: 0; padding: 16px 20px; background: var(--back); color: var(--ink); }}
+  body {{ font: 14px system-ui, sans-serif; }}
+  h1 {{ font-size: 18px; margin: 0 0 8px; }}
+  pre {{ margin: 0 0 12px; color: var(--soft); font-size: 12px; overflow-x: auto; }}
   .bar {{ display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin-bottom: 8px; color: var(--soft); }}
   .key {{ display: inline-block; width: 18px; height: 9px; margin-right: 5px; }}
   .key.freeze {{ background: var(--freeze); }} .key.reboot {{ background: var(--reboot); }}
   .key.redeploy {{ background: var(--redeploy); }} .key.preempt {{ background: var(--preempt); }}
   .key.terminate {{ background: var(--terminate); }} .key.canceled {{ background: var(--soft); }}
   .frame {{ display: flex; overflow: auto; max-height: 82vh; border: 1px solid var(--line); border-radius: 6px; }}
-  .names {{ position: sticky; left: 0; z-index: 2; background: var(--back); border-right: 1px solid var(--line); flex: none; }}
+  .names {{ position: sticky; left: 0; z-index: 2; background: var(--back); flex: none; }}
+  .names {{ border-right: 1px solid var(--line); }}
   .names svg {{ margin-top: {axis}px; }} svg {{ display: block; }}
   .chart {{ position: relative; flex: none; width: calc((100% - {labels}px) * var(--wide, 1)); }}
-  .ticks {{ position: sticky; top: 0; z-index: 1; height: {axis}px; background: var(--back); border-bottom: 1px solid var(--line); }}
-  .ticks span {{ position: absolute; top: 6px; padding-left: 4px; font-size: 11px; color: var(--soft); white-space: nowrap; }}
+  .ticks {{ position: sticky; top: 0; z-index: 1; height: {axis}px; background: var(--back); }}
+  .ticks {{ border-bottom: 1px solid var(--line); }}
+  .ticks span {{ position: absolute; top: 6px; padding-left: 4px; font-size: 11px; }}
+  .ticks span {{ color: var(--soft); white-space: nowrap; }}
 </style></head><body>
 <h1>{title}</h1>
 <pre>{summary}</pre>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -24,8 +24,8 @@ from forewarn.sim.judge import Judge
 from forewarn.sim.loop import SimLoop
 from forewarn.sim.machines import Machine, Surroundings, Tenant
 from forewarn.sim.network import Network
-from forewarn.sim.nodes import METADATA, Server
-from forewarn.sim.plan import Plan, Violation
+from forewarn.sim.nodes import METADATA, STALENESS, Server
+from forewarn.sim.plan import ALL, Plan, Violation
 from forewarn.sim.store import Store
 from forewarn.sim.strands import Strands
 from forewarn.sim.trace import Trace
@@ -67,23 +67,27 @@ class World:
             whole_every=max(5, plan.vms // 12),
             user_operation_limit=RULES.user_operation_limit,
             many_nodes=plan.nodes > 1,
+            staleness_seconds=STALENESS.total_seconds(),
         )
         self.servers = [self._server(number) for number in range(plan.nodes)]
         self.violations: list[Violation] = []
         self.stopped: asyncio.Future[None] = loop.create_future()
         self._around = Surroundings(loop, self.hub, self.network, self.disks, self, HOLD_SECONDS, self.wall)
-        self._troubles: list[tuple[float, float, frozenset[str]]] = []  # begin, end, places; none: everybody
+        self._troubles: list[tuple[str, float, frozenset[str]]] = []  # kind, end, places; none: everybody
         self._under_impact: dict[str, tuple[str, ...]] = {}
 
     # Chance and time
 
     def random(self, what: str) -> Random:
         """A die of its own for each part, so that one part's throws do not move another's."""
-        return Random(f"{self.plan.seed}/{what}")  # noqa: S311 - a simulation's die
+        return Random(f"{self.plan.seed}/{what}")
 
     @property
     def elapsed(self) -> float:
         return self.loop.time() - self._begin
+
+    def ticks(self) -> float:
+        return self.loop.time()
 
     def now(self) -> datetime:
         return START + timedelta(seconds=round(self.elapsed, 6))
@@ -137,8 +141,7 @@ class World:
             if ended is not None and isinstance(record.fact, f.EventCompleted | f.EventCanceled):
                 self.judge.changed(ended.scope)
         if records:
-            latest = self.truth.latest_at or START
-            self.judge.look(before, records, max(latest, self.wall("store" if self.store.shared else place)))
+            self.judge.look(before, records, self.truth.latest_at or START)
             self.loop.call_soon(self._follow, tuple(record.fact for record in records))
 
     def _event_of(self, fact: f.Fact) -> Event | None:
@@ -211,13 +214,15 @@ class World:
         self.trace.note(self.elapsed, "fault", kind=kind, what=what, seconds=round(seconds, 3))
         self.history.mishaps.append(Mishap(kind, what, now, now + timedelta(seconds=seconds), tuple(places)))
         self.history.counts[f"fault {kind}"] += 1
-        end = self.loop.time() + seconds
         self._troubles = [each for each in self._troubles if each[1] > self.loop.time() - 100_000]
-        self._troubles.append((self.loop.time(), end, frozenset(places)))
+        self._troubles.append((kind, self.loop.time() + seconds, frozenset(places)))
 
-    def disturbed(self, vm: str, begin: float) -> bool:
+    def disturbed(self, vm: str, begin: float, kinds: Container[str] = ALL) -> bool:
         """Whether something was out of order for a VM since ``begin``, or until shortly before it."""
-        return any(end + 300.0 >= begin and (not places or vm in places) for _, end, places in self._troubles)
+        return any(
+            end + 300.0 >= begin and kind in kinds and (not places or vm in places)
+            for kind, end, places in self._troubles
+        )
 
     # Guilt
 
