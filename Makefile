@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve check test bench docs lock clean system
+.PHONY: help demo serve check test torture fuzz bench docs lock advisories clean system
 
 help: ## list the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/server ## see the product do its job: a region of a dozen VMs, one story for each event type
 	@$(BIN)/forewarn demo
@@ -22,10 +22,17 @@ check: system $(VENV)/dev ## the fast part: style, types, import layers, unit te
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python requirements/audit.py
 	$(BIN)/pytest -q tests/unit tests/docs
 
 test: check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
 	$(BIN)/pytest -q --ignore=tests/unit --ignore=tests/docs
+
+torture: system $(VENV)/dev ## nodes, wires, clocks, disk and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
+	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)
+
+fuzz: $(VENV)/dev ## look for input that breaks a reader, for MINUTES (10); what does is kept, see docs/security.md
+	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),10)
 
 bench: system $(VENV)/dev ## measure against peers in one run; see docs/performance.md
 	$(BIN)/python -m bench
@@ -35,12 +42,15 @@ docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, comm
 
 lock: $(VENV)/dev ## pin the dependencies anew
 	$(PIP) install uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/server.txt pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server -o requirements/dev.txt pyproject.toml requirements/dev.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/server.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/dev.txt pyproject.toml requirements/dev.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/build.txt requirements/build.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/az.txt requirements/az.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/sdk.txt requirements/sdk.in
 	cd tests/e2e/js && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --silent
+
+advisories: $(VENV)/dev ## fetch the kept list of known vulnerabilities anew (needs a network that reaches osv.dev)
+	$(BIN)/python requirements/audit.py --refresh
 
 clean: ## forget the environment and all caches
 	rm -rf $(VENV) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -75,7 +75,7 @@ def _follow(client: Client, out: Output, head: int, args: argparse.Namespace) ->
         if out.as_json:
             out.json_line(line)
         else:
-            print("  ".join(str(cell) for cell in _row(line) if cell), flush=True)
+            out.line("  ".join(str(cell) for cell in _row(line) if cell), at_once=True)
         left = left - 1 if left else left
         if left == 0:
             return

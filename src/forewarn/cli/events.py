@@ -170,5 +170,6 @@ def _watch(args: argparse.Namespace, out: Output) -> int:
             out.json_line(record)
             continue
         at, change, kind, resources, event_id, rest = change_line(record, known)
-        print(f"{at}  {out.state(change.ljust(10))}  {kind:9}  {resources}  {event_id}  {rest}".rstrip(), flush=True)
+        line = f"{at}  {out.state(change.ljust(10))}  {kind:9}  {resources}  {event_id}  {rest}"
+        out.line(line.rstrip(), at_once=True)
     return Exit.OK

@@ -94,7 +94,7 @@ def _follow(client: Client, out: Output, head: int, about: str) -> None:
         if out.as_json:
             out.json_line(record)
         else:
-            print("  ".join(map(str, _row(record))), flush=True)
+            out.line("  ".join(map(str, _row(record))), at_once=True)
 
 
 def _row(record: Record) -> tuple[object, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
 from forewarn.cli.errors import CommandFailed
+from forewarn.cli.guarded import Guarded
 from forewarn.cli.setting_kinds import Address
 
 _BACKLOG = 1024
@@ -25,6 +27,13 @@ def listen(address: Address, setting: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with explained(address, setting):
         return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+
+
+def take_all_files() -> None:
+    """As many open files as the system lets us have: a connection is one, and the usual first limit is a thousand."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 @contextmanager
@@ -48,7 +57,11 @@ def url_of(scheme: str, address: Address, listening: socket.socket) -> str:
 
 
 async def serve_app(
-    app: Any, listening: socket.socket, name: str, certificate: tuple[Path, Path] | None = None
+    app: Any,
+    listening: socket.socket,
+    name: str,
+    certificate: tuple[Path, Path] | None = None,
+    protocol: type[Guarded] = Guarded,
 ) -> Callable[[], Awaitable[None]]:
     """Answer on a socket, with TLS where a certificate and its key are given. Returns how to end that."""
     certificate_file, key_file = certificate or (None, None)
@@ -61,6 +74,7 @@ async def serve_app(
             server_header=False,
             proxy_headers=False,
             ws="none",
+            http=protocol,
             timeout_graceful_shutdown=GRACE_SECONDS,
             ssl_certfile=certificate_file,
             ssl_keyfile=key_file,

@@ -1,12 +1,15 @@
 """What commands print: tables that fit the terminal, JSON for programs, one progress line for long work.
 
-Colour and truncation are for eyes only: a pipe gets every character and no escape codes.
+Colour and truncation are for eyes only: a pipe gets every character and no escape codes. What others wrote (a tag, a
+description, the name of a client) could move the reader's cursor or fake a line: it is shown with marks in the place of
+every character that does not print.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +42,8 @@ _STATE_COLOURS = {
 
 Paint = Callable[[str], str]
 _GAP = "  "
+_OWN_CODES = re.compile(r"(\x1b\[\d{1,2}m)")  # what ``paint`` writes; all that anybody else's could do is colour
+_KEPT = "\n\t"
 _NARROWEST = 6
 
 
@@ -60,19 +65,26 @@ class Output:
         self.colour = self.terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
         self.width = shutil.get_terminal_size().columns if self.terminal else None
 
-    def line(self, text: str = "") -> None:
-        print(text, flush=self.terminal)
+    def line(self, text: str = "", *, at_once: bool = False) -> None:
+        """One line; ``at_once`` into a pipe too, for streams."""
+        print(self._harmless(text), flush=self.terminal or at_once)
 
     def note(self, text: str) -> None:
         """Something for the person, not for the pipe."""
-        print(text, file=sys.stderr, flush=True)
+        print(harmless(text), file=sys.stderr, flush=True)
 
     def json(self, value: object) -> None:
-        self.line(json.dumps(value, indent=2, ensure_ascii=False))
+        print(_json(value, indent=2), flush=self.terminal)
 
     def json_line(self, value: object) -> None:
         """One value on one line, sent on at once: for streams."""
-        print(json.dumps(value, separators=(",", ":"), ensure_ascii=False), flush=True)
+        print(_json(value), flush=True)
+
+    def _harmless(self, text: str) -> str:
+        if not self.colour or text.isprintable():
+            return harmless(text)
+        pieces = _OWN_CODES.split(text)
+        return "".join(piece if place % 2 else harmless(piece) for place, piece in enumerate(pieces))
 
     def paint(self, text: str, colour: str) -> str:
         return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self.colour and text else text
@@ -132,8 +144,24 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+def harmless(text: str) -> str:
+    """Text with marks in the place of what would move a cursor, ring a bell or turn the reading around."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _KEPT else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """JSON with every letter as it is, but for those that do not print: escaped, they mean the same to a program."""
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(value, indent=indent, separators=separators, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+
+
 def _cell(value: object) -> str:
-    """A value as a cell. Control characters would let a name move the reader's cursor, so they are shown as marks."""
+    """A value as a cell, which is one line."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -141,9 +169,9 @@ def _cell(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_cell(each) for each in value)
     if isinstance(value, dict):
-        return ", ".join(f"{key}={_cell(each)}" for key, each in value.items())
+        return ", ".join(f"{_cell(key)}={_cell(each)}" for key, each in value.items())
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return harmless(text).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", "\N{REPLACEMENT CHARACTER}")
 
 
 def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None) -> list[int]:

@@ -6,16 +6,17 @@ import asyncio
 import gc
 import logging
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import uvloop
 
 from forewarn import __version__
+from forewarn.cli import log_lines
 from forewarn.cli.assembly import Running, open_server
 from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.fleet_file import FleetEntry
+from forewarn.cli.listening import take_all_files
 from forewarn.cli.settings import Settings
 from forewarn.cli.store_url import show_store
 from forewarn.core.refusal import Refused
@@ -28,10 +29,8 @@ _COLLECT_EVERY = 50_000  # new objects; see _spare_the_collector
 
 def run(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], None]) -> int:
     """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence."""
-    logging.basicConfig(
-        level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s", force=True
-    )
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it would tell our own story a second time
+    log_lines.configure(settings.log_level)
+    take_all_files()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings, fleet, say))

@@ -88,7 +88,7 @@ def _parse() -> _Parser:
 
 def _head(held: bytearray) -> Generator[None, bytes, tuple[str, int, dict[str, str]]]:
     status_line = (yield from _line(held)).split(" ", 2)
-    if len(status_line) < 2 or not status_line[0].startswith("HTTP/1.") or not status_line[1].isdecimal():
+    if len(status_line) < 2 or not status_line[0].startswith("HTTP/1.") or not _is_status(status_line[1]):
         raise BadResponse("what answers there does not speak HTTP")
     headers: dict[str, str] = {}
     size = 0
@@ -100,6 +100,10 @@ def _head(held: bytearray) -> Generator[None, bytes, tuple[str, int, dict[str, s
         name, value = name.strip().lower(), value.strip()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return status_line[0], int(status_line[1]), headers
+
+
+def _is_status(text: str) -> bool:
+    return len(text) == 3 and text.isascii() and text.isdecimal() and text[0] != "0"
 
 
 def _line(held: bytearray) -> Generator[None, bytes, str]:

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 MAGIC = b"forewarn snapshot\n"
 LONGEST = 64 << 20  # no frame is near this; a damaged length must not make us ask for terabytes
+LARGEST = 256 << 20  # what a frame may hold; a few bytes that claim to be gigabytes are not unpacked
 
 _head = Struct("<I16s")
 
@@ -43,12 +44,20 @@ def unframed(stream: BinaryIO) -> Iterator[bytes]:
         packed, chain = _frame(stream, chain)
         if not packed:
             break
-        try:
-            yield zlib.decompress(packed)
-        except zlib.error as flaw:
-            raise BrokenStream(str(flaw)) from flaw
+        yield _unpacked(packed)
     if stream.read(1):
         raise BrokenStream("something follows its end")
+
+
+def _unpacked(packed: bytes) -> bytes:
+    unpacking = zlib.decompressobj()
+    try:
+        payload = unpacking.decompress(packed, LARGEST)
+    except zlib.error as flaw:
+        raise BrokenStream(str(flaw)) from flaw
+    if not unpacking.eof or unpacking.unused_data:
+        raise BrokenStream("a frame of it is not what it seems")
+    return payload
 
 
 def _frame(stream: BinaryIO, chain: bytes) -> tuple[bytes, bytes]:

@@ -45,7 +45,7 @@ class PostgresJournal:
         except BaseException:
             self._connections.close()
             raise
-        self._writer = Writer(self._address, self._seen, self._keys.channel)
+        self._writer = Writer(self._address, self._connections, self._seen, self._keys.channel)
         self.shared = PostgresShared(self._address, self._connections, self._seen, self._keys)
 
     def _check_content(self, connection: Connection) -> None:

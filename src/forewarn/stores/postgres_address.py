@@ -67,8 +67,9 @@ class Address:
         return self._shown
 
     def without_secrets(self, text: str) -> str:
+        """Blotted out where they stand as a word, lest a short one be given away by the holes it leaves."""
         for secret in sorted(self._secrets, key=len, reverse=True):
-            text = text.replace(secret, "***")
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
         return text
 
 

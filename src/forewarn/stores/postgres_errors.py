@@ -42,7 +42,7 @@ _BY_CODE = {
     "57P03": f"cannot be used right now: the server is starting or shutting down. {_AGAIN}",
     "57": f"{_WENT_AWAY}. {_AGAIN}",
     "58": f"could not be read or written. {_NOTHING}; check the server's disk and log",
-    "XX": "is damaged, or the server is. It was not touched; look into the server's log, and restore a backup if needed",
+    "XX": "is damaged, or the server is. It was not touched; look into the server's log, and restore a backup",
 }
 # Whoever could not even connect gets no code, only words.
 _BY_WORDS = {
@@ -51,11 +51,13 @@ _BY_WORDS = {
     "connection is closed": _BY_CODE["57"],
     "connection is lost": _BY_CODE["57"],
     "reset by peer": _BY_CODE["57"],
+    "pipeline mode": _BY_CODE["57"],  # psycopg's word when the connection goes in the middle of one
     "no answer": f"does not answer. {_AGAIN} when the server, and the network between, have recovered",
     "authentication failed": _BY_CODE["28"],
     "no password supplied": _BY_CODE["28"],
     "pg_hba.conf": _BY_CODE["28"],
     "starting up": _BY_CODE["57P03"],
+    "not yet accepting": _BY_CODE["57P03"],
     "shutting down": _BY_CODE["57P03"],
     "in recovery mode": _BY_CODE["57P03"],
     "too many clients": _BY_CODE["53300"],
@@ -76,8 +78,7 @@ _UNKNOWN = f"could not be used. {_NOTHING}"
 
 def fault(address: Address, error: psycopg.Error) -> JournalFault:
     """What went wrong, for a person, without a secret."""
-    words = said(address, error)
-    return JournalFault(f"The journal {address} {_meaning(error, words.lower())}. (PostgreSQL says: {words}.)")
+    return JournalFault(f"The journal {address} {_meaning(error)}. (PostgreSQL says: {said(address, error)}.)")
 
 
 def said(address: Address, error: Exception) -> str:
@@ -93,8 +94,8 @@ def explained(address: Address) -> Iterator[None]:
         raise fault(address, error) from error
 
 
-def _meaning(error: psycopg.Error, words: str) -> str:
-    code = error.sqlstate
+def _meaning(error: psycopg.Error) -> str:
+    code, words = error.sqlstate, str(error).lower()
     if code is not None:
         return _BY_CODE.get(code) or _BY_CODE.get(code[:2]) or _UNKNOWN
     for known, meaning in _BY_WORDS.items():

@@ -18,7 +18,7 @@ from psycopg.pq import TransactionStatus
 from forewarn.plane.ports import Entry, JournalFault, Record, Uncertain
 from forewarn.stores import postgres_facts as facts
 from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_connections import Connection, connect
+from forewarn.stores.postgres_connections import Connection, Connections, connect
 from forewarn.stores.postgres_errors import explained, fault, said
 from forewarn.stores.postgres_facts import Place
 from forewarn.stores.postgres_seen import Seen
@@ -84,14 +84,14 @@ def following(rows: Sequence[Row], seq: int) -> list[Record]:
 class Writer:
     """One block at a time."""
 
-    def __init__(self, address: Address, seen: Seen, channel: str) -> None:
+    def __init__(self, address: Address, connections: Connections, seen: Seen, channel: str) -> None:
         self._address = address
+        self._connections = connections
         self._seen = seen
         self._channel = channel
         self._writing = Lock()
         self._connection: Connection | None = None
         self._warnings: list[str] = []
-        self._closed = False
 
     @contextmanager
     def write(self) -> Iterator[_Staged]:
@@ -108,8 +108,7 @@ class Writer:
                 self._leave()
 
     def _connected(self) -> Connection:
-        if self._closed:
-            raise JournalFault(f"The journal {self._address} is closed.")
+        self._connections.check_open()
         if self._connection is not None and not self._connection.usable():
             self._connection.close()
             self._connection = None
@@ -192,8 +191,8 @@ class Writer:
         return is_there
 
     def close(self) -> None:
+        """Called after ``connections.close``: whoever waits for a turn finds out that it is over."""
         with self._writing:
-            self._closed = True
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None

@@ -26,6 +26,10 @@ from forewarn.stores.frames import BrokenStream, framed, unframed
 FORMAT = 2
 
 
+# What comes of parts that fit each other in no region: places and names that are not there, instants without a zone.
+_NO_REGION = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError)
+
+
 class Unusable(Exception):  # noqa: N818 - the name says enough
     """The snapshot has to be ignored. The message says why, as the end of a sentence."""
 
@@ -87,7 +91,7 @@ def unpack(stream: BinaryIO) -> tuple[Region, Header]:
             for payload in payloads:
                 assembly.take(parts.decode(payload))
             return assembly.region(header.lone_vms_made, header.latest_at), header
-    except (BrokenStream, StopIteration, msgspec.DecodeError, LookupError, ValueError) as flaw:
+    except (BrokenStream, StopIteration, msgspec.DecodeError, *_NO_REGION) as flaw:
         raise Unusable(f"it is damaged: {flaw}") from flaw
 
 

@@ -84,6 +84,7 @@ def _xml(code: str, message: str, details: str) -> bytes:
 
 MISSING_HEADER = bad_request("Required metadata header not specified")
 FORWARDED = bad_request("Requests with an X-Forwarded-For header are not accepted")
+OF_A_PAGE = bad_request("A web page may not ask here; call this machine by an address or as localhost")
 BAD_VERSION = Answer(
     400,
     JSON,

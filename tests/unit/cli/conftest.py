@@ -24,8 +24,10 @@ from forewarn.plane.clock import Clock, RealClock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.faults import FaultRules
-from forewarn.web.operator.app import end_streams, operator_app
+from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.models import SettingView
+from forewarn.web.operator.stream import Streams
+from tests.unit.web.apps import reused
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 T = TypeVar("T")
@@ -115,9 +117,11 @@ class Region:
         self._house = house
         self.plane = self.wait(self._start(clock))
         view = SettingView("clock", "virtual", "flag", "the clock")
-        self.app = operator_app(
+        fresh = operator_app(
             self.plane, FaultRules(), [view], hosts=(), token=token, metadata_url="http://127.0.0.1:16925"
         )
+        self.app = reused(fresh, "cli", token)
+        self._streams: Streams = fresh.state.desk.streams
         house.region = self
 
     async def _start(self, clock: Clock) -> Plane:
@@ -135,7 +139,7 @@ class Region:
             self.wait(self.plane.enable(self.plane.region.vms[name]))
 
     async def close(self) -> None:
-        end_streams(self.app)
+        self._streams.close()
         await self.plane.close()
 
 

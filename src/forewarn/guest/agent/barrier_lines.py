@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Callable
@@ -18,6 +19,10 @@ from forewarn.guest.clock import Clock
 _PATIENCE_SECONDS = 3.0
 _LONGEST_QUESTION = 8192
 _AT_ONCE = 32
+
+# What may stand for {name} in an address. Names come from documents: one with a slash or an at-sign in it would send
+# our questions wherever it says.
+_MEMBER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,253}")
 
 StanceOf = Callable[[str], str]  # from an event's id
 
@@ -115,6 +120,8 @@ class BarrierLine:
             self._inbox.put(Answered(key, name, answer))
 
     def _exchange(self, question: Question, body: bytes, seal: str) -> str | None:
+        if not _MEMBER.fullmatch(question.asked):
+            return None
         url = self._template.replace("{name}", question.asked).rstrip("/") + PATH
         headers = {SEAL_HEADER: seal, "Content-Type": "application/json"}
         response = call("POST", url, Budget(_PATIENCE_SECONDS), headers=headers, body=body)

@@ -15,6 +15,7 @@ from forewarn.guest.agent.record_lines import BadLine, decode, encode
 from forewarn.guest.agent.state import Record, State, fold, fold_all, snapshot
 
 FILE_NAME = "journal"
+_OWN_FILE = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC  # never one that a link leads to
 _COMPACT_AFTER = 500  # records; a quiet agent writes none at all
 
 
@@ -33,7 +34,7 @@ class Journal:
         self.spoiled = ""  # a sentence, where the file was not as we had left it
         records, whole = self._read()
         self.state = fold_all(records)
-        self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = os.open(self._path, _OWN_FILE, 0o600)
         self._count = len(records)
         if not whole or self._count > 1:
             self._compact()
@@ -75,13 +76,18 @@ class Journal:
 
     def _set_aside(self, why: str) -> None:
         kept = self._path.with_suffix(".spoiled")
-        kept.write_bytes(self._path.read_bytes())
+        kept.unlink(missing_ok=True)  # whatever stands there, a link above all, is not written to
+        file = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            _write_all(file, self._path.read_bytes())
+        finally:
+            os.close(file)
         self.spoiled = f"{why}; what follows it is not used, and the file is kept as {kept}"
 
     def _compact(self) -> None:
         """One record instead of all, in a new file that takes the place of the old one whole or not at all."""
         fresh = self._path.with_suffix(".new")
-        file = os.open(fresh, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        file = os.open(fresh, _OWN_FILE | os.O_TRUNC, 0o600)
         _write_all(file, encode(snapshot(self.state)))
         os.fsync(file)
         fresh.replace(self._path)
@@ -121,7 +127,7 @@ def peek(directory: Path) -> State:
 
 
 def _lock(directory: Path) -> int:
-    file = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -50,7 +50,7 @@ def decode(line: bytes) -> Record:
         if fields["format"] != FORMAT:
             raise BadLine(f"it has format {fields['format']}, and this agent knows {FORMAT}")
         return _record(fields)
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as problem:
         raise BadLine(str(problem)) from None
 
 
@@ -79,21 +79,23 @@ def _fields(record: Record) -> dict[str, object]:
 def _record(fields: Mapping[str, Any]) -> Record:
     match fields["is"]:
         case "Seen":
-            steps = tuple(fields["steps"])
+            steps = _texts(fields["steps"])
             return Seen(event_of(fields["event"]), _instant(fields["at"]), Verdict(fields["verdict"]), steps)
         case "Left":
-            return Left(fields["event_id"])
+            return Left(_text(fields["event_id"]))
         case "Begun":
-            return Begun(fields["run"], _step_of(fields["step"]), fields["boot"], event_of(fields["event"]))
+            run, boot = _number(fields["run"]), _text(fields["boot"])
+            return Begun(run, _step_of(fields["step"]), boot, event_of(fields["event"]))
         case "Finished":
-            return Finished(fields["run"], Outcome(fields["outcome"]), fields["again"])
+            return Finished(_number(fields["run"]), Outcome(fields["outcome"]), bool(fields["again"]))
         case "Undoing":
-            return Undoing(fields["run"], fields["name"], fields["boot"])
+            return Undoing(_number(fields["run"]), _text(fields["name"]), _text(fields["boot"]))
         case "Approving":
-            return Approving(fields["event_id"], Approval(fields["approval"]))
+            return Approving(_text(fields["event_id"]), Approval(fields["approval"]))
         case "Snapshot":
             cares = tuple(_care_of(each) for each in fields["cares"])
-            return Snapshot(cares, tuple(_effect_of(each) for each in fields["effects"]), fields["last_run"])
+            effects = tuple(_effect_of(each) for each in fields["effects"])
+            return Snapshot(cares, effects, _number(fields["last_run"]))
         case other:
             raise BadLine(f"nobody knows a {other}")
 
@@ -115,14 +117,14 @@ def event_fields(event: ScheduledEvent) -> dict[str, object]:
 def event_of(fields: Mapping[str, Any]) -> ScheduledEvent:
     not_before = fields["not_before"]
     return ScheduledEvent(
-        event_id=fields["id"],
-        status=fields["status"],
-        type=fields["type"],
-        resources=tuple(fields["resources"]),
+        event_id=_text(fields["id"]),
+        status=_text(fields["status"]),
+        type=_text(fields["type"]),
+        resources=_texts(fields["resources"]),
         not_before=None if not_before is None else _instant(not_before),
-        description=fields["description"],
-        source=fields["source"],
-        duration_seconds=fields["duration_seconds"],
+        description=None if fields["description"] is None else _text(fields["description"]),
+        source=None if fields["source"] is None else _text(fields["source"]),
+        duration_seconds=None if fields["duration_seconds"] is None else _number(fields["duration_seconds"]),
     )
 
 
@@ -138,7 +140,11 @@ def _step_fields(step: Step) -> dict[str, object]:
 
 
 def _step_of(fields: Mapping[str, Any]) -> Step:
-    return Step(**fields)
+    step = Step(**fields)
+    _texts([step.name, step.kind])
+    if not isinstance(step.settings, dict) or isinstance(step.timeout_seconds, str):
+        raise BadLine("its step is none")
+    return step
 
 
 def _care_fields(care: Care) -> dict[str, object]:
@@ -156,7 +162,7 @@ def _care_of(fields: Mapping[str, Any]) -> Care:
         event_of(fields["event"]),
         _instant(fields["at"]),
         Verdict(fields["verdict"]),
-        tuple(fields["steps"]),
+        _texts(fields["steps"]),
         Approval(fields["approval"]),
     )
 
@@ -177,11 +183,11 @@ def _effect_of(fields: Mapping[str, Any]) -> Effect:
     return Effect(
         _step_of(fields["step"]),
         Mark(fields["mark"]),
-        fields["run"],
-        fields["boot"],
+        _number(fields["run"]),
+        _text(fields["boot"]),
         event_of(fields["event"]),
-        fields["again"],
-        fields["touched"],
+        bool(fields["again"]),
+        bool(fields["touched"]),
     )
 
 
@@ -190,3 +196,21 @@ def _instant(text: str) -> datetime:
     if found is None:
         raise BadLine("an instant is blank")
     return found
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise BadLine("a text is none")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise BadLine("a list of texts is none")
+    return tuple(_text(each) for each in value)
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise BadLine("a number is none")
+    return value

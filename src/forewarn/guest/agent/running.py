@@ -28,7 +28,7 @@ _LOOK_SECONDS = 0.2  # how soon a changed budget is noticed
 
 # Standard error of the shell is the receipt; the program's own goes where its output goes.
 _SHELL = 'read -r word; [ "$word" = go ] || exit 125; echo "began $$" >&2; "$@" 2>&1; echo "ended $?" >&2'
-_LIMITER = 'head -c "$1" >"$2"; exec cat >/dev/null'
+_LIMITER = 'umask 077; head -c "$1" >"$2"; exec cat >/dev/null'
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,8 @@ class Receipts:
 
     def open(self) -> int:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(self.receipt, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        how = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(self.receipt, how, 0o600)
 
     def forget(self) -> None:
         for path in (self.receipt, self.output):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 from forewarn.web.metadata.protocol import Connection
 from forewarn.web.metadata.settings import Limits
@@ -15,6 +16,8 @@ class Connections:
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.connections
+        self._most_each = limits.connections_each
+        self._by_origin: Counter[str] = Counter()
         self._grace_seconds = limits.grace_seconds
         shortest = min(limits.request_seconds, limits.idle_seconds, limits.stalled_seconds, limits.linger_seconds * 2)
         self._sweep_seconds = min(_LONGEST_SWEEP_SECONDS, shortest / 4)
@@ -30,10 +33,18 @@ class Connections:
         """Known even where there is no room, until it has been told so."""
         self._connections[connection] = None
         self._empty.clear()
+        if connection.origin:
+            self._by_origin[connection.origin] += 1
+            if self._by_origin[connection.origin] > self._most_each:
+                return False
         return len(self._connections) <= self._most
 
     def leave(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
+        if connection.origin:
+            self._by_origin[connection.origin] -= 1
+            if not self._by_origin[connection.origin]:
+                del self._by_origin[connection.origin]
         if not self._connections:
             self._empty.set()
 

@@ -18,6 +18,7 @@ from forewarn.web.metadata.identify import Caller, identify
 from forewarn.web.metadata.instance import instance_info
 from forewarn.web.metadata.memory import Memory
 from forewarn.web.metadata.outcomes import DROPPED, Later, Outcome
+from forewarn.web.metadata.pages import is_of_a_page
 from forewarn.web.metadata.questions import (
     ApproveEvents,
     Question,
@@ -43,6 +44,7 @@ _log = logging.getLogger(__name__)
 _EMPTY: Final = reply_to(Answer(200, JSON, b""))
 _VERSIONS: Final = reply_to(Answer(200, JSON, VERSIONS_BODY))
 _THROTTLED: Final = reply_to(errors.THROTTLED)
+_OF_A_PAGE: Final = reply_to(errors.OF_A_PAGE)
 _TOO_LARGE: Final = reply_to(errors.TOO_LARGE)
 _INJECTED: Final = {
     FaultKind.GONE: reply_to(errors.GONE),
@@ -84,6 +86,8 @@ class Service:
             return self._failed()
 
     def _respond(self, request: Request, caller: Caller) -> Outcome:
+        if caller.may_name and is_of_a_page(request):
+            return _OF_A_PAGE
         region = self._plane.region
         question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
         if isinstance(question, Answer):

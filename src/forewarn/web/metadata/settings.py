@@ -22,6 +22,7 @@ class Limits:
     queued_requests: int = 32  # pipelined and not yet answered, before we stop reading
     remembered_bytes: int = 2 * 1024  # a longer request is parsed each time
     connections: int = 65_536
+    connections_each: int = 1024  # of one VM that is known by its network; at a desk all come from one machine
     request_seconds: float = 15.0  # from the first byte of a request to its last
     idle_seconds: float = 120.0
     stalled_seconds: float = 30.0  # for a client that does not take its answers

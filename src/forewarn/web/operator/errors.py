@@ -73,10 +73,25 @@ async def _not_routed(request: Request, problem: Exception) -> JSONResponse:
     if problem.status_code == 404:
         message = f"There is nothing at {path}; /openapi.json lists what there is."
         return error_answer(404, "not_found", message, _request_id(request))
-    message = f"{problem.detail}."
     if problem.status_code == 405:
         message = f"{request.method} is not possible at {path}; /openapi.json lists what is."
-    return error_answer(problem.status_code, "invalid", message, _request_id(request), problem.headers)
+        return error_answer(405, "invalid", message, _request_id(request), {"Allow": _possible(request)})
+    return error_answer(problem.status_code, "invalid", f"{problem.detail}.", _request_id(request), problem.headers)
+
+
+def _possible(request: Request) -> str:
+    """What can be done at a path, as documented. The framework names only what its first route there can."""
+    path: str = request.scope["path"]
+    documented: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    fitting = [path] if path in documented else [each for each in documented if _leads_to(path, each)]
+    return ", ".join(sorted({method.upper() for each in fitting for method in documented[each]}))
+
+
+def _leads_to(path: str, documented: str) -> bool:
+    given, wanted = path.split("/"), documented.split("/")
+    return len(given) == len(wanted) and all(
+        part == name or (name.startswith("{") and part) for part, name in zip(given, wanted, strict=True)
+    )
 
 
 async def _not_understood(request: Request, problem: Exception) -> JSONResponse:

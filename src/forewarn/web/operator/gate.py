@@ -77,9 +77,10 @@ class Gate:
 
 
 def _host_name(host: str) -> str:
-    """Without port and brackets. What cannot be read is nobody's name."""
+    """Without port and brackets. What cannot be read, or holds more than a name and a port, is nobody's name."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        parts = urlsplit(f"//{host}")
+        return (parts.hostname or "") if parts.netloc == host and "@" not in host else ""
     except ValueError:
         return ""
 

@@ -41,7 +41,13 @@ def _read(plane: Plane, page: JournalPage, head: int) -> list[Record]:
     summary="Follow the journal",
     status_code=200,
     response_class=JournalStream,
-    responses={200: {"content": {"text/event-stream": {"example": _STREAM_EXAMPLE}}, "description": "Records."}},
+    responses={
+        200: {"content": {"text/event-stream": {"example": _STREAM_EXAMPLE}}, "description": "Records."},
+        "default": {
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}},
+            "description": "Refused or failed; nothing has changed.",
+        },
+    },
 )
 async def stream(
     start: Annotated[StreamFrom, Query()],

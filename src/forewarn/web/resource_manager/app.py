@@ -116,7 +116,8 @@ class _Face:
     def _check_host(self, host: str) -> None:
         """Links in answers are made of it, and a name that was rebound to this machine is not ours."""
         try:
-            name = urlsplit(f"//{host}").hostname or ""
+            parts = urlsplit(f"//{host}")
+            name = (parts.hostname or "") if parts.netloc == host and "@" not in host else ""
         except ValueError:
             name = ""
         if not name or (ANY_HOST not in self._hosts and name not in self._hosts):

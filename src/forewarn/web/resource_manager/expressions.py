@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 _TOKEN = re.compile(r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+)|(?P<word>[A-Za-z_]\w*)|(?P<mark>[()\[\],.]))")
 _DEEPEST = 50
+_LONGEST_NUMBER = 20  # characters; what is longer is outside of the numbers that there are
 LONGEST = 1_000_000  # characters or elements that one value may have
 
 
@@ -51,10 +52,18 @@ def evaluate(text: str, functions: Functions) -> Any:
 
 
 def value_of(node: Node, functions: Functions) -> Any:
-    if isinstance(node, Literal):
-        return node.value
-    if isinstance(node, Pick):
-        return _pick(value_of(node.of, functions), value_of(node.key, functions))
+    """A chain of picks is walked, not descended: it may be as long as the template."""
+    keys: list[Node] = []
+    while isinstance(node, Pick):
+        keys.append(node.key)
+        node = node.of
+    value = node.value if isinstance(node, Literal) else _applied(node, functions)
+    while keys:
+        value = _pick(value, value_of(keys.pop(), functions))
+    return value
+
+
+def _applied(node: Apply, functions: Functions) -> Any:
     if node.function == "if" and len(node.arguments) == 3:
         condition, then, otherwise = node.arguments
         return value_of(then if value_of(condition, functions) else otherwise, functions)
@@ -146,6 +155,8 @@ class _Reader:
             return Literal(token[1:-1].replace("''", "'"))
         if kind == "number":
             self._next()
+            if len(token) > _LONGEST_NUMBER:
+                raise self._bad()
             return Literal(int(token))
         return Apply(self._word().lower(), self._arguments(depth))
 

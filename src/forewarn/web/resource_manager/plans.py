@@ -6,7 +6,7 @@ the plan fetches the resource and asks again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,12 @@ from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.subscriptions import api_versions
 from forewarn.web.resource_manager.template_functions import FUNCTIONS
 
-_MOST_VALUES = 100_000
+_MOST_VALUES = 100_000  # in one body or output
+_MOST_CHARACTERS = 1_000_000  # in the same: as many as a body may have that is sent to us
+_MOST_LEVELS = 64
+_MOST_WORK = 1_500_000  # values that all expressions together may make; long texts and deep nests count for more
+_WORTH_A_VALUE = 16  # characters
+_A_LEVEL = 8  # values that take as long to look at
 _NOT_THE_PROVIDERS = frozenset(
     {"apiversion", "comments", "condition", "copy", "dependson", "name", "resources", "type"}
 )
@@ -65,6 +70,7 @@ class Plan:
     references: dict[str, Any] = field(default_factory=dict)  # whole documents by folded id
     _variables: dict[str, Any] = field(default_factory=dict)
     _resolving: set[str] = field(default_factory=set)
+    _work: int = 0
 
     def body_of(self, planned: Planned) -> dict[str, Any]:
         """What to put. May raise ``NeedsReference``."""
@@ -101,12 +107,20 @@ class Plan:
         looking = {**_LOOKING, "copyindex": lambda plan, *rest: _copy_index(index, rest)}
         try:
             if name in looking:
-                return looking[name](self, *arguments)
+                return self._counted(looking[name](self, *arguments))
             if name in FUNCTIONS:
-                return FUNCTIONS[name](*arguments)
+                return self._counted(FUNCTIONS[name](*arguments))
         except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as problem:
             raise TemplateError(f"The function '{name}' cannot take what it was given: {problem}.") from None
         raise TemplateError(f"The template function '{name}' is not known here.")
+
+    def _counted(self, value: Any) -> Any:
+        """Values may share parts, so that a few lines can stand for more than any memory holds: all is counted."""
+        for level in _levels(value):
+            self._work += _A_LEVEL + len(level) + _characters(level) // _WORTH_A_VALUE
+            if self._work > _MOST_WORK:
+                raise TemplateError("What the template's expressions make is too large.")
+        return value
 
     def variable(self, name: str) -> Any:
         """Evaluated when it is first wanted."""
@@ -142,18 +156,30 @@ def pairs(kind: str, names: Sequence[str]) -> str:
 
 
 def _check_size(value: Any) -> None:
-    """Values may share parts, so that a small template can stand for a huge document: count before writing it out."""
-    count, level = 0, [value]
-    while level:
-        count += len(level)
-        if count > _MOST_VALUES:
+    """Before it is written out: what shares its parts in memory does not do so on paper."""
+    values = characters = 0
+    for depth, level in enumerate(_levels(value)):
+        values += len(level)
+        characters += _characters(level)
+        if values > _MOST_VALUES or characters > _MOST_CHARACTERS or depth >= _MOST_LEVELS:
             raise TemplateError("What the template stands for is too large.")
+
+
+def _levels(value: Any) -> Iterator[list[Any]]:
+    """The value, its children, theirs, and so on."""
+    level = [value]
+    while level:
+        yield level
         level = [
             child
             for each in level
             if isinstance(each, dict | list)
             for child in (each.values() if isinstance(each, dict) else each)
         ]
+
+
+def _characters(level: list[Any]) -> int:
+    return sum(len(each) for each in level if isinstance(each, str))
 
 
 # Functions that look around

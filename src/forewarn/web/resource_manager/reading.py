@@ -28,7 +28,8 @@ def read_head(request: Request, request_id: str) -> Call:
     """Everything but the body."""
     headers = {name.lower(): value for name, value in request.headers.items()}
     query: dict[str, str] = {}
-    for name, value in parse_qsl(request.url.query, keep_blank_values=True):
+    asked: bytes = request.scope["query_string"]  # not of ``request.url``, which is made with the Host header
+    for name, value in parse_qsl(asked.decode("latin-1"), keep_blank_values=True):
         query.setdefault(name.lower(), value)
     return Call(
         method=request.method,

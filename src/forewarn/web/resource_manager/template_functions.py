@@ -41,6 +41,7 @@ def _concat(*parts: Any) -> Any:
 def _format(pattern: str, *values: Any) -> str:
     texts = [_text(value) for value in values]
     _bounded(len(pattern) + pattern.count("{") * max((len(text) for text in texts), default=0))
+    _bounded(len(pattern) * len(texts))
     for place, text in enumerate(texts):
         pattern = pattern.replace(f"{{{place}}}", text)
     return pattern
@@ -59,6 +60,7 @@ def _join(values: list[Any], separator: str) -> str:
 
 def _split(text: str, separators: str | list[str]) -> list[str]:
     first, *others = [separators] if isinstance(separators, str) else separators
+    _bounded(len(text) * len(others))
     for other in others:
         text = _replace(text, other, first)
     return text.split(first)
@@ -80,10 +82,11 @@ def _substring(text: str, start: int, length: int | None = None) -> str:
 def _union(*parts: Any) -> Any:
     if all(isinstance(part, dict) for part in parts):
         return {key: value for part in parts for key, value in part.items()}
-    found: list[Any] = []
+    found: dict[str, Any] = {}
     for part in parts:
-        found += [each for each in part if each not in found]
-    return found
+        for each in part:
+            found.setdefault(_text([each]), each)
+    return list(found.values())
 
 
 def _range(start: int, count: int) -> list[int]:

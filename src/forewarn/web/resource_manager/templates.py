@@ -152,34 +152,47 @@ def _check_unique(resources: Sequence[Planned]) -> None:
 
 def _in_order(plan: Plan) -> list[Planned]:
     """Dependencies first, otherwise as written."""
-    waiting = {each.id: _needed(plan, each) for each in plan.resources}
+    known = _Known(plan)
+    waiting = {each.id: _needed(plan, each, known) for each in plan.resources}
     ordered: list[Planned] = []
     rest = list(plan.resources)
     while rest:
-        done = {each.id for each in ordered}
-        ready = next((each for each in rest if waiting[each.id] <= done), None)
+        ready = next((each for each in rest if not waiting[each.id]), None)
         if ready is None:
             raise TemplateError(f"The resource '{rest[0].id}' is part of a circular dependency.")
         rest.remove(ready)
         ordered.append(ready)
+        for each in rest:
+            waiting[each.id].discard(ready.id)
     return ordered
 
 
-def _needed(plan: Plan, planned: Planned) -> set[str]:
+class _Known:
+    """What resources may call each other. Made once: each of many may depend on many."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.by_alias: dict[str, set[str]] = {}
+        for each in plan.resources:
+            for alias in each.aliases:
+                self.by_alias.setdefault(alias, set()).add(each.id)
+        definitions = plan.definitions.get("resources", [])
+        every = definitions.values() if isinstance(definitions, dict) else definitions
+        self.may_be_left_out = any(
+            isinstance(each, dict) and ("condition" in each or "existing" in each) for each in every
+        )
+
+
+def _needed(plan: Plan, planned: Planned, known: _Known) -> set[str]:
     names = plan.resolve(planned.definition.get("dependsOn") or [], planned.index)
-    if not isinstance(names, list):
-        raise TemplateError(f"'dependsOn' of the resource '{planned.name}' must be a JSON array.")
+    if not isinstance(names, list) or len(names) > _MOST_RESOURCES:
+        raise TemplateError(
+            f"'dependsOn' of the resource '{planned.name}' must be a JSON array of at most {_MOST_RESOURCES} names."
+        )
     found: set[str] = set()
     for name in names:
-        meant = {each.id for each in plan.resources if str(name).lower() in each.aliases}
-        if not meant and not _is_conditional(plan, str(name)):
+        meant = known.by_alias.get(str(name).lower(), set())
+        # dependencies on what the template left out are dropped
+        if not meant and not known.may_be_left_out:
             raise TemplateError(f"The resource '{str(name)[:200]}' is not defined in the template.")
         found |= meant - {planned.id}
     return found
-
-
-def _is_conditional(plan: Plan, name: str) -> bool:
-    """Whether it may be a resource that the template left out; dependencies on those are dropped."""
-    definitions = plan.definitions.get("resources", [])
-    every = definitions.values() if isinstance(definitions, dict) else definitions
-    return any(isinstance(each, dict) and ("condition" in each or "existing" in each) for each in every)

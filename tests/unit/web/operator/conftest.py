@@ -21,6 +21,7 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.models import SettingView
+from tests.unit.web.apps import reused
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SETTINGS = (
@@ -94,7 +95,8 @@ async def open_bench(
 ) -> AsyncIterator[Bench]:
     chosen = rules or Rules(vms_per_host=4)
     plane = Plane(journal or MemoryJournal(), clock or TurnableClock(NOON), SimulatedDriver(), chosen)
-    app = operator_app(plane, FaultRules(), SETTINGS, hosts=hosts, token=token, metadata_url=metadata_url)
+    fresh = operator_app(plane, FaultRules(), SETTINGS, hosts=hosts, token=token, metadata_url=metadata_url)
+    app = reused(fresh, hosts, token)
     await plane.start()
     try:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url) as client:

@@ -98,6 +98,9 @@ async def test_what_is_not_there_is_said_so(bench: Bench) -> None:
     assert "/nowhere" in await bench.refused(404, "GET", "/nowhere")
     assert "PATCH" in await bench.refused(405, "PATCH", "/v1/vms")
     assert (await bench.client.patch("/v1/ping")).headers["allow"] == "GET"
+    assert (await bench.client.patch("/v1/vms")).headers["allow"] == "GET, POST"
+    assert (await bench.client.patch("/v1/vms/stop")).headers["allow"] == "POST"
+    assert (await bench.client.patch("/v1/scale-sets/web")).headers["allow"] == "DELETE, GET, PUT"
 
 
 class Broken(MemoryJournal):

@@ -30,7 +30,7 @@ class ReadyFile:
             if path.exists():
                 path.replace(_aside(path))
                 _note(task).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _note(task).touch()
+                _note(task).touch(0o600)
         except OSError as problem:
             return Ended(Outcome.FAILED, f"{path} cannot be moved: {problem.strerror}")
         return Ended(Outcome.DONE)

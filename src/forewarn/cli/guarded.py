@@ -1,0 +1,79 @@
+"""The control faces' side of a connection: who talks slowly, without end, or not at all does not stay.
+
+uvicorn waits for the rest of a request for ever, and takes as many header fields as are sent. The faces share one
+process with the metadata face, and so its file descriptors: whoever can open a connection here could keep all VMs from
+theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+
+class Guarded(HttpToolsProtocol):
+    """A request must have come whole within so many seconds of its first byte; the first, of the connection's."""
+
+    request_seconds: ClassVar[float] = 60.0
+    head_bytes: ClassVar[int] = 64 * 1024
+    most: ClassVar[int] = 4096  # connections of one face
+
+    _deadline: asyncio.TimerHandle | None = None
+    _in_head = False
+    _head_bytes = 0
+    _field_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            transport.close()
+            return
+        self._expect_the_rest()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._expect_nothing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            self._check_head(self._head_bytes)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Also called for what follows a body in chunks, where no head is under way any more."""
+        self._field_bytes += len(name) + len(value)
+        if self._check_head(self._field_bytes):
+            super().on_header(name, value)
+
+    def _check_head(self, size: int) -> bool:
+        if size > self.head_bytes and not self.transport.is_closing():
+            self.send_400_response("The head of the request does not end.")
+        return size <= self.head_bytes
+
+    def on_message_begin(self) -> None:
+        self._in_head, self._head_bytes, self._field_bytes = True, 0, 0
+        self._expect_the_rest()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._expect_nothing()
+        super().on_message_complete()
+
+    def _expect_the_rest(self) -> None:
+        self._expect_nothing()
+        self._deadline = self.loop.call_later(self.request_seconds, self._give_up)
+
+    def _expect_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self.transport.abort()
