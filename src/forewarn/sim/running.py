@@ -145,7 +145,8 @@ def _end(world: World) -> None:
     rest = asyncio.all_tasks(world.loop)
     for task in rest:
         task.cancel()
-    world.loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
+    if rest:
+        world.loop.run_until_complete(asyncio.wait(rest))
     world.loop.run_until_complete(world.loop.shutdown_asyncgens())
     world.loop.close()
 
