@@ -21,9 +21,10 @@ from forewarn.sim.plan import ALL, LEAST_VMS, MEANINGS, MOST_DAYS, MOST_NODES, M
 
 _KINDS = "\n".join(f"  {kind:<10} {MEANINGS[kind]}" for kind in Misfortune)
 _DESCRIPTION = f"""\
-Live through days of a region in seconds: the server's own code and the agent's own code, in one thread, on a clock
-that jumps, with a simulated network, people and faults. Everything that must hold is checked on the way. Then the
-faults end, and every event must end and every agent come to rest. The same seed is the same history, to the byte.
+Live through days of a region in seconds: the server's own code and the agent's own code, in one thread,
+on a clock that jumps, with a simulated network, people and faults. Everything that must hold is checked on
+the way. Then the faults end, and every event must end and every agent come to rest. The same seed is the
+same history, to the byte.
 
 A violation is told with the one command that shows it again, and the exit status is 1.
 
@@ -58,8 +59,8 @@ def add_to(subparsers: Subparsers) -> None:
         "replay",
         _replay,
         "live through a recorded history again",
-        "Run what a record says was run, and say whether history is the same. The first difference is shown where it "
-        "is not: the program has changed since, or there is chance in it that should not be. Then the exit status is 1.",
+        "Run what a record says was run, and say whether history is the same. Where it is not, the first difference is "
+        "shown and the exit status is 1: the program has changed since, or there is chance in it that should not be.",
         "forewarn sim replay week.jsonl",
     )
     replay.add_argument("file", type=Path, metavar="FILE", help="what 'forewarn sim --record' wrote")

@@ -143,7 +143,7 @@ class Disks:
 
 def os_of(disks: Disks) -> SimpleNamespace:
     """What stands for the module ``os`` where an agent keeps its journal."""
-    names = ("O_WRONLY", "O_RDONLY", "O_RDWR", "O_APPEND", "O_CREAT", "O_CLOEXEC", "O_TRUNC", "O_DIRECTORY")
+    names = [name for name in dir(os) if name.startswith("O_")]
     return SimpleNamespace(
         open=disks.open,
         close=disks._close,

@@ -58,7 +58,7 @@ def test_what_blocks_in_an_executor_lets_the_others_run(loop: SimLoop) -> None:
         came.append("blocked")
         return "done"
 
-    async def both() -> str:
+    async def both() -> object:
         loop.call_later(5, came.append, "other")
         return await loop.run_in_executor(None, block)
 

@@ -136,6 +136,7 @@ EVERY_FACT: tuple[f.Fact, ...] = (
     f.OperationEnded(AT, "0f0e"),
     f.ResourceKept(AT, "/subscriptions/S/resourceGroups/RG-1", body='{"name":"RG-1"}', owner="scale-set/web"),
     f.ResourceForgotten(AT, "/subscriptions/S/resourceGroups/RG-1"),
+    f.VmSpared(AT, event_id=EVENT.id, vm="db"),
 )
 
 ORIGIN = Origin("operator", "someone", "R-1")
