@@ -89,7 +89,11 @@ class Served:
 
 def _was_closed(connection: http.client.HTTPConnection) -> bool:
     """A server closes a connection on which nothing was asked for a while; there is something to be read then."""
-    return connection.sock is None or bool(select.select([connection.sock], [], [], 0)[0])
+    if connection.sock is None:
+        return True
+    looking = select.poll()  # select() takes no number beyond 1023
+    looking.register(connection.sock, select.POLLIN)
+    return bool(looking.poll(0))
 
 
 @contextmanager

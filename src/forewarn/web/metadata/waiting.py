@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterable, KeysView, Sequence
 
 from forewarn.core import facts as f
 from forewarn.core.region import Region
 from forewarn.plane.ports import Record
+
+WOKEN_AT_ONCE = 100
 
 
 class Patience:
@@ -51,6 +54,8 @@ class Waiters:
 
     def __init__(self) -> None:
         self._by_scope: dict[str, dict[Patience, None]] = {}
+        self._to_wake: deque[Patience] = deque()
+        self._waking = False
 
     def add(self, scope: str, patience: Patience) -> None:
         self._by_scope.setdefault(scope, {})[patience] = None
@@ -62,10 +67,17 @@ class Waiters:
             self._by_scope.pop(scope, None)
 
     def wake(self, scopes: Iterable[str]) -> None:
-        """Let those who wait for these scopes look again."""
-        for scope in scopes:
-            for patience in self._by_scope.get(scope, ()):
-                patience.wake()
+        """Let those who wait for these scopes look again, some at a time: answers take a while, and others ask too."""
+        self._to_wake.extend(patience for scope in scopes for patience in self._by_scope.get(scope, ()))
+        if not self._waking:
+            self._wake_some()
+
+    def _wake_some(self) -> None:
+        for _ in range(min(WOKEN_AT_ONCE, len(self._to_wake))):
+            self._to_wake.popleft().wake()
+        self._waking = bool(self._to_wake)
+        if self._waking:
+            asyncio.get_running_loop().call_soon(self._wake_some)
 
     @property
     def anybody(self) -> bool:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from forewarn.core.commands import CancelEvents, DeleteVms, Tick
 from forewarn.core.region import ScopeKind, VmSpec
-from forewarn.web.metadata.waiting import Patience, Waiters, changed_scopes
+from forewarn.web.metadata.waiting import WOKEN_AT_ONCE, Patience, Waiters, changed_scopes
 from tests.unit.web.metadata.story import Story, records
 
 
@@ -63,6 +63,23 @@ def test_news_wakes_those_who_wait_for_it() -> None:
         return [*woken, *(patience.over for patience in patiences)]
 
     assert asyncio.run(story()) == [True, False, False, True]
+
+
+def test_a_crowd_is_woken_some_at_a_time_and_others_have_their_turn_in_between() -> None:
+    async def story() -> list[int]:
+        waiters, count = Waiters(), 3 * WOKEN_AT_ONCE + 1
+        tasks = [asyncio.create_task(Patience(100).until_news(waiters, f"s{number % 7}")) for number in range(count)]
+        await asyncio.sleep(0)
+        waiters.wake({f"s{number}" for number in range(7)})
+        woken = []
+        while not all(task.done() for task in tasks):
+            await asyncio.sleep(0)
+            woken.append(sum(task.done() for task in tasks))
+        return [later - sooner for sooner, later in zip([0, *woken], woken, strict=False)]
+
+    steps = asyncio.run(story())
+    assert max(steps) == WOKEN_AT_ONCE
+    assert sum(steps) == 3 * WOKEN_AT_ONCE + 1
 
 
 def test_patience_ends_by_itself() -> None:
