@@ -33,9 +33,10 @@ _DRIVER = Origin("driver")
 _VM = Origin("vm")
 _SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is more
 _PULSE_EVERY = timedelta(hours=1)
+_KEEP_EVERY = timedelta(seconds=10)
 _BATCH_MOST = 1_000
 _STALENESS = timedelta(seconds=10)
-_NOT_YET_SECONDS = 0.05
+_NOT_YET_SECONDS = 0.25
 
 _Waiting = tuple[Asked | None, asyncio.Future[tuple[Fact, ...]]]  # without a command: to hear what others wrote
 
@@ -69,12 +70,13 @@ class Plane:
         self._quiet.set()
         self._current_until = math.inf if shared is None else -math.inf
         self._why_stale = f"This node has not heard from its store for {staleness.total_seconds():g} s."
-        self.leads = shared is None
+        self._leads_until = math.inf if shared is None else -math.inf
         self.lost = asyncio.Event()  # the store has lost what this node has seen; nothing can go on from here
         self.editing = Editing(shared, self._follow_up_to_now)
         self._membership = Membership(shared, fresh_node(rules))
         self._follower = Follower(journal, shared, self, staleness) if shared is not None else None
         self._pulse_every = _PULSE_EVERY if shared is None else min(_PULSE_EVERY, rules.disable_after / 4)
+        self._keep_every = min(_KEEP_EVERY, rules.disable_after / 8)
         self._moving = asyncio.Lock()
         self._impacts = Impacts(driver)
         self._closing = False
@@ -87,7 +89,7 @@ class Plane:
         self._tasks = [asyncio.create_task(self._write_on())]
         if self._follower is not None:
             await self._follower.start()
-            self._tasks.append(asyncio.create_task(self._follower.follow()))
+            self._tasks += [asyncio.create_task(work()) for work in (self._follower.follow, self._keep_on)]
         else:
             self._impacts.take_up(self.region)
         works = (self._tick_on, self._pulse_on, self._retry_on, self._membership.announce_on)
@@ -116,6 +118,7 @@ class Plane:
             await self._snapshot()
         if self._follower is not None:
             self._follower.close()
+        self.editing.close()
         self._thread.shutdown()
         self.journal.close()
 
@@ -131,6 +134,7 @@ class Plane:
         """Carry out a command. What this returns is on disk; ``Refused`` and ``JournalFault`` mean nothing changed."""
         if self._closing:
             raise JournalFault("The region is shutting down; nothing was written.")
+        self.editing.check()
         return await self._enqueue(command, origin)
 
     def _enqueue(self, command: Command, origin: Origin) -> asyncio.Future[tuple[Fact, ...]]:
@@ -207,11 +211,16 @@ class Plane:
             self._current_until = until
         self._membership.update(seq=self.seq, leads=self.leads)
 
-    def take_lead(self, leads: bool) -> None:
-        """A new leader takes up what the last one left."""
-        if leads is self.leads:
+    @property
+    def leads(self) -> bool:
+        """Whether this node does what is done once in a region. Judged at each look, as ``stale`` is."""
+        return elapsed() < self._leads_until
+
+    def take_lead(self, leads: bool, until: float) -> None:
+        """Lead until then, or not at all. A new leader takes up what the last one left."""
+        led, self._leads_until = self.leads, until if leads else -math.inf
+        if leads is led:
             return
-        self.leads = leads
         if leads:
             self._impacts.take_up(self.region)
             self._impacts.indebted.set()
@@ -223,8 +232,9 @@ class Plane:
 
     def lose(self, fault: Diverged) -> None:
         """Nothing here can be trusted any more; whoever runs this node must start it anew."""
-        self._why_stale, self._current_until = str(fault), -math.inf
-        self.leads = False
+        _log.error("%s", fault)
+        self._why_stale = "The store has lost what this node has seen, or holds something else in its place."
+        self._current_until = self._leads_until = -math.inf
         self.lost.set()
 
     # Reads as a sign of life
@@ -244,6 +254,14 @@ class Plane:
             await self.clock.sleep_until(self.clock.now() + self._pulse_every)
             for pulse in _pulses(self._reads.newer_than(self.region, self._pulse_every)):
                 await self._submit_ours(pulse, _VM)
+
+    async def _keep_on(self) -> None:
+        """Whoever leads knows of reads through other nodes only what these have told: in time for what would lapse."""
+        while True:
+            await asyncio.sleep(self._keep_every.total_seconds())
+            soon = self.clock.now() + 2 * self._keep_every
+            if kept := self._reads.keeping_alive(self.region, soon):
+                await self._submit_ours(Pulse(tuple(kept)), _VM)
 
     # Time
 
@@ -357,9 +375,7 @@ class Plane:
             take(waiting)  # where it came before anything was taken, it is the answer to those who had asked before it
             if isinstance(fault, Diverged):
                 self.lose(fault)
-            for _, done in batch:
-                if not done.done():
-                    done.set_exception(fault)
+            self._fail(batch, fault)
             return
         follow_up = self._begin_impacts(written.records)
         if follow_up:
@@ -379,6 +395,15 @@ class Plane:
         self._queue.extendleft(reversed(left))
         if follow_up:
             await self._follow_up(follow_up)
+
+    def _fail(self, batch: Sequence[_Waiting], fault: Exception) -> None:
+        """Tell those who wanted something written. Who only wants to hear of others may still be able to."""
+        writing = [each for each in batch if each[0] is not None]
+        if writing:
+            self._queue.extendleft(reversed([each for each in batch if each[0] is None]))
+        for _, done in writing or batch:
+            if not done.done():
+                done.set_exception(fault)
 
     async def _commit(self, take: Callable[[], list[Asked]]) -> Written:
         """Write what is taken and publish what came of it. Reads that keep scopes enabled go before what would settle.
@@ -438,6 +463,8 @@ class Plane:
             await asyncio.sleep(self.retry_seconds)
             if self.leads:
                 await self._submit_ours(Tick(), _CLOCK)
+                if self._impacts.owes:  # the tick itself failed, and nothing else may be written for a long time
+                    self._impacts.indebted.set()
 
     async def _follow_up(self, begun: list[BeginImpact]) -> None:
         """Record what the driver began, and what begins because of that."""

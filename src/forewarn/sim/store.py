@@ -169,7 +169,7 @@ class Handle:
             store.leader_seen = loop.time()
         return News(store.memory.head(), store.now(), store.leader is self)
 
-    def editing(self) -> AbstractContextManager[None]:
+    def editing(self) -> AbstractContextManager[Callable[[], bool]]:
         return _Editing(self._store, self)
 
     def announce(self, node: Node) -> None:
@@ -207,13 +207,14 @@ class _Editing:
     def __init__(self, store: Store, handle: Handle) -> None:
         self._store, self._handle = store, handle
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Callable[[], bool]:
         self._handle._reach()
         while self._store.editor is not None:
             self._store.editors.append(Ticket(self._store.hub))
             self._store.hub.park()
             self._handle._reach()
         self._store.editor = self._handle
+        return lambda: self._store.editor is self._handle
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
