@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from forewarn.core.facts import subject_of
+from forewarn.core.region import Region
 from forewarn.plane.ports import Diverged, JournalFault, Uncertain
 from forewarn.stores import postgres_connections, postgres_writer
 from forewarn.stores.postgres import PostgresJournal, describe, prepare

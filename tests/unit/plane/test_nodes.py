@@ -320,7 +320,7 @@ async def test_a_write_that_fails_does_not_keep_a_node_from_hearing() -> None:
     house = House()
     async with house.node() as one, house.node() as two:
         journal = journal_of(two)
-        journal.write = _full  # type: ignore[method-assign]
+        journal.write = _full  # type: ignore[method-assign, assignment]
         failing = [asyncio.ensure_future(create(two, f"no-{n}")) for n in range(50)]
         await create(one, "web-0")
         await two.refresh()
