@@ -56,7 +56,7 @@ class Fleet:
             await self._plane.submit(Pulse(tuple((name, now) for name in chunk)), _OPERATOR)
         told = {"created": created - before, "reading": _settled_megabytes() - before, "cpu_seconds": spent}
         gc.freeze()  # and so rarely a collection, as a server that has loaded such a region
-        gc.set_threshold(50_000, 20, 100)
+        gc.set_threshold(10_000, 10, 1_000)
         return told
 
     def _chunks(self) -> Iterator[tuple[str, ...]]:

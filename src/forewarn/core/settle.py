@@ -7,6 +7,7 @@ which order their conditions came true.
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import takewhile
 
 from forewarn.core import campaigns, operations
 from forewarn.core import facts as f
@@ -54,6 +55,12 @@ def next_deadline(region: Region) -> datetime | None:
         if actual is not None and (soonest is None or actual < soonest):
             soonest = actual
     return soonest
+
+
+def is_behind(region: Region, now: datetime) -> bool:
+    """Whether more is due than one settling takes."""
+    due = takewhile(lambda due: due.at <= now, region.agenda.soonest(DUE_MOST + 1))
+    return sum(1 for _ in due) > DUE_MOST
 
 
 def tidied(region: Region, now: datetime, most: int) -> Region:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
 from forewarn.core.facts import Fact, ScopeRead, ScopesRead
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
+from forewarn.core.settle import is_behind, next_deadline
 from forewarn.plane.clock import Clock, check_forward, elapsed
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
@@ -35,10 +36,11 @@ _SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is mor
 _PULSE_EVERY = timedelta(hours=1)
 _KEEP_EVERY = timedelta(seconds=10)
 _BATCH_MOST = 1_000
+_BATCH_FEW = 3  # where so much is due that each of them takes on as much of it as it may
 _STALENESS = timedelta(seconds=10)
 _NOT_YET_SECONDS = 0.25
 
-_Waiting = tuple[Asked | None, asyncio.Future[tuple[Fact, ...]]]  # without a command: to hear what others wrote
+_Waiting = tuple[Asked, asyncio.Future[tuple[Fact, ...]]]
 
 
 class Plane:
@@ -64,6 +66,7 @@ class Plane:
         self._reads = ReadBook()
         self._listeners: list[Listener] = []
         self._queue: deque[_Waiting] = deque()
+        self._hearers: list[asyncio.Future[None]] = []
         self._lined_up = asyncio.Event()
         self._published = asyncio.Event()
         self._quiet = asyncio.Event()
@@ -138,11 +141,8 @@ class Plane:
         return await self._enqueue(command, origin)
 
     def _enqueue(self, command: Command, origin: Origin) -> asyncio.Future[tuple[Fact, ...]]:
-        return self._line_up(Asked(command, origin))
-
-    def _line_up(self, asked: Asked | None) -> asyncio.Future[tuple[Fact, ...]]:
         done: asyncio.Future[tuple[Fact, ...]] = asyncio.get_running_loop().create_future()
-        self._queue.append((asked, done))
+        self._queue.append((Asked(command, origin), done))
         self._lined_up.set()
         return done
 
@@ -184,7 +184,10 @@ class Plane:
 
     async def catch_up(self) -> None:
         """Take what others have written so far."""
-        await self._line_up(None)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._hearers.append(done)
+        self._lined_up.set()
+        await done
 
     @property
     def willing(self) -> bool:
@@ -352,60 +355,66 @@ class Plane:
         while True:
             await self._lined_up.wait()
             self._lined_up.clear()
-            while self._queue:
-                await self._write()
+            while self._queue or self._hearers:
+                if self._hearers and (begun := await self._hear()):
+                    await self._follow_up(begun)
+                if self._queue and (begun := await self._write()):
+                    await self._follow_up(begun)
 
-    async def _write(self) -> None:
-        """Carry out what is asked by the time that the journal's head is ours: who has to wait waits in company."""
+    async def _hear(self) -> list[BeginImpact]:
+        """Take what others have written. That works, and must, where nothing can be written just now."""
+        hearers, self._hearers = self._hearers, []
+        try:
+            written = await self._publish(self._writer.catch_up)
+        except Exception as fault:
+            self._fail(hearers, fault)
+            return []
+        if begun := self._begin_impacts(written.records):
+            self._quiet.clear()
+        for done in hearers:
+            if not done.done():
+                done.set_result(None)
+        return begun
+
+    async def _write(self) -> list[BeginImpact]:
+        """Carry out what is asked by the time that the journal's head is ours: who has to wait waits in company.
+
+        Gives back the impacts that follow; there may be very many, and nothing of this transaction is kept meanwhile.
+        """
         batch: list[_Waiting] = []
         waiting = min(len(self._queue), _BATCH_MOST)
 
-        def take(most: int = _BATCH_MOST) -> list[Asked]:
+        def take(most: int) -> list[Asked]:
             while self._queue and len(batch) < most:
                 batch.append(self._queue.popleft())
-            return [asked for asked, _ in batch if asked is not None]
+            return [asked for asked, _ in batch]
 
         try:
-            if any(asked is not None for asked, _ in self._queue):
-                written = await self._commit(take)
-            else:
-                take()
-                written = await self._publish(self._writer.catch_up)
+            written = await self._commit(take)
         except Exception as fault:  # the journal's, or ours: in both cases nothing was written
             take(waiting)  # where it came before anything was taken, it is the answer to those who had asked before it
-            if isinstance(fault, Diverged):
-                self.lose(fault)
-            self._fail(batch, fault)
-            return
-        follow_up = self._begin_impacts(written.records)
-        if follow_up:
+            self._fail([done for _, done in batch], fault)
+            return []
+        if begun := self._begin_impacts(written.records):
             self._quiet.clear()
-        answers, left = iter(written.answers), list[_Waiting]()
-        for asked, done in batch:
-            answer = next(answers, None) if asked is not None else ()
-            if answer is None:
-                left.append((asked, done))
-                continue
+        for (_, done), answer in zip(batch, written.answers, strict=False):
             if done.done():
                 continue
             if isinstance(answer, Exception):
                 done.set_exception(answer)
             else:
                 done.set_result(answer)
-        self._queue.extendleft(reversed(left))
-        if follow_up:
-            await self._follow_up(follow_up)
+        self._queue.extendleft(reversed(batch[len(written.answers) :]))
+        return begun
 
-    def _fail(self, batch: Sequence[_Waiting], fault: Exception) -> None:
-        """Tell those who wanted something written. Who only wants to hear of others may still be able to."""
-        writing = [each for each in batch if each[0] is not None]
-        if writing:
-            self._queue.extendleft(reversed([each for each in batch if each[0] is None]))
-        for _, done in writing or batch:
+    def _fail(self, waiting: Sequence[asyncio.Future[Any]], fault: Exception) -> None:
+        if isinstance(fault, Diverged):
+            self.lose(fault)
+        for done in waiting:
             if not done.done():
                 done.set_exception(fault)
 
-    async def _commit(self, take: Callable[[], list[Asked]]) -> Written:
+    async def _commit(self, take: Callable[[int], list[Asked]]) -> Written:
         """Write what is taken and publish what came of it. Reads that keep scopes enabled go before what would settle.
 
         All of that is looked at by the writer's thread, with the journal's head in hand.
@@ -413,7 +422,7 @@ class Plane:
         first: list[Asked] = []
 
         def ask(region: Region, now: datetime) -> list[Asked]:
-            batch = take()
+            batch = take(_BATCH_FEW if is_behind(region, now) else _BATCH_MOST)
             if kept := tuple(self._reads.keeping_alive(region, now, len(batch))):
                 first.append(Asked(Pulse(kept), _VM))
             return first + batch
@@ -471,13 +480,17 @@ class Plane:
         try:
             while begun:
                 asked = [Asked(each, _DRIVER) for each in begun[:_BATCH_MOST]]
-                written = await self._commit(asked.copy)
+                written = await self._commit(partial(_first, asked))
                 _log_faults(written)
                 begun = begun[len(written.answers) :] + self._begin_impacts(written.records)
         except Exception:
             self._impacts.owe(begun)
         finally:
             self._quiet.set()
+
+
+def _first(asked: list[Asked], most: int) -> list[Asked]:
+    return asked[:most]
 
 
 def _pulses(reads: list[tuple[str, datetime]]) -> list[Pulse]:

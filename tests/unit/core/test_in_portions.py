@@ -20,7 +20,7 @@ from forewarn.core.evolve import evolve
 from forewarn.core.refusal import Refused
 from forewarn.core.region import CampaignState, Region, VmSpec
 from forewarn.core.rules import Rules
-from forewarn.core.settle import DUE_MOST, next_deadline
+from forewarn.core.settle import DUE_MOST, is_behind, next_deadline
 from forewarn.core.step import step
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND
 
@@ -209,6 +209,14 @@ def test_looking_for_the_next_deadline_does_not_walk_the_agenda(looked_at: list[
     looked_at.clear()
     next_deadline(crowd.region)
     assert len(looked_at) < 5
+
+
+def test_whether_too_much_is_due_for_one_settling_is_known_without_looking_at_all_of_it(looked_at: list[str]) -> None:
+    agenda = many(4 * DUE_MOST)
+    for now, behind, most in ((NOON - SECOND, False, 2), (NOON, False, 100), (NOON + DAY, True, DUE_MOST + 2)):
+        looked_at.clear()
+        assert is_behind(Region(agenda=agenda), now) is behind
+        assert len(looked_at) <= most
 
 
 def test_many_entries_at_once_are_the_agenda_that_adding_them_makes() -> None:

@@ -287,6 +287,7 @@ def test_there_are_words_for_every_command_and_every_fact() -> None:
         f.ScaleSetModelChanged,
         f.InstanceProtected,
         f.ClockMoved,
+        f.ScopesRead,
     }
     told_apart |= {f.ImpactBegan, f.ImpactEnded, *activity_words._STEPS}
     assert told_apart | set(activity_words._PHRASES) | set(activity_words._BESIDE) == set(get_args(f.Fact))
