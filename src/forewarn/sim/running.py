@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 
 from forewarn.sim.history import History
 from forewarn.sim.loop import SimLoop
@@ -47,15 +50,16 @@ def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: Non
     """Live through a plan."""
     began, cpu = time.perf_counter(), time.process_time()
     loop = SimLoop()
-    interrupted = False
     with _collector_on_time():
         world = World(plan, loop, trace)
         chance = world.random("chance")
-        with staged(world.hub, world.network, world.disks, chance, world.wall), _listening(world):
+        with (
+            staged(world.hub, world.network, world.disks, chance, world.wall),
+            _listening(world),
+            _stopped_by_ctrl_c(world),
+        ):
             try:
                 loop.run_until_complete(_live(world, tell))
-            except KeyboardInterrupt:
-                interrupted = True
             finally:
                 _end(world)
     counts = {**world.history.counts, **world.judge.counts}
@@ -69,7 +73,7 @@ def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: Non
         world.elapsed,
         time.perf_counter() - began,
         time.process_time() - cpu,
-        interrupted,
+        world.interrupted,
     )
 
 
@@ -149,6 +153,24 @@ def _end(world: World) -> None:
         world.loop.run_until_complete(asyncio.wait(rest))
     world.loop.run_until_complete(world.loop.shutdown_asyncgens())
     world.loop.close()
+
+
+@contextmanager
+def _stopped_by_ctrl_c(world: World) -> Iterator[None]:
+    """The first one ends the simulation between two of its moves, wherever it is; a second one ends everything."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+        world.loop.call_soon(world.interrupt)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

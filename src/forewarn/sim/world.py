@@ -72,6 +72,7 @@ class World:
         self.servers = [self._server(number) for number in range(plan.nodes)]
         self.violations: list[Violation] = []
         self.stopped: asyncio.Future[None] = loop.create_future()
+        self.interrupted = False
         self._around = Surroundings(loop, self.hub, self.network, self.disks, self, HOLD_SECONDS, self.wall)
         self._troubles: list[tuple[str, float, frozenset[str]]] = []  # kind, end, places; none: everybody
         self._under_impact: dict[str, tuple[str, ...]] = {}
@@ -235,6 +236,12 @@ class World:
         story = tuple(f"{record.seq} {record.fact.at:%F %T} {codec.encode(record.fact).decode()}" for record in records)
         step = self.store.memory.head()
         self.violations.append(Violation(step, f"{self.now():%F %T}", rule, sentence, story))
+        if not self.stopped.done():
+            self.stopped.set_result(None)
+
+    def interrupt(self) -> None:
+        """Somebody has seen enough."""
+        self.interrupted = True
         if not self.stopped.done():
             self.stopped.set_result(None)
 
