@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from types import FrameType
 
 from forewarn.sim.history import History
@@ -25,6 +26,7 @@ from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
 DAY = 86_400.0
 _LOOK_SECONDS = 1800.0  # between two looks whether all has come to rest
 _REST_SECONDS = 2.5 * DAY  # what must have come to rest by then
+_COLLECT_EVERY = 4  # words
 _TELL_SECONDS = 3 * 3600.0  # of virtual time between two words of progress
 
 Progress = Callable[[World, str], None]
@@ -131,11 +133,12 @@ async def _rest(world: World, people: People) -> None:
 
 
 async def _tell_on(world: World, tell: Progress) -> None:
-    while True:
+    for turn in count(1):
         tell(world, "living")
         await asyncio.sleep(_TELL_SECONDS)
         world.check_strands()
-        gc.collect()
+        if turn % _COLLECT_EVERY == 0:
+            gc.collect()
 
 
 def _end(world: World) -> None:

@@ -32,9 +32,9 @@ from forewarn.sim.trace import Trace
 from forewarn.stores import codec
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
-HOLD_SECONDS = 3600  # how long a waiting GET is held; in production 30 at most, unless asked otherwise
+HOLD_SECONDS = 7200  # how long a waiting GET is held; in production 30 at most, unless asked otherwise
 _ALIVE = (Power.RUNNING, Power.FROZEN)
-_RESTART_SECONDS = (1.0, 120.0)
+_RESTART_SECONDS = (1.0, 45.0)
 _STORY = 12  # facts that are told of a violation
 RULES = Rules(
     update_domains=3,
