@@ -509,3 +509,19 @@ def _end_connections(region: InPostgres, state: str) -> None:
     until(lambda: bool(region.execute(f"SELECT pid {found}", state)))
     region.execute(f"SELECT pg_terminate_backend(pid) {found}", state)
     until(lambda: not region.execute(f"SELECT pid {found}", state))
+
+
+@pytest.mark.parametrize("before", range(8))
+def test_a_write_that_the_server_refused_does_not_spoil_later_ones(region: InPostgres, before: int) -> None:
+    """Found by the loss tests on a full disk: refused at the write at which its statements would have been prepared."""
+    journal = region.join()
+    for number in range(before):
+        append(journal, entries(1, f"before-{number}"))
+    region.execute("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE disk_full; END$$")
+    region.execute("CREATE TRIGGER fails BEFORE INSERT ON facts FOR EACH ROW EXECUTE FUNCTION fail()")
+    for _ in range(2):
+        with pytest.raises(JournalFault):
+            append(journal, entries(1, "lost"))
+    region.execute("DROP TRIGGER fails ON facts")
+    append(journal, entries(1, "after"))
+    assert _names(region) == [*(f"before-{number}-0" for number in range(before)), "after-0"]

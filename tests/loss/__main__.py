@@ -70,6 +70,7 @@ def main() -> int:
 
 
 def _round(plan: Plan, directory: Path) -> Verdict:
+    shutil.rmtree(directory, ignore_errors=True)  # of an earlier try
     try:
         return run_round(plan, directory)
     except Exception:

@@ -57,7 +57,7 @@ class Nemesis:
     def _run(self) -> None:
         try:
             for kind in self.plan or self._by_chance():
-                self._over.wait(self.chance.uniform(0.3, 1.2))
+                self._over.wait(self.chance.uniform(0.2, 0.8))
                 if self._over.is_set():
                     return
                 self._strike(kind)
@@ -216,7 +216,7 @@ _OF_NODES: dict[str, _Fault] = {
     "clock turned": _turn_clock,
     "wire cut": _cut,
     "wire snapped": _snap,
-    "answers lost": _ambush,
+    "packets lost": _ambush,
     "black hole": _swallow,
     "slow wire": _delay,
 }

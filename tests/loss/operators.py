@@ -81,6 +81,11 @@ class Operator:
         while not self._stopped.wait(self._chance.uniform(0.01, 0.08)):
             self._chance.choices(choices, weights)[0]()
 
+    def works_through(self, node: Node) -> bool:
+        """Whether a node takes a write. For when the thread has ended."""
+        name = f"probe-{node.name}-{self._asked}"
+        return self._write("create", (name,), "/v1/vms", {"name": name}, node).outcome is Outcome.OK
+
     def close_events(self) -> None:
         """Let everything start that still waits. For when the thread has ended."""
         for node in self._nodes[:1]:
@@ -157,10 +162,12 @@ class Operator:
         if event_ids:
             self._write(deed, tuple(event_ids), f"/v1/events/{deed}", {"ids": event_ids})
 
-    def _write(self, deed: str, names: tuple[str, ...], target: str, body: object) -> Reply:
+    def _write(
+        self, deed: str, names: tuple[str, ...], target: str, body: object, through: Node | None = None
+    ) -> Reply:
         self._asked += 1
         key = f"{self._name}.{self._asked}"
-        node = self._chance.choice(self._nodes)
+        node = through or self._chance.choice(self._nodes)
         headers = {"X-Forewarn-Client": key, "Content-Type": "application/json"}
         reply = self._lines.ask(node.control_port, "POST", target, headers, body)
         if not reply.sent:

@@ -52,7 +52,7 @@ class Wires:
         self._tell("delay", name, str(seconds))
 
     def ambush(self, name: str, share: float) -> None:
-        """This share of the answers gets lost, each with its connection: the server has done it, and nobody hears."""
+        """This share of what is said, either way, gets lost, each time with its connection."""
         self._tell("ambush", name, str(share))
 
     def heal(self, name: str) -> None:
@@ -125,19 +125,20 @@ class _Wire:
             _reset(writer)
             return
         self._sockets.add(there_writer)
-        await asyncio.gather(self._pump(reader, there_writer), self._pump(there_reader, writer, answers=True))
+        await asyncio.gather(self._pump(reader, there_writer, writer), self._pump(there_reader, writer, there_writer))
         for each in (writer, there_writer):
             self._sockets.discard(each)
             each.close()
 
-    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, answers: bool = False) -> None:
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, back: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             while data := await source.read(_CHUNK_BYTES):
                 await self._open.wait()
                 if self._delay_seconds:
                     await asyncio.sleep(self._delay_seconds)
-                if answers and random.random() < self._lost_share:
+                if random.random() < self._lost_share:
                     _reset(sink)
+                    _reset(back)
                     return
                 sink.write(data)
                 await sink.drain()

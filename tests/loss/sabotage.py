@@ -74,7 +74,7 @@ def _blind() -> None:
     sqlite.SqliteJournal.write = blind  # type: ignore[method-assign,assignment]
 
 
-_CUTS = ("answers lost", "answers lost", "answers lost")
+_CUTS = ("packets lost", "packets lost", "packets lost")
 SABOTAGES = {
     "believes": Sabotage("a commit whose answer got lost is believed in", _believe_in_commits, _CUTS),
     "despairs": Sabotage("a commit whose answer got lost is said to have failed", _despair_of_commits, _CUTS),

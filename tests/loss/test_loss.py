@@ -18,7 +18,7 @@ THREE_NODES = Plan(
         "node killed",
         "database killed",
         "wire cut",
-        "answers lost",
+        "packets lost",
         "clock turned",
         "sessions ended",
         "node asleep",
@@ -27,7 +27,7 @@ THREE_NODES = Plan(
         "database restarted",
         "all nodes killed",
     ),
-    longest_fault_seconds=4.0,
+    longest_fault_seconds=3.0,
 )
 ONE_NODE = Plan(
     seed=20260802, shared=False, faults=("node killed", "disk full", "node killed"), longest_fault_seconds=2.0
@@ -42,6 +42,6 @@ def test_nothing_is_lost_whatever_fails(plan: Plan, tmp_path: Path, capsys: pyte
     with capsys.disabled():
         print(f"\n{summary([verdict])}")
     assert verdict.losses == []
-    assert verdict.figures["writes ok"] > 50, "the load did no work"
+    assert verdict.figures["writes ok"] > 20, "the load did no work"
     assert verdict.figures["impacts"], "no event was ever felt"
     assert {kind for kind in plan.faults if not verdict.figures[f"fault {kind}"]} == set()

@@ -106,7 +106,7 @@ def test_a_snapped_wire_is_whole_again_for_the_next(wires: Wires) -> None:
         assert _hears(after, b"two")
 
 
-def test_an_ambushed_wire_carries_the_question_and_loses_the_answer_with_its_connection(wires: Wires) -> None:
+def test_what_an_ambushed_wire_loses_is_lost_together_with_its_connection(wires: Wires) -> None:
     with _connect(wires) as connection:
         assert _hears(connection, b"one")
         wires.ambush("x", 1.0)

@@ -104,8 +104,10 @@ class Writer:
                 rows = staged.rows()
                 if rows:
                     self._commit(connection, rows)
-            finally:
-                self._leave()
+            except BaseException:
+                self._hang_up()
+                raise
+            self._leave()
 
     def _connected(self) -> Connection:
         self._connections.check_open()
@@ -125,6 +127,15 @@ class Writer:
         with suppress(psycopg.Error):  # and the next block will find out
             if connection.pgconn.transaction_status != TransactionStatus.IDLE:
                 connection.execute("ROLLBACK")
+
+    def _hang_up(self) -> None:
+        """After an error in a pipeline, what psycopg takes for prepared may not be: such a session could fail for ever.
+
+        The server rolls back what a session had begun when that ends.
+        """
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     # Committing
 
