@@ -6,8 +6,8 @@ from forewarn.sim.plan import ALL, Plan
 
 FOUND: dict[Plan, str] = {
     Plan(6, vms=24, days=0.3, faults=(), pace=12.0): (
-        "A host that failed again while its VMs were being rebuilt failed them a second time; and a VM that had come to "
-        "another host was still hit by the maintenance of the one it had left."
+        "A host that failed again while its VMs were being rebuilt failed them a second time; and a VM that had come "
+        "to another host was still hit by the maintenance of the one it had left."
     ),
 }
 

@@ -151,7 +151,11 @@ class Misfortunes:
         if luck < 0.4:
             many = random.randint(1, 6)
             self._world.mishap("store", f"the next {many} writes of {server.place} fail", 60.0, ())
-            server.handle.fates.extend([Fate.FAILS] * many)
+            handle = server.handle
+            handle.fates.extend([Fate.FAILS] * many)
+            await asyncio.sleep(60.0)
+            while Fate.FAILS in handle.fates:  # somebody has made room
+                handle.fates.remove(Fate.FAILS)
         elif luck < 0.6:
             name = self._vms(random, 1)[0]
             seconds = random.uniform(30.0, 900.0)
