@@ -185,7 +185,7 @@ class Misfortunes:
         server, names = self._server(random), tuple(self._vms(random, 20))
         kind = random.choice(_FAULTY_ANSWERS)
         delay = random.uniform(0.5, 90.0) if kind is FaultKind.DELAY else 0.0
-        share, seconds = random.uniform(0.2, 1.0), random.uniform(10.0, 900.0)
+        share, seconds = random.uniform(0.2, 1.0), random.uniform(10.0, 400.0)
         faults = server.faults
         if faults is None:
             return
