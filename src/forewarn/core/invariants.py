@@ -13,7 +13,7 @@ from immutables import Map
 
 from forewarn.core.assemble import assemble
 from forewarn.core.campaigns import may_take
-from forewarn.core.causes import USER_OPERATIONS
+from forewarn.core.causes import USER_OPERATIONS, Cause
 from forewarn.core.invariants_of_sets import of_operations, of_resources, of_scale_sets
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.region import (
@@ -98,6 +98,8 @@ def _of_power(region: Region, vm: Vm) -> Iterator[str]:
     """What a VM is going through must come from an impact that is under way."""
     events = [region.events[event_id] for event_id in vm.events if event_id in region.events]
     in_hand = any(event.impact_began_at is not None and event.impact_ended_at is None for event in events)
+    if sum(event.cause is Cause.FAILURE and event.impact_ended_at is None for event in events) > 1:
+        yield f"VM {vm.key} has failed with its host twice, and was not rebuilt in between"
     if vm.power not in _STEADY and not in_hand:
         yield f"VM {vm.key} is {vm.power.value}, but nothing is being done to it"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from forewarn.guest.agent.config import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
-from forewarn.sim.machines import ENDPOINT, Tenant
+from forewarn.sim.machines import ENDPOINT, POLL_SECONDS, Tenant
 
 BARRIER_PORT = 16928
 SECRET = "/barrier.secret"  # noqa: S105 - a path
@@ -41,6 +41,7 @@ def config_of(name: str, set_name: str) -> AgentConfig:
     return AgentConfig(
         endpoint=f"{ENDPOINT}/vm/{name}",
         name=name,
+        poll_seconds=POLL_SECONDS,
         state_directory=f"/{key}/state",
         rules=_POLICIES[place % len(_POLICIES)],
         steps=tuple(

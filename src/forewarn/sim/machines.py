@@ -30,6 +30,7 @@ from forewarn.sim.programs import Programs
 from forewarn.sim.strands import Process, Strands
 
 ENDPOINT = "http://169.254.169.254"
+POLL_SECONDS = 10.0  # how often a guest looks where its answers are not held
 _BOOT_SECONDS = (3.0, 40.0)
 _RESTART_SECONDS = (1.0, 60.0)
 
@@ -228,6 +229,7 @@ class Machine:
             f"{ENDPOINT}/vm/{self.name}",
             chance=Random(self.random.random()),
             wait_seconds=self._around.hold_seconds,
+            poll_seconds=POLL_SECONDS,
             environment={},
             clock=_Clock(self.key, self._around),
         )

@@ -151,7 +151,11 @@ class Misfortunes:
         if luck < 0.4:
             many = random.randint(1, 6)
             self._world.mishap("store", f"the next {many} writes of {server.place} fail", 60.0, ())
-            server.handle.fates.extend([Fate.FAILS] * many)
+            handle = server.handle
+            handle.fates.extend([Fate.FAILS] * many)
+            await asyncio.sleep(60.0)
+            while Fate.FAILS in handle.fates:  # somebody has made room
+                handle.fates.remove(Fate.FAILS)
         elif luck < 0.6:
             name = self._vms(random, 1)[0]
             seconds = random.uniform(30.0, 900.0)
@@ -181,7 +185,7 @@ class Misfortunes:
         server, names = self._server(random), tuple(self._vms(random, 20))
         kind = random.choice(_FAULTY_ANSWERS)
         delay = random.uniform(0.5, 90.0) if kind is FaultKind.DELAY else 0.0
-        share, seconds = random.uniform(0.2, 1.0), random.uniform(10.0, 900.0)
+        share, seconds = random.uniform(0.2, 1.0), random.uniform(10.0, 400.0)
         faults = server.faults
         if faults is None:
             return

@@ -40,7 +40,6 @@ class People:
             (4, self._resize),
             (4, self._reimage),
             (2, self._fail_host),
-            (1, self._fail_again),
             (8, self._cancel),
             (3, self._approve),
             (6, self._stop),
@@ -158,13 +157,12 @@ class People:
         await self._about("/v1/vms/reimage", self._pick(most=2))
 
     async def _fail_host(self) -> None:
-        await self._ask("POST", "/v1/hosts/fail", {"hosts": self._hosts(1)})
-
-    async def _fail_again(self) -> None:
-        """A host that has failed before, whose VMs may still be on their way to another."""
-        failed = [host.name for _, host in sorted(self._world.truth.hosts.items()) if host.health.value == "failed"]
-        if failed:
-            await self._ask("POST", "/v1/hosts/fail", {"hosts": [failed[-1]]})
+        """Now and then twice, while its VMs are on their way to another."""
+        hosts = self._hosts(1)
+        await self._ask("POST", "/v1/hosts/fail", {"hosts": hosts})
+        if self._random.random() < 0.4:
+            await asyncio.sleep(self._random.uniform(1.0, 50.0))
+            await self._ask("POST", "/v1/hosts/fail", {"hosts": hosts})
 
     async def _cancel(self) -> None:
         if events := sorted(self._world.truth.events):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
+from types import FrameType
 
 from forewarn.sim.history import History
 from forewarn.sim.loop import SimLoop
@@ -22,6 +26,7 @@ from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
 DAY = 86_400.0
 _LOOK_SECONDS = 1800.0  # between two looks whether all has come to rest
 _REST_SECONDS = 2.5 * DAY  # what must have come to rest by then
+_COLLECT_EVERY = 4  # words
 _TELL_SECONDS = 3 * 3600.0  # of virtual time between two words of progress
 
 Progress = Callable[[World, str], None]
@@ -47,15 +52,16 @@ def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: Non
     """Live through a plan."""
     began, cpu = time.perf_counter(), time.process_time()
     loop = SimLoop()
-    interrupted = False
     with _collector_on_time():
         world = World(plan, loop, trace)
         chance = world.random("chance")
-        with staged(world.hub, world.network, world.disks, chance, world.wall), _listening(world):
+        with (
+            staged(world.hub, world.network, world.disks, chance, world.wall),
+            _listening(world),
+            _stopped_by_ctrl_c(world),
+        ):
             try:
                 loop.run_until_complete(_live(world, tell))
-            except KeyboardInterrupt:
-                interrupted = True
             finally:
                 _end(world)
     counts = {**world.history.counts, **world.judge.counts}
@@ -69,7 +75,7 @@ def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: Non
         world.elapsed,
         time.perf_counter() - began,
         time.process_time() - cpu,
-        interrupted,
+        world.interrupted,
     )
 
 
@@ -127,11 +133,12 @@ async def _rest(world: World, people: People) -> None:
 
 
 async def _tell_on(world: World, tell: Progress) -> None:
-    while True:
+    for turn in count(1):
         tell(world, "living")
         await asyncio.sleep(_TELL_SECONDS)
         world.check_strands()
-        gc.collect()
+        if turn % _COLLECT_EVERY == 0:
+            gc.collect()
 
 
 def _end(world: World) -> None:
@@ -149,6 +156,24 @@ def _end(world: World) -> None:
         world.loop.run_until_complete(asyncio.wait(rest))
     world.loop.run_until_complete(world.loop.shutdown_asyncgens())
     world.loop.close()
+
+
+@contextmanager
+def _stopped_by_ctrl_c(world: World) -> Iterator[None]:
+    """The first one ends the simulation between two of its moves, wherever it is; a second one ends everything."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+        world.loop.call_soon(world.interrupt)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

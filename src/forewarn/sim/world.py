@@ -32,9 +32,9 @@ from forewarn.sim.trace import Trace
 from forewarn.stores import codec
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
-HOLD_SECONDS = 3600  # how long a waiting GET is held; in production 30 at most, unless asked otherwise
+HOLD_SECONDS = 7200  # how long a waiting GET is held; in production 30 at most, unless asked otherwise
 _ALIVE = (Power.RUNNING, Power.FROZEN)
-_RESTART_SECONDS = (1.0, 120.0)
+_RESTART_SECONDS = (1.0, 45.0)
 _STORY = 12  # facts that are told of a violation
 RULES = Rules(
     update_domains=3,
@@ -72,6 +72,7 @@ class World:
         self.servers = [self._server(number) for number in range(plan.nodes)]
         self.violations: list[Violation] = []
         self.stopped: asyncio.Future[None] = loop.create_future()
+        self.interrupted = False
         self._around = Surroundings(loop, self.hub, self.network, self.disks, self, HOLD_SECONDS, self.wall)
         self._troubles: list[tuple[str, float, frozenset[str]]] = []  # kind, end, places; none: everybody
         self._under_impact: dict[str, tuple[str, ...]] = {}
@@ -235,6 +236,12 @@ class World:
         story = tuple(f"{record.seq} {record.fact.at:%F %T} {codec.encode(record.fact).decode()}" for record in records)
         step = self.store.memory.head()
         self.violations.append(Violation(step, f"{self.now():%F %T}", rule, sentence, story))
+        if not self.stopped.done():
+            self.stopped.set_result(None)
+
+    def interrupt(self) -> None:
+        """Somebody has seen enough."""
+        self.interrupted = True
         if not self.stopped.done():
             self.stopped.set_result(None)
 
