@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SPREAD := --numprocesses auto --maxprocesses 4
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -23,10 +24,10 @@ check: system $(VENV)/dev ## the fast part: style, types, import layers, unit te
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python requirements/audit.py
-	$(BIN)/pytest -q tests/unit tests/docs
+	$(BIN)/pytest -q $(SPREAD) tests/unit tests/docs
 
 test: check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
-	$(BIN)/pytest -q --ignore=tests/unit --ignore=tests/docs
+	$(BIN)/pytest -q $(SPREAD) --dist loadfile --ignore=tests/unit --ignore=tests/docs
 
 torture: system $(VENV)/dev ## nodes, wires, clocks, disk and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
 	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)
