@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SPREAD := --numprocesses auto --maxprocesses 4
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -23,10 +24,10 @@ check: system $(VENV)/dev ## the fast part: style, types, import layers, unit te
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python requirements/audit.py
-	$(BIN)/pytest -q tests/unit tests/docs
+	$(BIN)/pytest -q $(SPREAD) tests/unit tests/docs
 
 test: check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
-	$(BIN)/pytest -q --ignore=tests/unit --ignore=tests/docs
+	$(BIN)/pytest -q $(SPREAD) --dist loadfile --ignore=tests/unit --ignore=tests/docs
 
 torture: system $(VENV)/dev ## nodes, wires, clocks, disk and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
 	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)
@@ -43,7 +44,7 @@ docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, comm
 lock: $(VENV)/dev ## pin the dependencies anew
 	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/server.txt pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/dev.txt pyproject.toml requirements/dev.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql --extra sim -o requirements/dev.txt pyproject.toml requirements/dev.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/build.txt requirements/build.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/az.txt requirements/az.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/sdk.txt requirements/sdk.in

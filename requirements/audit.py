@@ -16,6 +16,7 @@ import argparse
 import json
 import re
 import sys
+import threading
 import tomllib
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -131,15 +132,27 @@ def ask_osv(pins: Sequence[Pin], base: str = OSV) -> list[Finding]:
 
 
 def _post(url: str, body: Any) -> dict[str, Any]:
+    """In a thread, because looking up a name has no time limit of its own."""
+    heard: list[Any] = []
+    thread = threading.Thread(target=lambda: heard.append(_exchange(url, body)), daemon=True)
+    thread.start()
+    thread.join(_PATIENCE_SECONDS)
+    if not heard:
+        raise Unreachable(f"no answer within {_PATIENCE_SECONDS:g} s")
+    if isinstance(heard[0], Exception):
+        raise Unreachable(str(heard[0])) from None
+    if not isinstance(heard[0], dict):
+        raise Unreachable("what answers there is not OSV")
+    return heard[0]
+
+
+def _exchange(url: str, body: Any) -> Any:
     request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=_PATIENCE_SECONDS) as response:  # noqa: S310 - our own constant
-            found = json.loads(response.read())
+            return json.loads(response.read())
     except (OSError, ValueError) as problem:
-        raise Unreachable(str(problem)) from None
-    if not isinstance(found, dict):
-        raise Unreachable("what answers there is not OSV")
-    return found
+        return problem
 
 
 def look_up(pins: Iterable[Pin], advisories: Iterable[Mapping[str, Any]]) -> list[Finding]:

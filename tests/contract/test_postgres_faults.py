@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from forewarn.core.facts import subject_of
+from forewarn.core.region import Region
 from forewarn.plane.ports import Diverged, JournalFault, Uncertain
 from forewarn.stores import postgres_connections, postgres_writer
 from forewarn.stores.postgres import PostgresJournal, describe, prepare
@@ -390,6 +391,34 @@ def test_a_journal_that_replaced_what_this_node_has_seen_is_found_out(
     with pytest.raises(Diverged, match="holds another record 5 than the one that this node has seen"):
         look(journal)
     assert list(region.join().verify()) == []
+
+
+def test_a_look_beyond_what_was_seen_is_no_reason_to_believe_it(region: InPostgres) -> None:
+    journal = region.join()
+    append(journal, entries(5))
+    _forget(region, 3)
+    append(region.join(), entries(9, "other"))
+    journal.read(6, EVERYTHING)
+    with pytest.raises(Diverged, match="holds another record 5"):
+        journal.read(5, EVERYTHING)
+
+
+def test_what_was_lost_is_not_kept_in_a_snapshot(region: InPostgres) -> None:
+    journal = region.join()
+    append(journal, entries(5))
+    _forget(region, 3)
+    append(region.join(), entries(9, "other"))
+    with pytest.raises(Diverged, match="holds another record 5"):
+        journal.snapshot(Region(), 5)
+    assert region.join().load() == (Region(), 0)
+
+
+def test_an_editor_whose_connection_was_ended_can_tell(region: InPostgres) -> None:
+    journal = region.join()
+    with journal.shared.editing() as holds:
+        assert holds()
+        region.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+        until(lambda: not holds())
 
 
 def test_a_node_that_starts_anew_goes_on_with_what_there_is(region: InPostgres) -> None:

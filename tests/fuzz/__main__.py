@@ -20,7 +20,7 @@ from tests.fuzz.seeds import CORPUS
 from tests.fuzz.targets import TARGETS
 
 FOUND = Path(".build/fuzz")  # inputs that lead to new paths: worth having for the next run, not worth keeping
-_ONE_INPUT_SECONDS = 10
+_ONE_INPUT_SECONDS = 20
 _MEGABYTES = 1024
 
 
@@ -45,6 +45,7 @@ def _guided(name: str, seconds: int) -> bool:
     options = (
         f"-max_total_time={seconds}",
         f"-timeout={_ONE_INPUT_SECONDS}",
+        f"-report_slow_units={_ONE_INPUT_SECONDS}",  # below that it is the machine that is slow
         f"-rss_limit_mb={_MEGABYTES}",
         f"-artifact_prefix={CORPUS / name}/found-",
         "-max_len=8192",

@@ -11,7 +11,7 @@ from tests.fuzz.seeds import CORPUS
 from tests.fuzz.targets import TARGETS
 
 _RUNS = {"snapshot_files": 150, "templates": 1500, "region_files": 800}
-_USUAL_RUNS = 3000
+_USUAL_RUNS = 5000
 
 
 def kept(target: str) -> list[bytes]:

@@ -57,10 +57,7 @@ def _always_current() -> None:
 
 
 def _everybody_leads() -> None:
-    def lead(self: Plane, leads: bool) -> None:
-        self.leads = True
-
-    Plane.take_lead = lead  # type: ignore[method-assign]
+    Plane.leads = True  # type: ignore[assignment,method-assign]
 
 
 def _blind() -> None:

@@ -214,6 +214,13 @@ class Model:
             if notice.pending and notice.host == host and notice.targets & set(names):
                 self._withdraw(notice)
 
+    def spare(self, event_id: str, name: str) -> None:
+        """A VM lives on another host now; where it went is the region's choice. What has started is not taken back."""
+        notice = self.notices[event_id]
+        assert notice.pending, f"{event_id} has started, and {name} was spared"
+        assert notice.host is not None, f"{event_id} is about no host, and {name} was spared"
+        notice.targets.discard(name)
+
     def approve(self, ids: list[str]) -> None:
         for event_id in ids:
             if self.notices[event_id].phase == "scheduled":

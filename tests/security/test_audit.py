@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -164,6 +165,15 @@ def test_a_kept_list_that_nobody_looks_after_fails(locks: Path, capsys: pytest.C
 def test_something_else_that_answers_is_not_taken_for_osv(answer: str) -> None:
     with answering(answer) as base, pytest.raises(audit.Unreachable):
         audit.ask_osv([Pin("PyPI", "a", "1")], base)
+
+
+def test_a_server_that_never_answers_is_not_waited_for(locks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "_PATIENCE_SECONDS", 0.2)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(audit.Unreachable, match=r"no answer|timed out"),
+    ):
+        audit.ask_osv([Pin("PyPI", "a", "1")], f"http://127.0.0.1:{silent.getsockname()[1]}")
 
 
 def test_an_exception_has_a_reason_and_an_end_and_is_needed() -> None:

@@ -19,7 +19,7 @@ _SERVER = (
     "uvicorn",
     "uvloop",
 )
-_EXTRAS = {**dict.fromkeys(_SERVER, "server"), "psycopg": "postgresql"}
+_EXTRAS = {**dict.fromkeys(_SERVER, "server"), "psycopg": "postgresql", "greenlet": "sim"}
 
 
 def import_part(module: str, command: str) -> ModuleType:

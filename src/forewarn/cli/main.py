@@ -23,6 +23,7 @@ from forewarn.cli import (
     scopes,
     serve,
     service,
+    sim,
     stores,
     vms,
 )
@@ -75,6 +76,7 @@ def build_parser() -> Parser:
     ):
         part.add_to(subparsers)
     agent.add_to(subparsers)
+    sim.add_to(subparsers)
     service.add_to(subparsers, build_parser)
     return parser
 

@@ -16,8 +16,7 @@ def proceed(draft: Draft, campaign_id: str) -> None:
     if campaign.state is not CampaignState.RUNNING:
         return
     if campaign.waiting:
-        if may_take(draft.region, campaign):
-            _take_hosts(draft, campaign)
+        _take_hosts(draft, campaign)
     elif not campaign.open_events:
         _next_wave(draft, campaign)
 
@@ -31,6 +30,8 @@ def may_take(region: Region, campaign: Campaign) -> bool:
 
 def _take_hosts(draft: Draft, campaign: Campaign) -> None:
     taken = _few(draft.region, _whose_turn_it_is(draft.region, campaign))
+    if not taken:
+        return
     for number in taken:
         seed = f"{campaign.id}/{campaign.wave}"
         maintain_host(draft, campaign.cause, draft.region.hosts[number], seed, campaign.id)

@@ -39,7 +39,7 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
             return [*_freed(before, after, event_id), *_waiting_for(before, event_id)]
         case f.EventCompleted(event_id=event_id):
             return _waiting_for(before, event_id)
-        case f.ImpactEnded(event_id=event_id):
+        case f.ImpactEnded(event_id=event_id) | f.VmSpared(event_id=event_id):
             return [f"event/{event_id}"]
         case f.VmDeallocated(vm=vm) | f.VmStopped(vm=vm):
             return [f"event/{event_id}" for event_id in before.vms[vm].events]

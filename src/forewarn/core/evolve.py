@@ -67,6 +67,8 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             )
         case f.ImpactEnded(event_id=event_id):
             return _impact_ended(_event_moved(region, fact, event_id, impact_ended_at=fact.at), event_id)
+        case f.VmSpared(event_id=event_id, vm=key):
+            return _vm_spared(region, region.events[event_id], region.vms[key])
         case f.ScopeEnabled():
             return _scope_enabled(region, fact)
         case f.ScopeRead(scope=key):
@@ -300,6 +302,12 @@ def _event_ended(region: Region, before: Event, event: Event, at: datetime) -> R
         region = replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
     region = keeping.event_ended(region, event)
     return _document_changed(region, event, at)
+
+
+def _vm_spared(region: Region, event: Event, vm: Vm) -> Region:
+    event = replace(event, vms=tuple(key for key in event.vms if key != vm.key))
+    vm = replace(vm, events=tuple(other for other in vm.events if other != event.id))
+    return replace(region, events=region.events.set(event.id, event), vms=region.vms.set(vm.key, vm))
 
 
 def count_pending(region: Region, before: Event | None, event: Event) -> Region:

@@ -158,6 +158,13 @@ class ImpactEnded(_Fact, frozen=True):
     event_id: str
 
 
+class VmSpared(_Fact, frozen=True):
+    """The VM has left the host that a pending event is about: the event will not hit it any more."""
+
+    event_id: str
+    vm: str
+
+
 class EventCompleted(_Fact, frozen=True):
     event_id: str
 
@@ -294,6 +301,7 @@ Fact: TypeAlias = (
     | ImpactBegan
     | ImpactEnded
     | EventCompleted
+    | VmSpared
     | CampaignStarted
     | CampaignWaveBegan
     | CampaignHostsTaken
@@ -343,6 +351,7 @@ def subject_of(fact: Fact) -> str:
             | VmStarted(vm=vm)
             | VmDeleted(vm=vm)
             | VmRespecified(vm=vm)
+            | VmSpared(vm=vm)
             | InstanceUpgraded(vm=vm)
             | InstanceProtected(vm=vm)
         ):

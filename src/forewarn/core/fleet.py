@@ -14,7 +14,7 @@ from forewarn.core.lookup import check_scope, find_vms
 from forewarn.core.placement import find_host
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Binding, Power, ScopeKind, Vm, VmSpec, fold, replace, scope_key
-from forewarn.core.work import raise_event, under
+from forewarn.core.work import leave_host, raise_event, under
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_])?")
 OS_IMAGE_NOTICE = timedelta(minutes=15)
@@ -203,6 +203,7 @@ def start(draft: Draft, command: c.StartVms) -> None:
         elif vm.power is Power.DEALLOCATED:
             host = find_host(draft, vm.fault_domain, vm.update_domain)
             draft.record(f.VmStarted(draft.now, vm.key, host))
+            leave_host(draft, vm.key)
 
 
 def bind(draft: Draft, command: c.BindVm) -> None:

@@ -6,14 +6,14 @@ Tests, models and simulations ask after every step; a server does not, for the a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from immutables import Map
 
 from forewarn.core.assemble import assemble
 from forewarn.core.campaigns import may_take
-from forewarn.core.causes import USER_OPERATIONS
+from forewarn.core.causes import USER_OPERATIONS, Cause
 from forewarn.core.invariants_of_sets import of_operations, of_resources, of_scale_sets
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.region import (
@@ -54,21 +54,34 @@ def violations(region: Region, *, now: datetime | None = None, user_operation_li
     return found or list(_of_assembly(region))
 
 
+def violations_near(region: Region, vms: Iterable[str], events: Iterable[str]) -> list[str]:
+    """The same for some VMs and events only, which costs what they are and not what there is."""
+    near = [region.vms[key] for key in vms if key in region.vms]
+    found = [sentence for vm in near for sentence in _of_vm(region, vm.key, vm)]
+    for event in (region.events[event_id] for event_id in events if event_id in region.events):
+        found += [*_of_phase(event), *_of_instants(region, event), *_of_targets(region, event)]
+    return found
+
+
 # VMs and hosts
 
 
 def _of_vms(region: Region) -> Iterator[str]:
     for key, vm in region.vms.items():
-        if key != vm.key:
-            yield f"VM {vm.name} is filed under {key}"
-        if len(set(vm.events)) != len(vm.events):
-            yield f"VM {key} lists an event twice"
-        for event_id in vm.events:
-            event = region.events.get(event_id)
-            if event is None or key not in event.vms:
-                yield f"VM {key} lists event {event_id}, which does not hit it"
-        yield from _of_home(region, vm)
-        yield from _of_power(region, vm)
+        yield from _of_vm(region, key, vm)
+
+
+def _of_vm(region: Region, key: str, vm: Vm) -> Iterator[str]:
+    if key != vm.key:
+        yield f"VM {vm.name} is filed under {key}"
+    if len(set(vm.events)) != len(vm.events):
+        yield f"VM {key} lists an event twice"
+    for event_id in vm.events:
+        event = region.events.get(event_id)
+        if event is None or key not in event.vms:
+            yield f"VM {key} lists event {event_id}, which does not hit it"
+    yield from _of_home(region, vm)
+    yield from _of_power(region, vm)
 
 
 def _of_home(region: Region, vm: Vm) -> Iterator[str]:
@@ -85,6 +98,8 @@ def _of_power(region: Region, vm: Vm) -> Iterator[str]:
     """What a VM is going through must come from an impact that is under way."""
     events = [region.events[event_id] for event_id in vm.events if event_id in region.events]
     in_hand = any(event.impact_began_at is not None and event.impact_ended_at is None for event in events)
+    if sum(event.cause is Cause.FAILURE and event.impact_ended_at is None for event in events) > 1:
+        yield f"VM {vm.key} has failed with its host twice, and was not rebuilt in between"
     if vm.power not in _STEADY and not in_hand:
         yield f"VM {vm.key} is {vm.power.value}, but nothing is being done to it"
 
@@ -206,6 +221,8 @@ def _of_targets(region: Region, event: Event) -> Iterator[str]:
             yield f"event {event.id} of update domain {event.update_domain} hits VM {key} of {vm.update_domain}"
         elif vm.resource_name not in event.resources:
             yield f"event {event.id} hits VM {key} and does not name it"
+        elif event.phase in PENDING and event.host is not None and vm.host not in (None, event.host):
+            yield f"event {event.id} of host {event.host} hits VM {key}, which lives on host {vm.host}"
 
 
 # Campaigns

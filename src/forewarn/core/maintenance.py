@@ -11,8 +11,10 @@ from forewarn.core.draft import Draft
 from forewarn.core.lifecycle import PENDING
 from forewarn.core.lookup import check_maintenance, check_scope, find_campaign, find_hosts, find_vms
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import DOWN, CampaignState, Health, Power, Vm, fold
+from forewarn.core.region import DOWN, CampaignState, Health, Host, Power, Vm, fold
 from forewarn.core.work import cancel, maintain_host, mark_host, raise_event, under
+
+VMS_MOST = 20_000
 
 
 def user_operation(draft: Draft, cause: Cause, names: tuple[str, ...], seed: str) -> None:
@@ -55,14 +57,14 @@ def _check_running(vm: Vm) -> None:
 
 def maintain(draft: Draft, command: c.MaintainHosts) -> None:
     check_maintenance(command.cause)
-    for host in find_hosts(draft, command.hosts):
+    for host in _few_enough(find_hosts(draft, command.hosts)):
         maintain_host(draft, command.cause, host, command.seed)
 
 
 def fail(draft: Draft, command: c.FailHosts) -> None:
     if not command.hosts:
         raise Refused(Hint.INVALID, "Name at least one host.")
-    for host in find_hosts(draft, command.hosts):
+    for host in _few_enough(find_hosts(draft, command.hosts)):
         for key in sorted(host.vms):
             for event_id in draft.region.vms[key].events:
                 event = draft.region.events.get(event_id)
@@ -70,6 +72,18 @@ def fail(draft: Draft, command: c.FailHosts) -> None:
                     cancel(draft, event, f"{host.name} has failed")
         mark_host(draft, host, Health.FAILED)
         maintain_host(draft, Cause.FAILURE, draft.region.hosts[host.number], command.seed)
+
+
+def _few_enough(hosts: list[Host]) -> list[Host]:
+    """A command is one transaction, whole or refused; while it lasts, nobody else writes."""
+    count = sum(len(host.vms) for host in hosts)
+    if count > VMS_MOST:
+        raise Refused(
+            Hint.INVALID,
+            f"These hosts run {count} VMs, and one command may hit {VMS_MOST}. Name fewer hosts, or start a campaign, "
+            "which takes any number in turns.",
+        )
+    return hosts
 
 
 def start_campaign(draft: Draft, command: c.StartCampaign) -> None:

@@ -16,6 +16,7 @@ from forewarn.core.draft import Draft
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.placement import find_host
 from forewarn.core.region import DOWN, Event, EvictionPolicy, Power, Region, Scope, Vm, replace
+from forewarn.core.work import leave_host
 
 ALL_DOWN = "policy: all instances are down"
 DUE_MOST = 2_000  # in one settling; what is due beyond that is for the next tick, so that no transaction is endless
@@ -174,3 +175,4 @@ def _move(draft: Draft, vm: Vm) -> None:
     if vm.host is not None:
         host = find_host(draft, vm.fault_domain, vm.update_domain, other_than=vm.host)
         draft.record(f.VmMoved(draft.now, vm.key, host))
+        leave_host(draft, vm.key)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
+from forewarn.core.lifecycle import PENDING
 from forewarn.core.region import Event, Health, Host, Scope, Vm, fold, replace
 from forewarn.terms import derive_guid
 
@@ -38,7 +39,7 @@ def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: s
     if cause is Cause.PREDICTED_FAILURE:
         mark_host(draft, host, Health.FAILING)
     work = derive_guid(seed, host.name)
-    events = [_event(draft, cause, scope, vms, work) for scope, vms in _tenants(draft, host)]
+    events = [_event(draft, cause, scope, vms, work) for scope, vms in _tenants(draft, host, cause)]
     group = f"host/{work}" if len(events) > 1 else ""
     wait = any(event.announced for event in events) and cause is not Cause.FAILURE
     for event in events:
@@ -50,6 +51,15 @@ def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: s
         draft.record(f.EventScheduled(draft.now, event))
         if not event.announced:
             draft.record(f.EventApproved(draft.now, event.id, NOBODY_READS))
+
+
+def leave_host(draft: Draft, key: str) -> None:
+    """A VM has come to another host: what is still ahead of the one it left is not its business any more."""
+    vm = draft.region.vms[key]
+    for event_id in vm.events:
+        event = draft.region.events[event_id]
+        if event.phase in PENDING and event.host is not None and event.host != vm.host:
+            draft.record(f.VmSpared(draft.now, event_id, key))
 
 
 def mark_host(draft: Draft, host: Host, health: Health) -> None:
@@ -70,12 +80,21 @@ def whole_seconds_up(instant: datetime) -> datetime:
     return instant if instant.microsecond == 0 else instant.replace(microsecond=0) + timedelta(seconds=1)
 
 
-def _tenants(draft: Draft, host: Host) -> list[tuple[Scope, list[Vm]]]:
+def _tenants(draft: Draft, host: Host, cause: Cause) -> list[tuple[Scope, list[Vm]]]:
+    """Those who live there, by scope. What has failed with its host fails no second time while it is being rebuilt."""
     by_scope: dict[str, list[Vm]] = {}
     for key in sorted(host.vms):
         vm = draft.region.vms[key]
-        by_scope.setdefault(vm.scope, []).append(vm)
+        if cause is not Cause.FAILURE or not _is_being_rebuilt(draft, vm):
+            by_scope.setdefault(vm.scope, []).append(vm)
     return [(draft.region.scope_of(vms[0]), vms) for _, vms in sorted(by_scope.items())]
+
+
+def _is_being_rebuilt(draft: Draft, vm: Vm) -> bool:
+    events = [draft.region.events[event_id] for event_id in vm.events]
+    found = [event.id for event in events if event.cause is Cause.FAILURE and event.impact_ended_at is None]
+    draft.awaits.update(dict.fromkeys(found))
+    return bool(found)
 
 
 def _event(

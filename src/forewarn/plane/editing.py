@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from types import TracebackType
+from typing import TypeVar
 
-from forewarn.plane.ports import Shared
+from forewarn.plane.ports import JournalFault, Shared
+
+_T = TypeVar("_T")
+_Held = AbstractContextManager[Callable[[], bool]]
+
+_holds: ContextVar[Callable[[], bool] | None] = ContextVar("holds", default=None)  # of the task that edits
 
 
 class Editing:
@@ -17,13 +25,15 @@ class Editing:
         self._shared = shared
         self._refresh = refresh
         self._here = asyncio.Lock()
-        self._everywhere: AbstractContextManager[None] | None = None
+        self._everywhere: _Held | None = None
+        self._thread: ThreadPoolExecutor | None = None
 
     async def __aenter__(self) -> None:
         await self._here.acquire()
         try:
             if self._shared is not None:
-                self._everywhere = await _enter(self._shared.editing())
+                self._everywhere = held = self._shared.editing()
+                _holds.set(await self._enter(held))
                 await self._refresh()
         except BaseException:
             await self._leave()
@@ -34,33 +44,44 @@ class Editing:
     ) -> None:
         await self._leave()
 
+    def close(self) -> None:
+        if self._thread is not None:
+            self._thread.shutdown(wait=False)
+
+    def check(self) -> None:
+        """Refuse what an editor wants to write who has lost the right to: somebody else may be editing by now."""
+        holds = _holds.get()
+        if holds is not None and not holds():
+            raise JournalFault("The connection that kept other nodes from editing was lost. Nothing was changed.")
+
     async def _leave(self) -> None:
         held, self._everywhere = self._everywhere, None
+        _holds.set(None)
         try:
             if held is not None:
-                await _to_its_end(asyncio.to_thread(held.__exit__, None, None, None))
+                await self._to_its_end(lambda: held.__exit__(None, None, None))
         finally:
             self._here.release()
 
+    async def _enter(self, held: _Held) -> Callable[[], bool]:
+        """Take it. Who fails to, or gives up waiting, has nothing to give back in the end."""
+        try:
+            return await self._to_its_end(held.__enter__)
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            self._everywhere = None
+            raise
 
-async def _enter(held: AbstractContextManager[None]) -> AbstractContextManager[None]:
-    """Take it, and give it back where nobody waits for it any more."""
-    entering = asyncio.ensure_future(asyncio.to_thread(held.__enter__))
-    try:
-        await asyncio.shield(entering)
-    except asyncio.CancelledError:
-        await asyncio.wait([entering])
-        if not entering.cancelled() and entering.exception() is None:
-            await asyncio.to_thread(held.__exit__, None, None, None)
-        raise
-    return held
-
-
-async def _to_its_end(work: Awaitable[object]) -> None:
-    """A caller that is canceled still waits for what must not be left half done."""
-    working = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(working)
-    except asyncio.CancelledError:
-        await asyncio.wait([working])
-        raise
+    async def _to_its_end(self, work: Callable[[], _T]) -> _T:
+        """Away from the loop. A caller that is canceled still waits for what must not be left half done."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "forewarn-editing")
+        working = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        try:
+            return await asyncio.shield(working)
+        except asyncio.CancelledError:
+            await asyncio.wait([working])
+            if working.exception() is not None:
+                self._everywhere = None
+            raise

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from forewarn.plane.clock import elapsed
-from forewarn.plane.ports import Diverged, Journal, JournalFault, News, Shared
+from forewarn.plane.ports import LEASE_SECONDS, Diverged, Journal, JournalFault, News, Shared
 
 _log = logging.getLogger(__name__)
 _GLANCE_SECONDS = 1.0  # how long a notification that got lost can delay what it would have told
@@ -38,7 +38,7 @@ class Followed(Protocol):
 
     def vouch(self, until: float) -> None: ...
 
-    def take_lead(self, leads: bool) -> None: ...
+    def take_lead(self, leads: bool, until: float) -> None: ...
 
     def lose(self, fault: Diverged) -> None: ...
 
@@ -53,6 +53,7 @@ class Follower:
         self._staleness = staleness
         self._glance_seconds = min(_GLANCE_SECONDS, staleness.total_seconds() / 4)
         self._thread = ThreadPoolExecutor(1, "forewarn-follower")
+        self._eyes = ThreadPoolExecutor(1, "forewarn-glance")  # nobody's long work stands before a short look
         self._glancing: asyncio.Task[None] | None = None
         self._next_glance: asyncio.Task[None] | None = None
         self._heard = True  # and understood: a node that cannot keep up must not lead
@@ -70,12 +71,13 @@ class Follower:
                 self._node.lose(fault)
                 return
             except Exception as fault:
-                self._node.take_lead(False)
+                self._node.take_lead(False, elapsed())
                 self._complain(fault)
                 await asyncio.sleep(self._node.retry_seconds)
 
     def close(self) -> None:
         self._thread.shutdown(wait=False)
+        self._eyes.shutdown(wait=False)
 
     async def _hear(self, seconds: float) -> None:
         asked, after = elapsed(), self._node.seq
@@ -89,7 +91,7 @@ class Follower:
         self._node.agree(news.now)
         await self._reach(news.head)
         self._node.vouch(asked + self._staleness.total_seconds())
-        self._node.take_lead(news.leads)
+        self._node.take_lead(news.leads, asked + LEASE_SECONDS)
         if not self._heard:
             _log.info("The store answers again.")
         self._heard, self._warned = True, False
@@ -130,7 +132,7 @@ class Follower:
         if before is not None:
             await asyncio.wait([before])
         self._glancing, self._next_glance = self._next_glance, None
-        head = await asyncio.to_thread(self._journal.head)
+        head = await asyncio.get_running_loop().run_in_executor(self._eyes, self._journal.head)
         await self._reach(head)
 
 

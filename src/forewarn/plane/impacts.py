@@ -26,11 +26,11 @@ class Impacts:
 
     def take_up(self, region: Region) -> None:
         """What an earlier run, or an earlier leader, left: started events whose end nobody has foretold."""
-        self._owed = sorted(
-            event.id
-            for event in region.events.values()
-            if event.phase is Phase.STARTED and event.impact_ended_at is None and event.impact_ends_at is None
-        )
+        self._owed = sorted(event.id for event in region.events.values() if _is_to_begin(event))
+
+    @property
+    def owes(self) -> bool:
+        return bool(self._owed)
 
     def drop(self) -> None:
         """They are somebody else's now."""
@@ -49,12 +49,16 @@ class Impacts:
         owed, self._owed = self._owed, []
         begun: list[BeginImpact] = []
         for event_id in dict.fromkeys((*owed, *_just_started(region, records))):
-            if event_id in region.events:
+            if event_id in region.events and _is_to_begin(region.events[event_id]):
                 try:
                     begun.append(BeginImpact(event_id, self._driver.begin(region.events[event_id], now)))
                 except Exception:
                     self._owe([event_id])
         return begun
+
+
+def _is_to_begin(event: Event) -> bool:
+    return event.phase is Phase.STARTED and event.impact_ended_at is None and event.impact_ends_at is None
 
 
 def _just_started(region: Region, records: Sequence[Record]) -> Iterator[str]:

@@ -78,6 +78,8 @@ class Membership:
                 self._announced = True
             except JournalFault as fault:
                 _log.debug("This node could not be announced: %s", fault)
+            except Exception:
+                _log.exception("This node could not be announced.")
             try:
                 async with asyncio.timeout(_ANNOUNCE_SECONDS):
                     await self._changed.wait()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
 from forewarn.core.facts import Fact, ScopeRead, ScopesRead
@@ -33,12 +34,13 @@ _DRIVER = Origin("driver")
 _VM = Origin("vm")
 _SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is more
 _PULSE_EVERY = timedelta(hours=1)
+_KEEP_EVERY = timedelta(seconds=10)
 _BATCH_MOST = 1_000
 _BATCH_FEW = 3  # where so much is due that each of them takes on as much of it as it may
 _STALENESS = timedelta(seconds=10)
-_NOT_YET_SECONDS = 0.05
+_NOT_YET_SECONDS = 0.25
 
-_Waiting = tuple[Asked | None, asyncio.Future[tuple[Fact, ...]]]  # without a command: to hear what others wrote
+_Waiting = tuple[Asked, asyncio.Future[tuple[Fact, ...]]]
 
 
 class Plane:
@@ -64,18 +66,20 @@ class Plane:
         self._reads = ReadBook()
         self._listeners: list[Listener] = []
         self._queue: deque[_Waiting] = deque()
+        self._hearers: list[asyncio.Future[None]] = []
         self._lined_up = asyncio.Event()
         self._published = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._current_until = math.inf if shared is None else -math.inf
         self._why_stale = f"This node has not heard from its store for {staleness.total_seconds():g} s."
-        self.leads = shared is None
+        self._leads_until = math.inf if shared is None else -math.inf
         self.lost = asyncio.Event()  # the store has lost what this node has seen; nothing can go on from here
         self.editing = Editing(shared, self._follow_up_to_now)
         self._membership = Membership(shared, fresh_node(rules))
         self._follower = Follower(journal, shared, self, staleness) if shared is not None else None
         self._pulse_every = _PULSE_EVERY if shared is None else min(_PULSE_EVERY, rules.disable_after / 4)
+        self._keep_every = min(_KEEP_EVERY, rules.disable_after / 8)
         self._moving = asyncio.Lock()
         self._impacts = Impacts(driver)
         self._closing = False
@@ -88,7 +92,7 @@ class Plane:
         self._tasks = [asyncio.create_task(self._write_on())]
         if self._follower is not None:
             await self._follower.start()
-            self._tasks.append(asyncio.create_task(self._follower.follow()))
+            self._tasks += [asyncio.create_task(work()) for work in (self._follower.follow, self._keep_on)]
         else:
             self._impacts.take_up(self.region)
         works = (self._tick_on, self._pulse_on, self._retry_on, self._membership.announce_on)
@@ -117,6 +121,7 @@ class Plane:
             await self._snapshot()
         if self._follower is not None:
             self._follower.close()
+        self.editing.close()
         self._thread.shutdown()
         self.journal.close()
 
@@ -132,14 +137,12 @@ class Plane:
         """Carry out a command. What this returns is on disk; ``Refused`` and ``JournalFault`` mean nothing changed."""
         if self._closing:
             raise JournalFault("The region is shutting down; nothing was written.")
+        self.editing.check()
         return await self._enqueue(command, origin)
 
     def _enqueue(self, command: Command, origin: Origin) -> asyncio.Future[tuple[Fact, ...]]:
-        return self._line_up(Asked(command, origin))
-
-    def _line_up(self, asked: Asked | None) -> asyncio.Future[tuple[Fact, ...]]:
         done: asyncio.Future[tuple[Fact, ...]] = asyncio.get_running_loop().create_future()
-        self._queue.append((asked, done))
+        self._queue.append((Asked(command, origin), done))
         self._lined_up.set()
         return done
 
@@ -181,7 +184,10 @@ class Plane:
 
     async def catch_up(self) -> None:
         """Take what others have written so far."""
-        await self._line_up(None)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._hearers.append(done)
+        self._lined_up.set()
+        await done
 
     @property
     def willing(self) -> bool:
@@ -208,11 +214,16 @@ class Plane:
             self._current_until = until
         self._membership.update(seq=self.seq, leads=self.leads)
 
-    def take_lead(self, leads: bool) -> None:
-        """A new leader takes up what the last one left."""
-        if leads is self.leads:
+    @property
+    def leads(self) -> bool:
+        """Whether this node does what is done once in a region. Judged at each look, as ``stale`` is."""
+        return elapsed() < self._leads_until
+
+    def take_lead(self, leads: bool, until: float) -> None:
+        """Lead until then, or not at all. A new leader takes up what the last one left."""
+        led, self._leads_until = self.leads, until if leads else -math.inf
+        if leads is led:
             return
-        self.leads = leads
         if leads:
             self._impacts.take_up(self.region)
             self._impacts.indebted.set()
@@ -224,8 +235,9 @@ class Plane:
 
     def lose(self, fault: Diverged) -> None:
         """Nothing here can be trusted any more; whoever runs this node must start it anew."""
-        self._why_stale, self._current_until = str(fault), -math.inf
-        self.leads = False
+        _log.error("%s", fault)
+        self._why_stale = "The store has lost what this node has seen, or holds something else in its place."
+        self._current_until = self._leads_until = -math.inf
         self.lost.set()
 
     # Reads as a sign of life
@@ -245,6 +257,14 @@ class Plane:
             await self.clock.sleep_until(self.clock.now() + self._pulse_every)
             for pulse in _pulses(self._reads.newer_than(self.region, self._pulse_every)):
                 await self._submit_ours(pulse, _VM)
+
+    async def _keep_on(self) -> None:
+        """Whoever leads knows of reads through other nodes only what these have told: in time for what would lapse."""
+        while True:
+            await asyncio.sleep(self._keep_every.total_seconds())
+            soon = self.clock.now() + 2 * self._keep_every
+            if kept := self._reads.keeping_alive(self.region, soon):
+                await self._submit_ours(Pulse(tuple(kept)), _VM)
 
     # Time
 
@@ -335,9 +355,26 @@ class Plane:
         while True:
             await self._lined_up.wait()
             self._lined_up.clear()
-            while self._queue:
-                if begun := await self._write():
+            while self._queue or self._hearers:
+                if self._hearers and (begun := await self._hear()):
                     await self._follow_up(begun)
+                if self._queue and (begun := await self._write()):
+                    await self._follow_up(begun)
+
+    async def _hear(self) -> list[BeginImpact]:
+        """Take what others have written. That works, and must, where nothing can be written just now."""
+        hearers, self._hearers = self._hearers, []
+        try:
+            written = await self._publish(self._writer.catch_up)
+        except Exception as fault:
+            self._fail(hearers, fault)
+            return []
+        if begun := self._begin_impacts(written.records):
+            self._quiet.clear()
+        for done in hearers:
+            if not done.done():
+                done.set_result(None)
+        return begun
 
     async def _write(self) -> list[BeginImpact]:
         """Carry out what is asked by the time that the journal's head is ours: who has to wait waits in company.
@@ -350,39 +387,32 @@ class Plane:
         def take(most: int) -> list[Asked]:
             while self._queue and len(batch) < most:
                 batch.append(self._queue.popleft())
-            return [asked for asked, _ in batch if asked is not None]
+            return [asked for asked, _ in batch]
 
         try:
-            if any(asked is not None for asked, _ in self._queue):
-                written = await self._commit(take)
-            else:
-                take(_BATCH_MOST)
-                written = await self._publish(self._writer.catch_up)
+            written = await self._commit(take)
         except Exception as fault:  # the journal's, or ours: in both cases nothing was written
             take(waiting)  # where it came before anything was taken, it is the answer to those who had asked before it
-            if isinstance(fault, Diverged):
-                self.lose(fault)
-            for _, done in batch:
-                if not done.done():
-                    done.set_exception(fault)
+            self._fail([done for _, done in batch], fault)
             return []
-        follow_up = self._begin_impacts(written.records)
-        if follow_up:
+        if begun := self._begin_impacts(written.records):
             self._quiet.clear()
-        answers, left = iter(written.answers), list[_Waiting]()
-        for asked, done in batch:
-            answer = next(answers, None) if asked is not None else ()
-            if answer is None:
-                left.append((asked, done))
-                continue
+        for (_, done), answer in zip(batch, written.answers, strict=False):
             if done.done():
                 continue
             if isinstance(answer, Exception):
                 done.set_exception(answer)
             else:
                 done.set_result(answer)
-        self._queue.extendleft(reversed(left))
-        return follow_up
+        self._queue.extendleft(reversed(batch[len(written.answers) :]))
+        return begun
+
+    def _fail(self, waiting: Sequence[asyncio.Future[Any]], fault: Exception) -> None:
+        if isinstance(fault, Diverged):
+            self.lose(fault)
+        for done in waiting:
+            if not done.done():
+                done.set_exception(fault)
 
     async def _commit(self, take: Callable[[int], list[Asked]]) -> Written:
         """Write what is taken and publish what came of it. Reads that keep scopes enabled go before what would settle.
@@ -442,6 +472,8 @@ class Plane:
             await asyncio.sleep(self.retry_seconds)
             if self.leads:
                 await self._submit_ours(Tick(), _CLOCK)
+                if self._impacts.owes:  # the tick itself failed, and nothing else may be written for a long time
+                    self._impacts.indebted.set()
 
     async def _follow_up(self, begun: list[BeginImpact]) -> None:
         """Record what the driver began, and what begins because of that."""

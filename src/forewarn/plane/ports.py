@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
@@ -82,6 +82,9 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
+LEASE_SECONDS = 10.0  # how long a leader that is not heard of any more goes on leading
+
+
 class News(Struct, frozen=True, gc=False):
     """What a shared store says of itself at one instant."""
 
@@ -113,13 +116,16 @@ class Shared(Protocol):
         """Wait until the head may be beyond ``after``, at most ``seconds``, and answer what the store says then.
 
         Called by one thread, again and again. A ``willing`` node leads if nobody else does, and goes on leading from
-        call to call; an unwilling one gives the lead up. A leader that has not called for ten seconds (it is frozen,
-        or cut off) loses the lead to the next willing caller. ``JournalFault`` means that nobody can say; this node
-        does not lead then.
+        call to call; an unwilling one gives the lead up. A leader that has not called for ``LEASE_SECONDS`` (it is
+        frozen, or cut off) loses the lead to the next willing caller. ``JournalFault`` means that nobody can say; this
+        node does not lead then.
         """
 
-    def editing(self) -> AbstractContextManager[None]:
-        """Nobody in the region lays a change over what they see but the holder of this, until the block ends."""
+    def editing(self) -> AbstractContextManager[Callable[[], bool]]:
+        """Nobody in the region lays a change over what they see but the holder of this, until the block ends.
+
+        What it gives tells whether that still holds: it may be lost with the connection to the store.
+        """
 
     def announce(self, node: Node) -> None:
         """Say that this node is there. Once every few seconds; a node that falls silent is dropped in time."""

@@ -38,7 +38,7 @@ class ReadBook:
         due, not what was read; and may be called while another thread notes what it hears.
         """
         kept: list[tuple[str, datetime]] = []
-        for scope in _lapsing(region, now, commands * DUE_MOST):
+        for scope in _lapsing(region, now, (commands + 1) * DUE_MOST):
             reads = [(self._last.get(vm.name), vm.key) for vm in region.members_of(scope)]
             newest = max(((at, key) for at, key in reads if at is not None), default=None)
             if newest is not None and _is_newer(scope, newest[0], timedelta(microseconds=1)):

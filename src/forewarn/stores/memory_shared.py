@@ -88,7 +88,7 @@ class _Staged:
 
 class MemoryNodeJournal:
     """One node's way to the region. Misfortunes: ``cut_off`` is why every call fails, ``""`` while none does; with
-    ``answers_lost`` a commit is done, and nobody hears of it."""
+    ``answers_lost`` a commit is done, and nobody hears of it; without ``holds`` an edit lock is lost in use."""
 
     def __init__(self, region: SharedMemory) -> None:
         self._region = region
@@ -96,6 +96,7 @@ class MemoryNodeJournal:
         self._withdrawn = False
         self.cut_off = ""
         self.answers_lost = False
+        self.holds = True
 
     @property
     def shared(self) -> MemoryNodeJournal:
@@ -178,12 +179,12 @@ class MemoryNodeJournal:
         return bool(self.cut_off) or self._withdrawn or self._region.journal.head() > after
 
     @contextmanager
-    def editing(self) -> Iterator[None]:
+    def editing(self) -> Iterator[Callable[[], bool]]:
         self._check()
         if not self._region.editing.acquire(timeout=self._region.patience_seconds):
             raise JournalFault("Another node has been editing the region for too long. Nothing was changed; try again.")
         try:
-            yield
+            yield lambda: self.holds and not self.cut_off
         finally:
             self._region.editing.release()
 

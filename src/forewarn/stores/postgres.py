@@ -87,7 +87,7 @@ class PostgresJournal:
             rows = list(found)
         self._seen.check_head(seen, head)
         records = following(list(self._seen.held_against(seen, rows)), after)
-        if rows:
+        if rows and rows[0][0] <= max(seen.seq, 1) and rows[-1][0] > seen.seq:  # it follows from what was seen
             self._seen.note(Place(rows[-1][0], rows[-1][9]))
         return records
 
@@ -106,8 +106,10 @@ class PostgresJournal:
         return region, header.seq
 
     def snapshot(self, region: Region, seq: int) -> None:
+        seen = self._seen.last
         shelf.check_happened(seq, self.head())
         with self._connections.lent() as connection:
+            self._seen.check_kept(seen, facts.chain_at(connection, seen.seq))
             place = Place(seq, facts.chain_at(connection, seq))
             snapshots.keep(connection, region, place, self._keys.snapshots)
 

@@ -46,6 +46,10 @@ class Seen:
             )
         self._compare(seen, head)
 
+    def check_kept(self, seen: Place, chain: bytes) -> None:
+        """The record that was seen is still there, however far the journal has gone on."""
+        self._compare(seen, Place(seen.seq, chain))
+
     def held_against(self, seen: Place, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows as they come, as long as none has taken the place of the one that was seen."""
         for row in rows:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from secrets import token_hex
 from select import POLLIN, poll
 from threading import Lock
@@ -115,12 +115,14 @@ class PostgresShared:
     # Editing
 
     @contextmanager
-    def editing(self) -> Iterator[None]:
+    def editing(self) -> Iterator[Callable[[], bool]]:
         with self._connections.lent() as connection:
             connection.execute("SELECT pg_advisory_lock(%s)", (self._keys.editing,))
-            yield
-            with suppress(psycopg.Error):  # what was to be done is done; a connection that died holds no lock
+            yield connection.usable
+            try:
                 connection.execute("SELECT pg_advisory_unlock(%s)", (self._keys.editing,))
+            except psycopg.Error:  # what was to be done is done; and a connection that is closed holds no lock
+                connection.close()
 
     # Nodes
 

@@ -30,6 +30,7 @@ WITH held AS MATERIALIZED (SELECT seq, chain FROM head FOR UPDATE) SELECT seq, c
 """
 _FETCHED_AHEAD = 1000  # what others wrote comes along with the lock, if it is not more than this
 _FINDING_OUT_SECONDS = 6.0
+_QUEUE_WARNING = "asyncQueueFillWarning"  # the place in PostgreSQL's source; its words depend on the language
 _BETWEEN_TRIES_SECONDS = 0.1
 
 
@@ -164,8 +165,13 @@ class Writer:
         self._seen.note(last)
 
     def _hear(self, diagnostic: psycopg.errors.Diagnostic) -> None:
-        """A commit that is canceled while it waits for a standby succeeds with a warning: not what was asked for."""
-        if diagnostic.severity_nonlocalized == "WARNING" and not diagnostic.context:  # a trigger's has one
+        """A commit that is canceled while it waits for a standby succeeds with a warning: not what was asked for.
+
+        Triggers warn as well, and those have a context; so does a queue of notifications that fills up.
+        """
+        if diagnostic.severity_nonlocalized != "WARNING" or diagnostic.context:
+            return
+        if diagnostic.source_function != _QUEUE_WARNING:
             self._warnings.append(diagnostic.message_primary or "")
 
     def _find_out(self, last: Place, error: psycopg.Error) -> None:

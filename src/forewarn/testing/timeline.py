@@ -74,6 +74,8 @@ def _tell_other(fact: f.Fact) -> str:
             return f"{vm} was deleted."
         case f.VmMoved(vm=vm, host=host):
             return f"{vm} moved to host-{host}."
+        case f.VmSpared(vm=vm, event_id=event_id):
+            return f"{vm} has left the host of [{event_id[:8]}], which will not hit it any more."
         case f.VmDeallocated(vm=vm):
             return f"{vm} was deallocated."
         case f.VmStarted(vm=vm, host=host):

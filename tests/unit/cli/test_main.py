@@ -61,6 +61,7 @@ scope list|show|policy
 node list
 store prepare
 agent run|check|explain|status|install|uninstall
+sim replay
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Power
@@ -142,3 +143,29 @@ def test_a_migration_empties_the_host_and_stays_in_its_domains(world: World) -> 
     world.advance(5 * SECOND)
     assert len(world.region.hosts[0].vms) == 0
     assert {world.host_of(name).number for name in "abc"} == {1}
+
+
+def test_a_vm_that_was_redeployed_is_spared_by_its_old_hosts_maintenance(world: World) -> None:
+    world.reading("web")
+    (pending,) = world.maintain(Cause.REBOOT, "host-0")
+    world.approve(*world.redeploy("web"), by="web")
+    world.advance(60 * SECOND)
+    assert world.host_of("web").number != 0
+    assert world.gone(pending)
+    world.advance(20 * MINUTE)
+    assert world.vm("web").boots == 2
+
+
+def test_a_vm_that_was_started_on_another_host_leaves_its_neighbours_to_their_event() -> None:
+    world = World(Rules(update_domains=1, fault_domains=1, vms_per_host=2))
+    world.create("a", "b", spec=in_set("front"))
+    world.read("a")
+    (pending,) = world.maintain(Cause.REBOOT, "host-0")
+    world.deallocate("a")
+    world.create("c")
+    facts = world.do(c.StartVms(("a",)))
+    assert kinds(facts)[-2:] == ["VmStarted", "VmSpared"]
+    assert (world.event(pending).vms, world.event(pending).resources) == (("b",), ("a", "b"))
+    world.advance(16 * MINUTE)
+    assert world.vm("b").boots == 2
+    assert world.vm("a").boots == 2, "it was started, and not restarted"

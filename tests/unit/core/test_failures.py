@@ -26,6 +26,25 @@ def test_a_failure_is_born_started_and_rebuilds_the_vm_elsewhere(world: World) -
     assert world.document("web").events == ()
 
 
+def test_a_host_that_fails_again_while_its_vms_are_rebuilt_fails_them_no_second_time(world: World) -> None:
+    world.reading("web")
+    (event_id,) = world.fail("host-0")
+    world.advance(30 * SECOND)
+    assert world.fail("host-0") == []
+    assert world.vm("web").events == (event_id,)
+    world.advance(30 * SECOND)
+    assert world.vm("web").boots == 2
+
+
+def test_a_vm_whose_new_host_fails_too_is_rebuilt_again(world: World) -> None:
+    world.reading("web")
+    world.fail("host-0")
+    world.advance(60 * SECOND)
+    assert len(world.fail(world.host_of("web").name)) == 1
+    world.advance(60 * SECOND)
+    assert world.vm("web").boots == 3
+
+
 def test_no_neighbour_is_asked() -> None:
     world = World(Rules(update_domains=1, fault_domains=1))
     world.reading("a", "b")

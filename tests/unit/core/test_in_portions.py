@@ -12,10 +12,12 @@ import pytest
 from forewarn.core import agenda as agendas
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core import invariants, maintenance
 from forewarn.core.agenda import Agenda
 from forewarn.core.campaigns import VMS_AT_ONCE
 from forewarn.core.causes import Cause
 from forewarn.core.evolve import evolve
+from forewarn.core.refusal import Refused
 from forewarn.core.region import CampaignState, Region, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.settle import DUE_MOST, is_behind, next_deadline
@@ -120,6 +122,35 @@ def test_a_wave_that_was_half_scheduled_goes_on_after_a_replay() -> None:
     crowd.region = replayed
     crowd.tick_until(NOON)
     assert len(crowd.region.events) == 4 * VMS_AT_ONCE
+
+
+def test_one_command_does_not_take_on_a_whole_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = Crowd(30)
+    monkeypatch.setattr(maintenance, "VMS_MOST", 29)
+    before = crowd.region
+    for command in (
+        c.MaintainHosts((), Cause.FREEZE, "M"),
+        c.FailHosts(tuple(h.name for h in before.hosts.values()), "F"),
+    ):
+        with pytest.raises(Refused, match="run 30 VMs, and one command may hit 29"):
+            crowd.do(command)
+    assert crowd.region is before
+
+
+def test_a_host_that_fills_up_while_its_wave_waits_has_its_turn() -> None:
+    rules = Rules(update_domains=1, fault_domains=1, vms_per_host=1)
+    region = Region()
+    for command in (
+        c.CreateVms(("a", "b", "z"), VmSpec(), "s1"),
+        c.Pulse(tuple((name, NOON) for name in "abz")),
+        c.StartCampaign("c1", Cause.FREEZE, hosts_at_once=2),
+        c.DeleteVms(("z",), "s2"),
+    ):
+        region, _ = step(region, command, NOON, rules)
+    event_id = next(event.id for event in region.events.values() if "b" in event.vms)
+    region, _ = step(region, c.CancelEvents((event_id,), "t"), NOON, rules)
+    region, _ = step(region, c.CreateVms(("new",), VmSpec(), "s3"), NOON, rules)
+    invariants.check(region)
 
 
 def test_a_paused_campaign_takes_no_further_hosts() -> None:

@@ -13,6 +13,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
+from forewarn.core.settle import DUE_MOST
 from forewarn.plane.clock import RealClock
 from forewarn.plane.ports import JournalFault
 from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND, opened
@@ -71,6 +72,18 @@ async def test_a_read_that_was_kept_is_no_change_to_stop_at() -> None:
         bench.reads("web")  # so that the scope lapses a day after this, and not a day after its first read
         assert await bench.plane.advance_to_next() == NOON + 23 * HOUR + DAY
         assert bench.story()[-2][0] == "ScopeDisabled"
+
+
+async def test_reads_keep_any_number_of_scopes_enabled_when_the_clock_jumps() -> None:
+    names = tuple(f"web-{number}" for number in range(2 * DUE_MOST + 10))
+    async with opened() as bench:
+        await bench.create(*names)
+        await bench.do(c.Pulse(tuple((name, NOON) for name in names)))
+        await bench.plane.advance(NOON + HOUR / 2)
+        for name in names:
+            bench.reads(name)
+        await bench.plane.advance(NOON + DAY)
+        assert not any(kind == "ScopeDisabled" for kind, _ in bench.story())
 
 
 async def test_an_impact_of_no_length_does_not_hold_up_the_clock() -> None:

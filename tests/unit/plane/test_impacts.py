@@ -145,6 +145,26 @@ async def test_a_new_start_makes_up_for_what_fell_due_meanwhile() -> None:
         assert (event.started_at, event.impact_began_at) == (NOON + 20 * MINUTE, NOON + 20 * MINUTE)
 
 
+async def test_an_impact_is_still_owed_when_the_retry_cannot_be_written() -> None:
+    journal, driver = ShakyJournal(), WatchedDriver()
+    async with opened(journal, driver=driver) as bench:
+        await bench.create("web")
+        failed = bench.expect_failure()
+        done = bench.expect(f.ImpactBegan)
+        driver.failures = 1
+        journal.before_commit = lambda: _break(journal, driver)
+        await bench.restart("web")
+        await failed.wait()
+        await done.wait()
+        assert len(driver.begun) == 1
+
+
+def _break(journal: ShakyJournal, driver: WatchedDriver) -> None:
+    """The write after the one in which the driver failed."""
+    journal.failures = driver.failures
+    journal.before_commit = lambda: None
+
+
 async def test_many_impacts_left_over_cost_one_transaction() -> None:
     first = WatchedDriver()
     first.failures = 1_000_000

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
+from contextvars import Context
 from datetime import timedelta
 
 import pytest
@@ -14,9 +15,9 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules
-from forewarn.plane.clock import RealClock
+from forewarn.plane.clock import RealClock, elapsed
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import JournalFault, News, Record, Uncertain
+from forewarn.plane.ports import LEASE_SECONDS, JournalFault, News, Record, Transaction, Uncertain
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.memory_shared import MemoryNodeJournal, SharedMemory
 from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, WatchedDriver
@@ -185,7 +186,7 @@ async def test_a_node_whose_store_has_gone_back_is_lost() -> None:
         await create(plane, "web-0")
         house.store.lose(1)
         await asyncio.wait_for(plane.lost.wait(), 30)
-        assert "has lost record" in plane.stale
+        assert "has lost what this node has seen" in plane.stale
         assert not plane.leads
 
 
@@ -227,17 +228,18 @@ async def test_events_start_by_the_stores_clock() -> None:
 
 async def test_reads_through_any_node_keep_a_scope_enabled() -> None:
     house = House()
-    rules = Rules(disable_after=4 * HOUR)
+    rules = Rules(disable_after=timedelta(seconds=4))  # so that a node looks twice a second
     async with house.node(rules) as one, house.node(rules) as two:
         await create(one, "web-0")
         await one.enable(one.region.vms["web-0"])
         await until(lambda: two.seq == one.seq)
-        for hours in range(1, 9):
-            two.read_by(two.region.vms["web-0"])
-            house.now = NOON + hours * HOUR
-            await until(lambda: two.now() >= house.now)
-            two.read_by(two.region.vms["web-0"])
-            await two.submit(c.Pulse((("web-0", two.now()),)), OPERATOR)
+        house.now = NOON + timedelta(seconds=3.2)
+        await until(lambda: two.now() >= house.now)
+        two.read_by(two.region.vms["web-0"])
+        await until(lambda: bool(house.facts(f.ScopeRead)))  # nobody has asked for it
+        house.now = NOON + timedelta(seconds=5)
+        await until(lambda: one.now() >= house.now)
+        await one.submit(c.Tick(), OPERATOR)
         assert not house.facts(f.ScopeDisabled)
 
 
@@ -288,6 +290,48 @@ async def test_a_frozen_leader_is_replaced_and_steps_back_when_it_wakes() -> Non
         assert (one.leads, two.leads) == (False, True)
 
 
+async def test_a_leader_that_hears_nothing_stops_leading_before_the_next_one_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = House()
+    async with house.node() as only:
+        assert only.leads
+        passed = elapsed() + LEASE_SECONDS
+        journal_of(only).cut_off = "The cable is out."
+        monkeypatch.setattr("forewarn.plane.plane.elapsed", lambda: passed)
+        assert not only.leads
+
+
+async def test_an_impact_whose_record_may_have_been_kept_is_begun_once() -> None:
+    house = House()
+    async with house.node() as only:
+        journal = journal_of(only)
+        await create(only, "web-0")
+        house.drivers[0].on_begin = lambda _: setattr(journal, "answers_lost", True)
+        event_id = await restart(only, "web-0")
+        await until(lambda: bool(house.facts(f.ImpactBegan)))
+        journal.answers_lost = False
+        await until(lambda: only.region.events[event_id].impact_began_at is not None)
+        await only.submit(c.Tick(), OPERATOR)
+        assert house.begun == [event_id]
+
+
+async def test_a_write_that_fails_does_not_keep_a_node_from_hearing() -> None:
+    house = House()
+    async with house.node() as one, house.node() as two:
+        journal = journal_of(two)
+        journal.write = _full  # type: ignore[method-assign, assignment]
+        failing = [asyncio.ensure_future(create(two, f"no-{n}")) for n in range(50)]
+        await create(one, "web-0")
+        await two.refresh()
+        assert "web-0" in two.region.vms
+        assert {type(each) for each in await asyncio.gather(*failing, return_exceptions=True)} == {JournalFault}
+
+
+def _full() -> AbstractContextManager[Transaction]:
+    raise JournalFault("The disk is full.")
+
+
 async def test_a_node_that_drains_hands_the_lead_on_and_works_on() -> None:
     house = House()
     async with house.node() as one, house.node() as two:
@@ -321,6 +365,19 @@ async def test_only_one_node_edits_at_a_time_and_it_sees_everything() -> None:
             await create(one, "web-0")
         async with two.editing:
             assert "web-0" in two.region.vms
+
+
+async def test_an_editor_that_has_lost_the_lock_writes_nothing() -> None:
+    house = House()
+    async with house.node() as plane:
+        async with plane.editing:
+            journal_of(plane).holds = False
+            with pytest.raises(JournalFault, match="kept other nodes from editing was lost"):
+                await create(plane, "web-0")
+            others = asyncio.create_task(create(plane, "web-1"), context=Context())
+            await others  # who does not edit goes on
+        journal_of(plane).holds = True
+        assert set(plane.region.vms) == {"web-1"}
 
 
 async def test_an_editor_that_gives_up_waiting_leaves_the_lock_to_others() -> None:

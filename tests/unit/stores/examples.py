@@ -137,6 +137,7 @@ EVERY_FACT: tuple[f.Fact, ...] = (
     f.ResourceKept(AT, "/subscriptions/S/resourceGroups/RG-1", body='{"name":"RG-1"}', owner="scale-set/web"),
     f.ResourceForgotten(AT, "/subscriptions/S/resourceGroups/RG-1"),
     f.ScopesRead(AT, scopes=("vm/db", "cloud-service/shop"), read_at=AT, lapses_at=LATER),
+    f.VmSpared(AT, event_id=EVENT.id, vm="db"),
 )
 
 ORIGIN = Origin("operator", "someone", "R-1")

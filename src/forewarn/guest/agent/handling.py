@@ -316,6 +316,17 @@ def may_approve(state: State, care: Care) -> bool:
     return open_still and care.verdict in APPROVES and (care.verdict not in PREPARES or is_prepared(state, care))
 
 
+def is_pressed(state: State, running: Running | None) -> bool:
+    """Whether time alone may change what is to be done; an event that has started, or that is left alone, only ends."""
+    if running is not None:
+        return True
+    wanted = {name for care in state.cares.values() for name in care.steps}
+    if any(effect.step.name not in wanted for effect in state.effects):
+        return True
+    ahead = (care for care in state.cares.values() if not is_started(care.event))
+    return any(not is_prepared(state, care) or may_approve(state, care) for care in ahead)
+
+
 def is_hopeless(moment: Moment, care: Care) -> bool:
     """Whether a step of it has failed for good, or time is over before all of them were done."""
     if is_prepared(moment.state, care):

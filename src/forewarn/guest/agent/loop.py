@@ -22,6 +22,7 @@ from forewarn.guest.agent.handling import (
     after_failure,
     is_hopeless,
     is_prepared,
+    is_pressed,
     may_approve,
     owed,
     regard,
@@ -144,7 +145,7 @@ class Agent:
             return heard
 
     def _patience(self) -> float:
-        waits = [_BUSY_SECONDS if self._state.cares or self._state.effects else _IDLE_SECONDS]
+        waits = [_BUSY_SECONDS if is_pressed(self._state, self._worker.running) else _IDLE_SECONDS]
         waits += [pause for pause in (self._consent.wake_seconds(),) if pause is not None]
         pauses = [trouble.again_at - time.monotonic() for trouble in self._troubles.values()]
         waits += [pause for pause in pauses if pause > 0]

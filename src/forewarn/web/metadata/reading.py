@@ -4,7 +4,7 @@ the reader would rather wait for news."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -146,7 +146,7 @@ class Reading:
     def _follow_faults(self) -> None:
         self._skips.follow(self._visible())
 
-    async def _wake_at(self, at: datetime, scopes: set[str]) -> None:
+    async def _wake_at(self, at: datetime, scopes: Iterable[str]) -> None:
         await self._plane.clock.sleep_until(at)
         self._waiters.wake(scopes)
 

@@ -21,7 +21,7 @@ class Connections:
         self._grace_seconds = limits.grace_seconds
         shortest = min(limits.request_seconds, limits.idle_seconds, limits.stalled_seconds, limits.linger_seconds * 2)
         self._sweep_seconds = min(_LONGEST_SWEEP_SECONDS, shortest / 4)
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}  # in the order in which they came
         self._empty = asyncio.Event()
         self._empty.set()
         self._sweeping: asyncio.Task[None] | None = None
@@ -31,7 +31,7 @@ class Connections:
 
     def enter(self, connection: Connection) -> bool:
         """Known even where there is no room, until it has been told so."""
-        self._connections.add(connection)
+        self._connections[connection] = None
         self._empty.clear()
         if connection.origin:
             self._by_origin[connection.origin] += 1
@@ -40,7 +40,7 @@ class Connections:
         return len(self._connections) <= self._most
 
     def leave(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
         if connection.origin:
             self._by_origin[connection.origin] -= 1
             if not self._by_origin[connection.origin]:

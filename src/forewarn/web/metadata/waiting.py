@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, KeysView, Sequence
 
 from forewarn.core import facts as f
 from forewarn.core.region import Region
@@ -47,19 +47,22 @@ class Patience:
 
 
 class Waiters:
-    """Who waits for which scope. Waking costs what waits for the scopes that changed, not what waits."""
+    """Who waits for which scope. Waking costs what waits for the scopes that changed, not what waits.
+
+    Who came first is woken first, so that what follows is the same whenever the same has happened.
+    """
 
     def __init__(self) -> None:
-        self._by_scope: dict[str, set[Patience]] = {}
+        self._by_scope: dict[str, dict[Patience, None]] = {}
         self._to_wake: deque[Patience] = deque()
         self._waking = False
 
     def add(self, scope: str, patience: Patience) -> None:
-        self._by_scope.setdefault(scope, set()).add(patience)
+        self._by_scope.setdefault(scope, {})[patience] = None
 
     def remove(self, scope: str, patience: Patience) -> None:
-        waiting = self._by_scope.get(scope, set())
-        waiting.discard(patience)
+        waiting = self._by_scope.get(scope, {})
+        waiting.pop(patience, None)
         if not waiting:
             self._by_scope.pop(scope, None)
 
@@ -84,18 +87,19 @@ class Waiters:
         return sum(len(waiting) for waiting in self._by_scope.values())
 
 
-def changed_scopes(before: Region, after: Region, records: Sequence[Record]) -> set[str]:
+def changed_scopes(before: Region, after: Region, records: Sequence[Record]) -> KeysView[str]:
     """The scopes that facts may have given a new document, or a reader fewer."""
-    changed: set[str] = set()
+    changed: dict[str, None] = {}
     for record in records:
         match record.fact:
             case f.EventScheduled(event=event) | f.EventBornStarted(event=event):
-                changed.add(event.scope)
+                changed[event.scope] = None
             case f.EventStarted(event_id=key) | f.EventCanceled(event_id=key) | f.EventCompleted(event_id=key):
                 found = after.events.get(key) or before.events.get(key)
-                changed |= {found.scope} if found is not None else set()
+                if found is not None:
+                    changed[found.scope] = None
             case f.VmDeleted(vm=key) if key in before.vms:
-                changed.add(before.vms[key].scope)
+                changed[before.vms[key].scope] = None
             case f.ScopeEnabled(scope=scope) | f.ScopeDisabled(scope=scope):
-                changed.add(scope)
-    return changed
+                changed[scope] = None
+    return changed.keys()

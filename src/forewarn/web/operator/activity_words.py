@@ -104,6 +104,7 @@ _PHRASES: dict[type, _Phrase] = {
     f.VmStarted: ("VM", "started"),
     f.VmDeleted: ("VM", "deleted"),
     f.VmRespecified: ("VM", "changed"),
+    f.VmSpared: ("VM", "spared by its old host's event"),
     f.HostMarked: ("host", "marked"),
     f.ScopeRemoved: ("scope", "removed"),
     f.ScopeEnabled: ("scope", "enabled"),

@@ -281,6 +281,7 @@ def test_there_are_words_for_every_command_and_every_fact() -> None:
     assert set(activity_words.COMMANDS) == commands
 
     told_apart: set[type] = {
+        f.ScopesRead,
         f.EventScheduled,
         f.EventBornStarted,
         f.ScaleSetModelChanged,

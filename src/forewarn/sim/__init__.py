@@ -1,0 +1,1 @@
+"""A region, its VMs, its people and its misfortunes in one thread, on a clock that jumps, under one seed."""

@@ -1,0 +1,291 @@
+"""VMs: a machine with power, a disk and programs, and in it production's agent, production's client, or nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from random import Random
+from typing import Protocol, cast
+
+from forewarn.guest.agent.config import AgentConfig
+from forewarn.guest.agent.journal import Busy
+from forewarn.guest.agent.loop import Agent
+from forewarn.guest.agent.state import State
+from forewarn.guest.agent.steps import has_reverse
+from forewarn.guest.aio import AsyncClient
+from forewarn.guest.client import Client
+from forewarn.guest.exchange import Action, Outcome, Send
+from forewarn.guest.faults import GuestError
+from forewarn.guest.http1 import Request, Response
+from forewarn.guest.watch import Appeared, Change, is_started
+from forewarn.sim.disk import Disks
+from forewarn.sim.loop import PLACE, SimLoop
+from forewarn.sim.network import Network
+from forewarn.sim.programs import Programs
+from forewarn.sim.strands import Process, Strands
+
+ENDPOINT = "http://169.254.169.254"
+POLL_SECONDS = 10.0  # how often a guest looks where its answers are not held
+_BOOT_SECONDS = (3.0, 40.0)
+_RESTART_SECONDS = (1.0, 60.0)
+
+
+class Tenant(StrEnum):
+    """What runs in a VM."""
+
+    AGENT = "agent"
+    WATCHER = "watcher"  # a user's program with the client library
+    NOBODY = "nobody"
+
+
+class Witness(Protocol):
+    """Who is told what a guest sees."""
+
+    def saw(self, vm: str, request: Request, response: Response) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all machines share."""
+
+    loop: SimLoop
+    hub: Strands
+    network: Network
+    disks: Disks
+    witness: Witness
+    hold_seconds: int  # how long a waiting GET is held
+    wall: Callable[[str], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """The clock of a machine, for a program on the loop."""
+
+    place: str
+    around: Surroundings
+
+    def now(self) -> datetime:
+        return self.around.wall(self.place)
+
+    def monotonic(self) -> float:
+        return self.around.loop.time()
+
+
+class SeenClient(Client):
+    """Production's, whose answers are witnessed."""
+
+    vm: str
+    witness: Witness
+
+    def _do(self, action: Action) -> Outcome:
+        outcome = super()._do(action)
+        if isinstance(action, Send) and isinstance(outcome, Response):
+            self.witness.saw(self.vm, action.request, outcome)
+        return outcome
+
+
+class SeenAsyncClient(AsyncClient):
+    """The same for a program on a loop."""
+
+    vm: str
+    witness: Witness
+
+    async def _do(self, action: Action) -> Outcome:
+        outcome = await super()._do(action)
+        if isinstance(action, Send) and isinstance(outcome, Response):
+            self.witness.saw(self.vm, action.request, outcome)
+        return outcome
+
+
+class Machine:
+    """One VM. Power follows the region; what happens inside is its own."""
+
+    def __init__(self, name: str, tenant: Tenant, config: AgentConfig, random: Random, around: Surroundings) -> None:
+        self.name, self.tenant, self.config, self.random, self._around = name, tenant, config, random, around
+        self.key = name.lower()
+        self.programs = Programs(around.hub, around.disks, random)
+        self.on = False
+        self.boots = 0
+        self.disk_lost_at = -1e9
+        self.process: Process | None = None
+        self.agent: Agent | None = None
+        self.silent: list[tuple[float, float]] = []  # when nobody in it was at work
+        self._silent_since: float | None = around.loop.time()
+        self._generation = 0  # what was planned for an earlier life is not done in this one
+        self._fill_disk()
+
+    # Power
+
+    def power_on(self) -> None:
+        if not self.on:
+            self.on = True
+            self.boots += 1
+            self._start_in(self.random.uniform(*_BOOT_SECONDS))
+
+    def power_off(self, *, disk_lost: bool = False) -> None:
+        self._generation += 1
+        self._end_tenant()
+        self._around.network.vanish(self.key, silent=True)
+        self.programs.power_off()
+        self._around.disks.lose_power(self.key)
+        self.on = False
+        if disk_lost:
+            self.programs.changed.clear()
+            self._around.disks.wipe(self.key)
+            self._fill_disk()
+            self.disk_lost_at = self._around.loop.time()
+
+    def _fill_disk(self) -> None:
+        self._around.disks.write(f"/{self.key}/ready", b"")
+
+    def freeze(self) -> None:
+        if self.process is not None:
+            self.process.freeze()
+            self._fall_silent()
+
+    def thaw(self) -> None:
+        if self.process is not None and self.process.frozen:
+            self.process.thaw()
+            self._speak_up()
+
+    def _fall_silent(self) -> None:
+        if self._silent_since is None:
+            self._silent_since = self._around.loop.time()
+
+    def _speak_up(self) -> None:
+        if self._silent_since is not None:
+            self.silent = [*self.silent[-20:], (self._silent_since, self._around.loop.time())]
+            self._silent_since = None
+
+    def silent_seconds(self, begin: float, end: float) -> float:
+        """Of a stretch of time, how much of it nobody was at work."""
+        stretches = [*self.silent, *([(self._silent_since, end)] if self._silent_since is not None else [])]
+        return sum(max(0.0, min(last, end) - max(first, begin)) for first, last in stretches)
+
+    def troubled_since(self, begin: float) -> bool:
+        """Whether a step failed, hung, was called off or was undone, or the disk was lost, not long before or since."""
+        return max(self.programs.trouble_at, self.disk_lost_at) >= begin - 300.0
+
+    # Whoever is at work inside
+
+    @property
+    def at_work(self) -> bool:
+        return self.process is not None
+
+    def crash(self) -> None:
+        """The agent alone is killed; its supervisor starts it again."""
+        if self.process is not None:
+            self._generation += 1
+            self._end_tenant()
+            self._start_in(self.random.uniform(*_RESTART_SECONDS))
+
+    def _end_tenant(self) -> None:
+        self._fall_silent()
+        process, self.process, self.agent = self.process, None, None
+        if process is not None:
+            process.kill()
+        if self.tenant is Tenant.WATCHER:
+            self._around.loop.abandon(self.key)
+            self._around.network.vanish(self.key, silent=False)
+
+    def _start_in(self, seconds: float) -> None:
+        self._around.loop.call_later(seconds, self._start, self._generation)
+
+    def _start(self, generation: int) -> None:
+        if generation != self._generation or not self.on:
+            return
+        if self.tenant is Tenant.AGENT:
+            self.process = Process(f"the agent of {self.name}", self.key)
+            self.process.machine = self
+            self._around.hub.start(self.process, "agent", lambda: self._run_agent(generation))
+        elif self.tenant is Tenant.WATCHER:
+            self.process = Process(f"the watcher of {self.name}", self.key)
+            context = contextvars.copy_context()
+            context.run(PLACE.set, self.key)
+            self._around.loop.create_task(self._watch(), context=context)
+        self._speak_up()
+
+    def _run_agent(self, generation: int) -> None:
+        """As ``run_agent`` does; a supervisor starts it again where it gave up."""
+        try:
+            self.agent = Agent(self.config)
+            self.agent.run()
+        except (Busy, OSError):
+            pass
+        if generation == self._generation and self.process is not None:
+            self._around.loop.call_soon(self.process.kill)  # what it held is let go of
+            self.process = self.agent = None
+            self._fall_silent()
+            self._start_in(5.0)
+
+    async def _watch(self) -> None:
+        """Somebody's own program: it approves about half of what it sees, without preparing for anything."""
+        client = SeenAsyncClient(
+            f"{ENDPOINT}/vm/{self.name}",
+            chance=Random(self.random.random()),
+            wait_seconds=self._around.hold_seconds,
+            poll_seconds=POLL_SECONDS,
+            environment={},
+            clock=_Clock(self.key, self._around),
+        )
+        client.vm, client.witness = self.key, self._around.witness
+        while True:
+            try:
+                async with aclosing(cast(AsyncGenerator[Change, None], client.watch())) as changes:
+                    async for change in changes:
+                        await self._consider(client, change)
+            except GuestError:
+                await asyncio.sleep(30.0)
+
+    async def _consider(self, client: AsyncClient, change: Change) -> None:
+        if isinstance(change, Appeared) and not is_started(change.event) and self.random.random() < 0.5:
+            await asyncio.sleep(self.random.uniform(0.1, 60.0))
+            await client.approve(change.event.event_id)
+
+    def client(self, endpoint: str | None, poll_seconds: float) -> SeenClient:
+        """The client of this machine's agent."""
+        chance = Random(self.random.random())
+        hold = self._around.hold_seconds
+        made = SeenClient(endpoint, poll_seconds=poll_seconds, chance=chance, wait_seconds=hold, environment={})
+        made.vm, made.witness = self.key, self._around.witness
+        return made
+
+    # In truth, not in belief
+
+    @property
+    def state(self) -> State:
+        """What the agent believes; nothing where there is none."""
+        return State() if self.agent is None else self.agent._state
+
+    def is_prepared(self, steps: tuple[str, ...]) -> bool:
+        return all(self._is_done(name) for name in steps)
+
+    def _is_done(self, name: str) -> bool:
+        if name == "out-of-balancer":
+            return not self._around.disks.exists(f"/{self.key}/ready")
+        return self.programs.changed.get(name) == "done"
+
+    def unfinished(self) -> str:
+        """What keeps it from being in service; empty when nothing does."""
+        if not self.on:
+            return "it is not running"
+        if self.tenant is not Tenant.AGENT:
+            return ""
+        if self.agent is None:
+            return "its agent is not running"
+        state = self.state
+        if state.cares or state.effects:
+            effects = [f"{effect.step.name} {effect.mark}" for effect in state.effects]
+            return (
+                f"its agent cares for {', '.join(state.cares) or 'nothing'} and has {', '.join(effects) or 'no step'}"
+            )
+        steps = {step.name: step for step in self.config.steps}
+        left = [name for name in self.programs.changed if has_reverse(steps[name])]
+        if not self._around.disks.exists(f"/{self.key}/ready"):
+            left.append("out-of-balancer")
+        return f"its agent forgot to undo {', '.join(left)}" if left else ""

@@ -1,0 +1,168 @@
+"""The servers: production's plane and faces, started from the journal, killed at any moment, and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+from fastapi import FastAPI
+
+from forewarn.core.rules import Rules
+from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.plane.clock import RealClock
+from forewarn.plane.plane import Plane
+from forewarn.plane.ports import JournalFault
+from forewarn.sim.loop import PLACE, SimLoop
+from forewarn.sim.network import Network
+from forewarn.sim.store import Handle, Store
+from forewarn.web.metadata.face import MetadataFace
+from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.metadata.settings import Limits, MetadataSettings
+from forewarn.web.operator.app import operator_app
+
+METADATA = ("169.254.169.254", 80)
+STALENESS = timedelta(seconds=90)
+_ANSWER_SECONDS = 10.0  # how long a person waits for an answer
+_log = logging.getLogger(__name__)
+
+
+class NoAnswer(Exception):  # noqa: N818 - it is what a person got
+    """The connection broke, or nothing came in time: whether it was done is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the operator face said."""
+
+    status: int
+    body: Any
+
+    @property
+    def good(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Server:
+    """One node. ``up`` from the moment it answers until it is killed or ends."""
+
+    def __init__(self, loop: SimLoop, network: Network, store: Store, rules: Rules, place: str, random: Random) -> None:
+        self._loop, self._network, self._store, self._rules, self._random = loop, network, store, rules, random
+        self.place = place
+        self.up = False
+        self.starts = 0
+        self.plane: Plane | None = None
+        self.faults: FaultRules | None = None
+        self.handle = Handle(store, place, self.kill)
+        self._app: FastAPI | None = None
+        self._context = contextvars.copy_context()
+        self.died: Callable[[Server], None] = lambda server: None
+
+    def boot(self) -> None:
+        """Begin to start. The process and all its tasks belong to the place."""
+        self.handle = Handle(self._store, self.place, self.kill)
+        self._context = contextvars.copy_context()
+        self._context.run(PLACE.set, self.place)
+        self._loop.create_task(self._run(), context=self._context)
+
+    def kill(self) -> None:
+        """As kill -9 would: nothing is finished, nothing is said."""
+        if self.handle.dead:
+            return
+        self._end()
+        self.died(self)
+
+    def _end(self) -> None:
+        self.up, self.plane, self._app = False, None, None
+        self.handle.close()
+        self._network.vanish(self.place, silent=False)
+        self._loop.abandon(self.place)
+
+    async def _run(self) -> None:
+        handle = self.handle
+        try:
+            plane = Plane(handle, RealClock(), SimulatedDriver(), self._rules, staleness=STALENESS)
+            plane.clock = RealClock(plane.region.latest_at)
+            await plane.start()
+            faults = FaultRules(Random(self._random.random()))
+            face = MetadataFace(plane, faults, metadata_settings())
+            await face.start("127.0.0.1", METADATA[1])
+        except JournalFault as fault:
+            _log.info("%s cannot start: %s", self.place, fault)
+            self._loop.call_soon(self.kill)
+            return
+        self._app = operator_app(plane, faults, (), hosts=("*",), token=None, metadata_url="http://169.254.169.254")
+        plane.introduce(self.place, ("metadata", "control"), ())
+        self.plane, self.faults, self.up = plane, faults, True
+        self.starts += 1
+        await plane.lost.wait()
+        self._loop.call_soon(self.kill)
+
+    # The operator face
+
+    async def call(self, verb: str, path: str, body: object, who: str) -> Answered:
+        """A person's request, over the network and through the whole face."""
+        await asyncio.sleep(self._network.round_trip() / 2)
+        if self._app is None or self._network.is_cut(self.place):
+            await asyncio.sleep(_ANSWER_SECONDS if self._app is not None else 0.0)
+            raise NoAnswer
+        context = self._context.copy()
+        work = self._loop.create_task(_ask(self._app, verb, path, body, who), context=context)
+        await asyncio.wait([work], timeout=_ANSWER_SECONDS)
+        if not work.done() or work.cancelled():
+            raise NoAnswer
+        await asyncio.sleep(self._network.round_trip() / 2)
+        if self._network.is_cut(self.place) or not self.up:
+            raise NoAnswer
+        return work.result()
+
+
+def metadata_settings() -> MetadataSettings:
+    """Production's, with the times of idle and stalled connections stretched: one look a minute is enough."""
+    limits = Limits(
+        wait_seconds=7200, idle_seconds=14_400.0, request_seconds=240.0, stalled_seconds=240.0, linger_seconds=120.0
+    )
+    return MetadataSettings(limits=limits)
+
+
+async def _ask(app: FastAPI, verb: str, path: str, body: object, who: str) -> Answered:
+    """One request as ASGI servers put it."""
+    data = b"" if body is None else json.dumps(body).encode()
+    headers = [(b"host", b"localhost"), (b"x-forewarn-client", who.encode()), (b"content-type", b"application/json")]
+    headers.append((b"content-length", str(len(data)).encode()))
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": verb,
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "scheme": "http",
+        "query_string": b"",
+        "headers": headers,
+        "client": ("127.0.0.1", 40_000),
+        "server": ("127.0.0.1", 16_926),
+        "state": {},
+    }
+    messages = [{"type": "http.request", "body": data, "more_body": False}]
+    status, said = 0, bytearray()
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        elif message["type"] == "http.response.body":
+            said.extend(message.get("body", b""))
+
+    await app(scope, receive, send)
+    return Answered(status, json.loads(bytes(said)) if said else None)

@@ -1,0 +1,199 @@
+"""Those who disturb VMs: users who restart, delete and scale, and a platform that maintains, evicts and fails.
+
+All of them go through the operator face, as ``forewarn vm restart`` does, and none of them knows more than it tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from forewarn.core.causes import HOST_MAINTENANCE
+from forewarn.core.region import DOWN, Power, ScopeKind, Vm
+from forewarn.sim.nodes import Answered, NoAnswer
+from forewarn.sim.world import World
+
+_EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs; with a quarter of them, half as often
+_SOON_SECONDS = 240.0  # within which one thing leads to another, so that trouble meets preparations
+_AGAIN = 0.4  # how likely one thing leads to another
+_TRIES = 20
+
+Deed = Callable[[], Awaitable[None]]
+
+
+class People:
+    """They choose with a die of their own."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._random = world.random("people")
+        self._vms = world.plan.vms
+        self._made = 0
+        self._deeds: tuple[tuple[int, Deed], ...] = (
+            (12, self._maintain),
+            (3, self._campaign),
+            (4, self._interfere),
+            (14, self._operate),
+            (10, self._evict),
+            (6, self._delete),
+            (4, self._resize),
+            (4, self._reimage),
+            (2, self._fail_host),
+            (8, self._cancel),
+            (3, self._approve),
+            (6, self._stop),
+            (14, self.start_all),
+        )
+        self._more = (self._cancel, self._operate, self._evict, self._stop, self.start_all, self._maintain)
+
+    # The fleet
+
+    async def build(self) -> None:
+        """About a third each: lone VMs (some of them Spot), availability sets, scale sets."""
+        lone, sets = self._vms // 3, max(1, self._vms // 30)
+        await self._create_lone(lone)
+        for number in range(sets):
+            body = {"name": f"aset{number}", "count": max(2, lone // sets), "availability_set": f"aset{number}"}
+            await self._insist("/v1/vms", {**body, "os_image_notice_seconds": 900})
+        each = max(2, (self._vms - len(self._world.truth.vms)) // sets)
+        for number in range(sets):
+            body = {"name": f"set{number}", "capacity": each, "terminate_notice_seconds": 300}
+            if number % 3 == 2:
+                body |= {"policy": {"auto_approve_reboot": True}, "orchestration": "Flexible"}
+            await self._insist("/v1/scale-sets", body)
+        await self._create_lone(self._vms - len(self._world.truth.vms))
+
+    async def _create_lone(self, many: int) -> None:
+        for _ in range(many):
+            spot = self._made % 3 == 0
+            body: dict[str, Any] = {"name": f"lone-{self._made}", "spot": spot}
+            if not spot:
+                body["terminate_notice_seconds"] = self._random.choice((300, 900))
+            elif self._made % 2:
+                body["eviction_policy"] = "Delete"
+            self._made += 1
+            await self._ask("POST", "/v1/vms", body)
+
+    # Asking
+
+    async def _ask(self, verb: str, path: str, body: object) -> Answered | None:
+        """None: nobody answered, and whether it was done is not known."""
+        world = self._world
+        up = [server for server in world.servers if server.up] or world.servers
+        server = self._random.choice(up)
+        try:
+            answer = await server.call(verb, path, body, "sim")
+        except NoAnswer:
+            world.trace.note(world.elapsed, "deed", ask=f"{verb} {path}", body=body, answer="none")
+            world.history.counts["deeds unanswered"] += 1
+            return None
+        world.trace.note(world.elapsed, "deed", ask=f"{verb} {path}", body=body, answer=answer.status)
+        word = "done" if answer.good else "refused" if answer.status < 500 else "failed"
+        world.history.counts[f"deeds {word}"] += 1
+        if answer.status == 500:
+            world.blame("operator face", f"{verb} {path} {body} was answered with {answer.body}", "")
+        return answer
+
+    async def _insist(self, path: str, body: object) -> None:
+        for _ in range(_TRIES):
+            answer = await self._ask("POST", path, body)
+            if answer is not None and answer.status < 500:
+                return
+            await asyncio.sleep(30.0)
+
+    # Choosing
+
+    def _pick(self, fits: Callable[[Vm], bool] = lambda vm: True, most: int = 3) -> list[str]:
+        found = sorted(key for key, vm in self._world.truth.vms.items() if vm.power not in DOWN and fits(vm))
+        return self._random.sample(found, min(len(found), self._random.randint(1, most)))
+
+    def _hosts(self, most: int) -> list[str]:
+        found = [host.name for _, host in sorted(self._world.truth.hosts.items()) if host.vms]
+        return self._random.sample(found, min(len(found), self._random.randint(1, most)))
+
+    async def _about(self, path: str, names: list[str]) -> None:
+        if names:
+            await self._ask("POST", path, {"names": names})
+
+    # Deeds
+
+    async def _maintain(self) -> None:
+        kind = self._random.choice(HOST_MAINTENANCE)
+        await self._ask("POST", "/v1/hosts/maintain", {"hosts": self._hosts(2), "kind": kind})
+
+    async def _campaign(self) -> None:
+        body: dict[str, Any] = {"kind": self._random.choice(HOST_MAINTENANCE[:5]), "hosts": self._hosts(4)}
+        if at_once := self._random.choice((0, 1, 2)):
+            body["hosts_at_once"] = at_once
+        await self._ask("POST", "/v1/campaigns", body)
+
+    async def _interfere(self) -> None:
+        running = sorted(key for key, each in self._world.truth.campaigns.items() if each.ended_at is None)
+        for key in running[:3]:
+            what = self._random.choice(("pause", "resume", "resume", "cancel"))
+            await self._ask("POST", f"/v1/campaigns/{key}/{what}", None)
+
+    async def _operate(self) -> None:
+        await self._about(f"/v1/vms/{self._random.choice(('restart', 'redeploy'))}", self._pick())
+
+    async def _evict(self) -> None:
+        """Rather one that is just preparing for something else, which must then give way."""
+        names = self._pick(lambda vm: vm.spec.spot and vm.power is Power.RUNNING and bool(vm.events))
+        await self._about("/v1/vms/evict", names or self._pick(lambda vm: vm.spec.spot and vm.power is Power.RUNNING))
+
+    async def _delete(self) -> None:
+        names = self._pick(lambda vm: vm.spec.kind is ScopeKind.VM and not vm.spec.spot, 2)
+        await self._about("/v1/vms/delete", names)
+        await self._create_lone(max(0, self._vms - len(self._world.truth.vms)))
+
+    async def _resize(self) -> None:
+        sets = self._world.truth.scale_sets
+        name = self._random.choice(sorted(sets))
+        capacity = max(2, sets[name].capacity + self._random.randint(-3, 3))
+        await self._ask("POST", f"/v1/scale-sets/{name}/scale", {"capacity": capacity})
+
+    async def _reimage(self) -> None:
+        await self._about("/v1/vms/reimage", self._pick(most=2))
+
+    async def _fail_host(self) -> None:
+        """Now and then twice, while its VMs are on their way to another."""
+        hosts = self._hosts(1)
+        await self._ask("POST", "/v1/hosts/fail", {"hosts": hosts})
+        if self._random.random() < 0.4:
+            await asyncio.sleep(self._random.uniform(1.0, 50.0))
+            await self._ask("POST", "/v1/hosts/fail", {"hosts": hosts})
+
+    async def _cancel(self) -> None:
+        if events := sorted(self._world.truth.events):
+            await self._ask("POST", "/v1/events/cancel", {"ids": [self._random.choice(events)]})
+
+    async def _approve(self) -> None:
+        if events := sorted(self._world.truth.events):
+            await self._ask("POST", "/v1/events/approve", {"ids": [self._random.choice(events)]})
+
+    async def _stop(self) -> None:
+        await self._about(f"/v1/vms/{self._random.choice(('stop', 'deallocate'))}", self._pick(most=2))
+
+    async def start_all(self) -> None:
+        down = sorted(key for key, vm in self._world.truth.vms.items() if vm.power in DOWN)
+        await self._about("/v1/vms/start", down)
+
+    # The whole
+
+    async def live(self) -> None:
+        """For ever; whoever started this ends it."""
+        weights, deeds = [weight for weight, _ in self._deeds], [deed for _, deed in self._deeds]
+        pause = _EVERY_SECONDS * (200 / self._vms) ** 0.5 / self._world.plan.pace
+        while True:
+            await asyncio.sleep(self._random.expovariate(1 / pause))
+            await self._random.choices(deeds, weights)[0]()
+            while self._random.random() < _AGAIN:
+                await asyncio.sleep(self._random.uniform(0, _SOON_SECONDS))
+                await self._random.choice(self._more)()
+
+    async def tidy(self) -> None:
+        """After the faults: everything that stands is started, everything that waits may go on."""
+        await self.start_all()
+        for key in sorted(key for key, each in self._world.truth.campaigns.items() if each.ended_at is None):
+            await self._ask("POST", f"/v1/campaigns/{key}/resume", None)

@@ -1,0 +1,60 @@
+"""What a simulation is told, and what it tells in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Misfortune(StrEnum):
+    """The kinds of faults, by the names that --faults knows."""
+
+    CRASH = "crash"
+    PARTITION = "partition"
+    LOSS = "loss"
+    SLOW = "slow"
+    STORE = "store"
+    CLOCK = "clock"
+    THROTTLE = "throttle"
+
+
+MEANINGS = {
+    Misfortune.CRASH: "servers are killed, also in the middle of a commit; agents are killed; VMs panic",
+    Misfortune.PARTITION: "VMs and servers cannot be reached for a while",
+    Misfortune.LOSS: "packets are lost, connections are reset",
+    Misfortune.SLOW: "packets take up to seconds",
+    Misfortune.STORE: "the journal cannot be written, or not be reached; disks of VMs are full",
+    Misfortune.CLOCK: "the clocks of servers and VMs are set, forwards and back",
+    Misfortune.THROTTLE: "the metadata service answers with 410, 429, 500, late, empty, or hangs up",
+}
+ALL = tuple(Misfortune)
+LEAST_VMS, MOST_VMS, MOST_DAYS, MOST_NODES = 12, 5_000, 365.0, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Together with the version of the program, this says all: the same plan is the same history."""
+
+    seed: int
+    vms: int = 200
+    days: float = 7.0
+    faults: tuple[Misfortune, ...] = ALL
+    nodes: int = 1
+    pace: float = 1.0  # how much happens, times the usual
+
+    def words(self) -> str:
+        """The options that say the same."""
+        faults = "all" if self.faults == ALL else ",".join(self.faults) or "none"
+        words = f"--seed {self.seed} --vms {self.vms} --days {self.days:g} --faults {faults} --nodes {self.nodes}"
+        return words if self.pace == 1.0 else f"{words} --pace {self.pace:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Something that must never be."""
+
+    step: int  # how many transactions the journal had
+    at: str
+    rule: str  # which promise was broken, in a word or two
+    sentence: str
+    story: tuple[str, ...]  # the last facts about it

@@ -1,0 +1,208 @@
+"""One simulation from its beginning to its end: build, live with faults, heal, come to rest."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from types import FrameType
+
+from forewarn.sim.history import History
+from forewarn.sim.loop import SimLoop
+from forewarn.sim.misfortunes import Misfortunes
+from forewarn.sim.people import People
+from forewarn.sim.plan import Plan, Violation
+from forewarn.sim.stage import staged
+from forewarn.sim.trace import Trace
+from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
+
+DAY = 86_400.0
+_LOOK_SECONDS = 1800.0  # between two looks whether all has come to rest
+_REST_SECONDS = 2.5 * DAY  # what must have come to rest by then
+_COLLECT_EVERY = 4  # words
+_TELL_SECONDS = 3 * 3600.0  # of virtual time between two words of progress
+
+Progress = Callable[[World, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How it went."""
+
+    plan: Plan
+    violations: tuple[Violation, ...]
+    history: History
+    counts: dict[str, int]
+    digest: str
+    facts: int
+    virtual_seconds: float
+    wall_seconds: float
+    cpu_seconds: float
+    interrupted: bool
+
+
+def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: None) -> Outcome:
+    """Live through a plan."""
+    began, cpu = time.perf_counter(), time.process_time()
+    loop = SimLoop()
+    with _collector_on_time():
+        world = World(plan, loop, trace)
+        chance = world.random("chance")
+        with (
+            staged(world.hub, world.network, world.disks, chance, world.wall),
+            _listening(world),
+            _stopped_by_ctrl_c(world),
+        ):
+            try:
+                loop.run_until_complete(_live(world, tell))
+            finally:
+                _end(world)
+    counts = {**world.history.counts, **world.judge.counts}
+    return Outcome(
+        plan,
+        tuple(world.violations),
+        world.history,
+        counts,
+        trace.end(),
+        world.store.memory.head(),
+        world.elapsed,
+        time.perf_counter() - began,
+        time.process_time() - cpu,
+        world.interrupted,
+    )
+
+
+async def _live(world: World, tell: Progress) -> None:
+    """To the end, or to the first thing that is wrong."""
+    life = world.loop.create_task(_story(world, tell))
+    await asyncio.wait([life, world.stopped], return_when=asyncio.FIRST_COMPLETED)
+    if life.done():
+        life.result()
+    life.cancel()
+    await asyncio.gather(life, return_exceptions=True)
+
+
+async def _story(world: World, tell: Progress) -> None:
+    people, misfortunes = People(world), Misfortunes(world)
+    for server in world.servers:
+        server.boot()
+    await asyncio.sleep(5.0)
+    await people.build()
+    telling = world.loop.create_task(_tell_on(world, tell))
+    works = [world.loop.create_task(people.live()), world.loop.create_task(misfortunes.strike())]
+    try:
+        await asyncio.wait(works, timeout=world.plan.days * DAY, return_when=asyncio.FIRST_EXCEPTION)
+        for work in works:
+            if work.done():
+                work.result()
+    finally:
+        for work in (*works, telling):
+            work.cancel()
+    await asyncio.gather(*works, telling, return_exceptions=True)
+    misfortunes.heal()
+    tell(world, "healed")
+    await _rest(world, people)
+
+
+async def _rest(world: World, people: People) -> None:
+    """No new trouble: what was begun ends, and every VM that exists is in service."""
+    ends_at = world.elapsed + _REST_SECONDS
+    while why := is_settled(world):
+        if world.elapsed > ends_at:
+            world.blame("liveness", f"{_REST_SECONDS / DAY:g} days after the last fault, {why}", "")
+            return
+        await people.tidy()
+        await asyncio.sleep(_LOOK_SECONDS)
+        world.check_strands()
+    world.judge.look_at_all(world.truth.latest_at or world.now())
+    for problem in world.store.memory.verify():
+        world.blame("journal", problem, "")
+    for server in world.servers:
+        if server.plane is not None and (server.plane.seq, server.plane.region.events) != (
+            world.store.memory.head(),
+            world.truth.events,
+        ):
+            world.blame("nodes", f"{server.place} does not know what the journal says", "")
+
+
+async def _tell_on(world: World, tell: Progress) -> None:
+    for turn in count(1):
+        tell(world, "living")
+        await asyncio.sleep(_TELL_SECONDS)
+        world.check_strands()
+        if turn % _COLLECT_EVERY == 0:
+            gc.collect()
+
+
+def _end(world: World) -> None:
+    """Let go of everything: no task, no strand of it is left."""
+    for server in world.servers:
+        server.died = lambda server: None
+        server.kill()
+    for machine in world.machines.values():
+        machine.power_off()
+    world.hub.kernel.kill()
+    rest = asyncio.all_tasks(world.loop)
+    for task in rest:
+        task.cancel()
+    if rest:
+        world.loop.run_until_complete(asyncio.wait(rest))
+    world.loop.run_until_complete(world.loop.shutdown_asyncgens())
+    world.loop.close()
+
+
+@contextmanager
+def _stopped_by_ctrl_c(world: World) -> Iterator[None]:
+    """The first one ends the simulation between two of its moves, wherever it is; a second one ends everything."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+        world.loop.call_soon(world.interrupt)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _listening(world: World) -> Iterator[None]:
+    """What servers and agents log is not shown; what they should not have to log is a violation."""
+    handler, loggers = InnerFaults(world.blame), quiet_loggers()
+    before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+            logger.propagate = False
+            logger.handlers[:] = [handler]
+        yield
+    finally:
+        for logger, level, propagate, handlers in before:
+            logger.setLevel(level)
+            logger.propagate = propagate
+            logger.handlers[:] = handlers
+
+
+@contextmanager
+def _collector_on_time() -> Iterator[None]:
+    """Garbage is collected at instants of the simulation: what it closes is closed at the same time again."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+        gc.collect()

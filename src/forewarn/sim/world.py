@@ -1,0 +1,287 @@
+"""Everything that is simulated, put together: loop, network, disks, store, servers, machines, judge, and the record."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Container, Sequence
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from forewarn.core import facts as f
+from forewarn.core.causes import Cause
+from forewarn.core.evolve import evolve
+from forewarn.core.facts import FORMAT
+from forewarn.core.region import Event, Power, Region, fold
+from forewarn.core.rules import Rules
+from forewarn.guest.agent.logs import LOGGER_NAME
+from forewarn.guest.http1 import Request, Response
+from forewarn.plane.ports import JournalFault, Record
+from forewarn.sim.disk import Disks
+from forewarn.sim.fleet import SECRET, config_of, tenant_of
+from forewarn.sim.history import History, Home, Mishap
+from forewarn.sim.judge import Judge
+from forewarn.sim.loop import SimLoop
+from forewarn.sim.machines import Machine, Surroundings, Tenant
+from forewarn.sim.network import Network
+from forewarn.sim.nodes import METADATA, STALENESS, Server
+from forewarn.sim.plan import ALL, Plan, Violation
+from forewarn.sim.store import Store
+from forewarn.sim.strands import Strands
+from forewarn.sim.trace import Trace
+from forewarn.stores import codec
+
+START = datetime(2026, 3, 2, tzinfo=UTC)
+HOLD_SECONDS = 7200  # how long a waiting GET is held; in production 30 at most, unless asked otherwise
+_ALIVE = (Power.RUNNING, Power.FROZEN)
+_RESTART_SECONDS = (1.0, 45.0)
+_STORY = 12  # facts that are told of a violation
+RULES = Rules(
+    update_domains=3,
+    fault_domains=2,
+    vms_per_host=8,  # so that sets share hosts
+    notices={Cause.PREDICTED_FAILURE: timedelta(hours=12)},  # a week would outlast most simulations
+)
+
+
+class World:
+    """One simulated region."""
+
+    def __init__(self, plan: Plan, loop: SimLoop, trace: Trace) -> None:
+        self.plan, self.loop, self.trace = plan, loop, trace
+        self.hub = loop.strands = Strands(loop)
+        self._begin = loop.time()
+        self.network = loop.network = Network(loop, self.random("network"))
+        self.network.route = self._route
+        self.disks = Disks(self.hub, self.random("disks"))
+        self.disks.write(SECRET, b"a secret that all agents share")
+        self.skews: dict[str, timedelta] = {}
+        self.store = Store(self.hub, self.random("store"), lambda: self.wall("store"), shared=plan.nodes > 1)
+        self.store.committed = self._committed
+        self.truth = Region()
+        self.machines: dict[str, Machine] = {}
+        self.history = History(START)
+        self.judge = Judge(
+            self,
+            self.blame,
+            whole_every=max(5, plan.vms // 12),
+            user_operation_limit=RULES.user_operation_limit,
+            many_nodes=plan.nodes > 1,
+            staleness_seconds=STALENESS.total_seconds(),
+        )
+        self.servers = [self._server(number) for number in range(plan.nodes)]
+        self.violations: list[Violation] = []
+        self.stopped: asyncio.Future[None] = loop.create_future()
+        self.interrupted = False
+        self._around = Surroundings(loop, self.hub, self.network, self.disks, self, HOLD_SECONDS, self.wall)
+        self._troubles: list[tuple[str, float, frozenset[str]]] = []  # kind, end, places; none: everybody
+        self._under_impact: dict[str, tuple[str, ...]] = {}
+
+    # Chance and time
+
+    def random(self, what: str) -> Random:
+        """A die of its own for each part, so that one part's throws do not move another's."""
+        return Random(f"{self.plan.seed}/{what}")
+
+    @property
+    def elapsed(self) -> float:
+        return self.loop.time() - self._begin
+
+    def ticks(self) -> float:
+        return self.loop.time()
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=round(self.elapsed, 6))
+
+    def seconds(self, at: datetime) -> float:
+        """An instant in seconds of the loop."""
+        return self._begin + (at - START) / timedelta(seconds=1)
+
+    def wall(self, place: str) -> datetime:
+        """What the clock on the wall of a place says."""
+        return self.now() + self.skews.get(place, timedelta(0))
+
+    # Servers
+
+    def _server(self, number: int) -> Server:
+        place = f"node-{number}"
+        server = Server(self.loop, self.network, self.store, RULES, place, self.random(place))
+        server.died = self._server_died
+        return server
+
+    def _server_died(self, server: Server) -> None:
+        pause = self.random(f"restart/{server.place}/{server.starts}/{self.elapsed}").uniform(*_RESTART_SECONDS)
+        self.mishap("crash", f"{server.place} died", pause, ())
+        self.loop.call_later(pause, server.boot)
+
+    def _route(self, place: str, host: str, port: int) -> str | None:
+        """The metadata address leads to a VM's own node, and to another while that is not there."""
+        if host != METADATA[0]:
+            return None
+        first = sum(place.encode()) % len(self.servers)
+        order = [*self.servers[first:], *self.servers[:first]]
+        found = next((server for server in order if server.up and not self.network.is_cut(server.place)), order[0])
+        return found.place
+
+    # What the store has kept
+
+    def _committed(self, records: Sequence[Record], place: str) -> None:
+        before = self.truth
+        for record in records:
+            body = codec.encode(record.fact)
+            if codec.decode(record.seq, FORMAT, body) != record.fact:
+                self.blame("codec", f"record {record.seq} is not what was written: {body.decode()}", "")
+            ended = self._event_of(record.fact)
+            self.truth = evolve(self.truth, record.fact)
+            origin = record.origin
+            self.trace.fact(self.elapsed, record.seq, body, record.command, f"{origin.door} {origin.who}".strip())
+            if isinstance(record.fact, f.VmCreated):
+                self._note_home(record.fact)
+            self.history.follow(record.fact)
+            self._watch(record.fact)
+            if ended is not None and isinstance(record.fact, f.EventCompleted | f.EventCanceled):
+                self.judge.changed(ended.scope)
+        if records:
+            self.judge.look(before, records, self.truth.latest_at or START)
+            self.loop.call_soon(self._follow, tuple(record.fact for record in records))
+
+    def _event_of(self, fact: f.Fact) -> Event | None:
+        return self.truth.events.get(getattr(fact, "event_id", ""))
+
+    def _note_home(self, fact: f.VmCreated) -> None:
+        tenant = tenant_of(fact.name, fact.spec.kind.value)
+        scope = f"{fact.spec.kind.value}/{fold(fact.spec.set_name or fact.name)}"
+        self.history.homes[fold(fact.name)] = Home(fact.name, scope, fact.host, fact.at, tenant=tenant.value)
+
+    def _watch(self, fact: f.Fact) -> None:
+        """What must be judged before the machines have felt it."""
+        if isinstance(fact, f.ImpactBegan) and (event := self.truth.events.get(fact.event_id)) is not None:
+            self.judge.watch_impact(event, fact.at)
+
+    def _follow(self, facts: Sequence[f.Fact]) -> None:
+        """The machines feel what the journal says."""
+        for fact in facts:
+            match fact:
+                case f.VmCreated():
+                    self._create(fact)
+                case f.VmDeleted(vm=key):
+                    if key in self.machines:
+                        self.machines.pop(key).power_off(disk_lost=True)
+                        self.judge.forget(key)
+                case f.VmStopped(vm=key) | f.VmDeallocated(vm=key) | f.VmStarted(vm=key):
+                    self._sync((key,))
+                case f.ImpactBegan(event_id=event_id):
+                    event = self.truth.events.get(event_id)
+                    if event is not None:
+                        self._under_impact[event_id] = event.vms
+                        self._sync(event.vms)
+                case f.ImpactEnded(event_id=event_id):
+                    self._sync(self._under_impact.pop(event_id, ()))
+                case _:
+                    continue
+
+    def _create(self, fact: f.VmCreated) -> None:
+        key = fold(fact.name)
+        if key not in self.truth.vms:
+            return  # gone again already
+        tenant = tenant_of(fact.name, fact.spec.kind.value)
+        set_name = fact.spec.set_name.partition("~")[0]
+        random = self.random(f"vm/{key}/{fact.seed}")
+        self.machines[key] = Machine(fact.name, tenant, config_of(fact.name, set_name), random, self._around)
+        self.machines[key].power_on()
+
+    def _sync(self, keys: Sequence[str]) -> None:
+        """A machine does what its VM's power says."""
+        for key in keys:
+            vm, machine = self.truth.vms.get(key), self.machines.get(key)
+            if vm is None or machine is None:
+                continue
+            if vm.power not in _ALIVE:
+                if machine.on:
+                    machine.power_off(disk_lost=vm.power is Power.REIMAGING)
+                    self.judge.restarted(key)
+            else:
+                machine.power_on()
+                if vm.power is Power.FROZEN:
+                    machine.freeze()
+                else:
+                    machine.thaw()
+
+    # Faults as the judge knows them
+
+    def mishap(self, kind: str, what: str, seconds: float, places: Sequence[str]) -> None:
+        """Something is out of order for so long, for these VMs or for everybody."""
+        now = self.now()
+        self.trace.note(self.elapsed, "fault", kind=kind, what=what, seconds=round(seconds, 3))
+        self.history.mishaps.append(Mishap(kind, what, now, now + timedelta(seconds=seconds), tuple(places)))
+        self.history.counts[f"fault {kind}"] += 1
+        self._troubles = [each for each in self._troubles if each[1] > self.loop.time() - 100_000]
+        self._troubles.append((kind, self.loop.time() + seconds, frozenset(places)))
+
+    def disturbed(self, vm: str, begin: float, kinds: Container[str] = ALL) -> bool:
+        """Whether something was out of order for a VM since ``begin``, or until shortly before it."""
+        return any(
+            end + 300.0 >= begin and kind in kinds and (not places or vm in places)
+            for kind, end, places in self._troubles
+        )
+
+    # Guilt
+
+    def saw(self, vm: str, request: Request, response: Response) -> None:
+        self.judge.saw(vm, request, response)
+
+    def blame(self, rule: str, sentence: str, subject: str) -> None:
+        """Something is wrong: tell its story and stop."""
+        records = self.store.memory.about(subject, 1_000_000)[-_STORY:] if subject else []
+        story = tuple(f"{record.seq} {record.fact.at:%F %T} {codec.encode(record.fact).decode()}" for record in records)
+        step = self.store.memory.head()
+        self.violations.append(Violation(step, f"{self.now():%F %T}", rule, sentence, story))
+        if not self.stopped.done():
+            self.stopped.set_result(None)
+
+    def interrupt(self) -> None:
+        """Somebody has seen enough."""
+        self.interrupted = True
+        if not self.stopped.done():
+            self.stopped.set_result(None)
+
+    def check_strands(self) -> None:
+        """No thread of an agent may end by an exception that nobody caught."""
+        for strand, problem in self.hub.broken:
+            told = f"{strand.process.name}: {strand.name} ended with {problem!r}"
+            self.blame("agent", told, f"vm/{strand.process.place}")
+        self.hub.broken.clear()
+
+
+class InnerFaults(logging.Handler):
+    """Nothing of ours may fail inside and go on as if nothing were; the log is where that shows."""
+
+    def __init__(self, blame: Callable[[str, str, str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._blame = blame
+
+    def emit(self, record: logging.LogRecord) -> None:
+        problem = record.exc_info[1] if record.exc_info else None
+        if problem is None or isinstance(problem, JournalFault | asyncio.CancelledError):
+            return
+        self._blame("inner fault", f"{record.name}: {record.getMessage()} {problem!r}", "")
+
+
+def quiet_loggers() -> tuple[logging.Logger, ...]:
+    """Those whose words nobody needs while a world is simulated."""
+    names = ("forewarn", LOGGER_NAME, "asyncio")
+    return tuple(logging.getLogger(name) for name in names)
+
+
+def is_settled(world: World) -> str:
+    """Why the world has not come to rest yet; empty when it has."""
+    if world.truth.events:
+        first = min(world.truth.events.values(), key=lambda event: event.scheduled_at)
+        return f"{len(world.truth.events)} events are open, the oldest is {first.id} ({first.cause}, {first.phase})"
+    for key, machine in world.machines.items():
+        power = world.truth.vms[key].power
+        if power is not Power.RUNNING:
+            return f"{key} is {power.value}"
+        if machine.tenant is Tenant.AGENT and (why := machine.unfinished()):
+            return f"{key} is not in service: {why}"
+    return ""

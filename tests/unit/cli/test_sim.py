@@ -1,0 +1,106 @@
+"""``forewarn sim`` as people and programs use it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from forewarn.cli.errors import Exit
+from forewarn.cli.main import main
+
+_SMALL = ["--seed", "4", "--vms", "12", "--days", "0.2", "--pace", "6"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--vms", "3"], "--vms must be 12 to 5000."),
+        (["--nodes", "9"], "--nodes must be 1 to 3."),
+        (["--days", "0"], "is not a number of days"),
+        (["--pace", "much"], "is not a pace"),
+        (["--faults", "crash,rain"], "there is no fault 'rain'"),
+        (["--seed", "-1"], "is not a whole number"),
+        (["--timeline", "week.png"], "--timeline draws FILE.html or FILE.svg."),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_sentence(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sim", *words]) == Exit.USAGE
+    said = capsys.readouterr()
+    assert told in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sim", "--record", str(tmp_path / "no" / "such")]) == Exit.FAILED
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_it_ends_with_a_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", *_SMALL]) == Exit.OK
+    said = capsys.readouterr().out
+    for word in ("events", "ended", "warning used", "faults", "checked", "No violation."):
+        assert word in said
+
+
+def test_it_ends_with_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", *_SMALL, "--faults", "none", "--json"]) == Exit.OK
+    told = json.loads(capsys.readouterr().out)
+    assert told["violations"] == []
+    assert told["faults_injected"] == {}
+    assert sum(told["events"].values()) == sum(told["ended"].values()) > 0
+    assert told["replay"] == "forewarn sim --seed 4 --vms 12 --days 0.2 --faults none --nodes 1 --pace 6"
+
+
+def test_a_violation_is_status_1_and_tells_how_to_see_it_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from forewarn.core import invariants
+
+    monkeypatch.setattr(invariants, "violations_near", lambda *_: ["the sky has fallen"])
+    assert main(["sim", *_SMALL]) == Exit.FAILED
+    said = capsys.readouterr().out
+    assert "the sky has fallen" in said
+    assert "    forewarn sim --seed 4 --vms 12 --days 0.2 --faults all --nodes 1 --pace 6\n" in said
+    assert "No violation" not in said
+
+
+@pytest.mark.parametrize("suffix", [".html", ".svg"])
+def test_a_timeline_stands_alone(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / f"week{suffix}"
+    assert main(["sim", *_SMALL, "--timeline", str(picture)]) == Exit.OK
+    text = picture.read_text()
+    drawn = text if suffix == ".svg" else text[text.rindex("<svg") : text.rindex("</svg>") + 6]
+    bars = [each for each in ElementTree.fromstring(drawn).iter() if each.tag.endswith("rect")]
+    assert {"freeze", "reboot", "redeploy", "preempt", "terminate"} & {
+        word for bar in bars for word in bar.get("class", "").split()
+    }
+    assert set(re.findall(r"https?://[^\"' <)]+", text)) <= {"http://www.w3.org/2000/svg"}
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_interrupted_it_tells_what_was_seen_so_far(tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    command = [sys.executable, "-m", "forewarn", "sim", "--days", "300", "--record", str(record)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        until = time.monotonic() + 60
+        while not (record.exists() and record.stat().st_size > 100_000):
+            assert time.monotonic() < until, "nothing has happened"
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        said, problems = running.communicate(timeout=60)
+    assert running.returncode == Exit.INTERRUPTED, problems
+    assert "Interrupted" in said
+    assert "Traceback" not in problems
