@@ -32,7 +32,7 @@ from forewarn.core.region import (
     fold,
     replace,
 )
-from forewarn.core.settle import may_start, next_deadline
+from forewarn.core.settle import STALE_MOST, may_start, next_deadline
 
 _STEADY = DOWN | {Power.RUNNING}
 
@@ -278,8 +278,15 @@ def _of_indexes(region: Region) -> Iterator[str]:
     if region.vacancies != _vacancies(region):
         yield "the vacancies are not those of the hosts"
     soonest = min(_deadlines(region), default=None)
-    if next_deadline(region) != soonest:
+    if next_deadline(region) != soonest and not _is_merely_too_soon(region, soonest):
         yield f"something is due at {soonest}, and the agenda says {next_deadline(region)}"
+
+
+def _is_merely_too_soon(region: Region, soonest: datetime | None) -> bool:
+    """As the agenda's answer may be where it holds very many stale entries."""
+    said = next_deadline(region)
+    crowded = sum(1 for _ in region.agenda.soonest(STALE_MOST + 1)) > STALE_MOST
+    return crowded and said is not None and (soonest is None or said < soonest)
 
 
 def _groups(pending: list[Event]) -> Map[str, Group]:
@@ -320,7 +327,7 @@ def _deadlines(region: Region) -> Iterator[datetime]:
 def _of_settled(region: Region, now: datetime) -> Iterator[str]:
     if region.latest_at is not None and region.latest_at > now:
         yield f"something happened at {region.latest_at}, after {now}"
-    due = next_deadline(region)
+    due = min(_deadlines(region), default=None)
     if due is not None and due <= now:
         yield f"at {now} something is still due since {due}"
     for event in region.events.values():
@@ -352,7 +359,7 @@ def _of_assembly(region: Region) -> Iterator[str]:
     )
     if replace(made, agenda=region.agenda) != region:
         yield "what is assembled from the region's parts is not the region"
-    if next_deadline(made) != next_deadline(region):
+    if next_deadline(made) != min(_deadlines(region), default=None):
         yield "what is assembled from the region's parts is due at another time"
 
 

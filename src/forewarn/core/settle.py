@@ -22,7 +22,7 @@ ALL_DOWN = "policy: all instances are down"
 DUE_MOST = 2_000  # in one settling; what is due beyond that is for the next tick, so that no transaction is endless
 _ENOUGH_FACTS = 2_000  # the same, for entries that much follows from
 _DUE_AT_ONCE = 500
-_STALE_MOST = 2_000  # entries to pass over in search of a deadline
+STALE_MOST = 2_000  # entries to pass over in search of a deadline
 _LOOKS_MOST = 1_000  # at one thing in one settling; more would mean that two rules chase each other
 
 
@@ -48,10 +48,10 @@ def next_deadline(region: Region) -> datetime | None:
     Where there are very many of those, the answer may be too soon, never too late: a tick then makes them fewer.
     """
     soonest: datetime | None = None
-    for passed, due in enumerate(region.agenda.soonest(_STALE_MOST + 1)):
+    for passed, due in enumerate(region.agenda.soonest(STALE_MOST + 1)):
         if soonest is not None and due.at >= soonest:
             break
-        actual = due.at if passed == _STALE_MOST else _deadline(region, due.key)
+        actual = due.at if passed == STALE_MOST else _deadline(region, due.key)
         if actual is not None and (soonest is None or actual < soonest):
             soonest = actual
     return soonest

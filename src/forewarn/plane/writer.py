@@ -56,12 +56,18 @@ class Writer:
         self.loaded_seq = self.seq  # all after it had to be read: the next start should not have to
         while records := journal.read(self.seq, _READ_AT_ONCE):
             self._take(records)
+            self._tidy(records)
         self._untold: list[Record] = []  # taken from others, but the transaction that found them failed
 
     def _take(self, records: Sequence[Record]) -> None:
         for record in records:
             self.region = evolve(self.region, record.fact)
             self.seq = record.seq
+
+    def _tidy(self, records: Sequence[Record]) -> None:
+        """Facts only ever add to the agenda; who wrote them has looked at what was due by then."""
+        if records:
+            self.region = tidied(self.region, records[-1].fact.at, 2 * len(records) + _TIDIED_LEAST)
 
     def _hear(self, records: Sequence[Record]) -> None:
         for record in records:
@@ -76,8 +82,7 @@ class Writer:
         """Take what others have appended, without holding anybody up. What is left over comes the next time."""
         records = self._journal.read(self.seq, _READ_AT_ONCE)
         self._hear(records)
-        if records:
-            self.region = tidied(self.region, records[-1].fact.at, 2 * len(records) + _TIDIED_LEAST)
+        self._tidy(records)
         return Written(self.region, self.seq, self._told(), ())
 
     def write(self, batch: Sequence[Asked] | Ask) -> Written:
