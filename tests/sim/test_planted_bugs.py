@@ -17,7 +17,7 @@ from forewarn.guest.agent import barrier, handling
 from forewarn.guest.agent.policy import APPROVES
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
-from forewarn.plane.writer import Writer, Written
+from forewarn.plane.writer import Asked, Writer, Written
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.plan import Misfortune, Plan
 from forewarn.sim.running import Outcome, simulate
@@ -70,11 +70,18 @@ def show_another_scope(patch: pytest.MonkeyPatch) -> None:
 def answer_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:
     honest = Writer.write
 
-    def write(self: Writer, batch: Any) -> Any:
+    def write(self: Writer, ask: Any) -> Any:
+        asked: list[Asked] = []
+
+        def note(region: Region, now: datetime) -> list[Asked]:
+            asked.extend(ask(region, now))
+            return asked
+
         try:
-            return honest(self, batch)
+            return honest(self, note)
         except JournalFault:
-            return Written(self.region, self.seq, (), tuple(() for _ in batch))
+            asked = asked or note(self.region, self._now())  # it may have come before anybody was asked
+            return Written(self.region, self.seq, (), tuple(() for _ in asked))
 
     patch.setattr(Writer, "write", write)
 
