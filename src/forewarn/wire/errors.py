@@ -6,7 +6,6 @@ Where nothing was ever recorded, the generic schema ``{"error": sentence}`` is u
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
 from forewarn.wire.json_bytes import write_json
 from forewarn.wire.versions import NEWEST_THREE
@@ -60,14 +59,6 @@ def unavailable(request_id: str) -> Answer:
     """503: what was asked could not be written down, so it was not done."""
     sentence = f"Service unavailable. Retry the request; if it persists, look for {request_id} in the log"
     return Answer(503, JSON, write_json({"error": sentence}), headers=_SOON)
-
-
-def unknown_verb(verb: str) -> Answer:
-    """400 in XML: how the front end before the service refuses a PUT outside /metadata (jtblin/kube2iam#353)."""
-    details = f"'{escape(verb[:40], quote=False)}' is not a supported verb."
-    return Answer(
-        400, XML, _xml("InvalidHttpVerb", "The HTTP verb specified was not recognized by the server.", details)
-    )
 
 
 def _xml(code: str, message: str, details: str) -> bytes:

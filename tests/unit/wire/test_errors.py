@@ -74,19 +74,5 @@ def test_gone_is_the_front_ends_xml() -> None:
     assert root.findtext("Message") == "The resource requested is no longer available. Please refresh your cache."
 
 
-def test_an_unknown_verb_gets_as_many_bytes_as_were_recorded() -> None:
-    answer = errors.unknown_verb("PUT")
-
-    assert (answer.status, len(answer.body)) == (400, 322)
-    assert ElementTree.fromstring(answer.body).findtext("Details") == "'PUT' is not a supported verb."
-
-
-def test_a_verb_cannot_write_xml_of_its_own() -> None:
-    answer = errors.unknown_verb("<Code>&")
-
-    assert ElementTree.fromstring(answer.body).findtext("Details") == "'<Code>&' is not a supported verb."
-
-
 def test_what_the_caller_sent_cannot_make_a_refusal_long() -> None:
-    assert len(errors.unknown_verb("X" * 10_000).body) < 500
     assert len(errors.duplicate_parameter("x" * 10_000).body) < 200
