@@ -13,26 +13,26 @@ from functools import partial
 from typing import Any
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
-from forewarn.core.facts import Fact, ScopeRead, ScopesRead
+from forewarn.core.facts import Fact
 from forewarn.core.region import Region, Vm, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import is_behind, next_deadline
-from forewarn.plane.clock import Clock, check_forward, elapsed
+from forewarn.plane.clock import Clock, elapsed
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership, fresh_node
 from forewarn.plane.ports import Diverged, Driver, Journal, JournalFault, Node, Origin, Record
 from forewarn.plane.reads import ReadBook
+from forewarn.plane.snapshots import Snapshots
+from forewarn.plane.turning import CLOCK, Turning
 from forewarn.plane.writer import Asked, Writer, Written
 
 Listener = Callable[[Region, Sequence[Record]], None]
 
 _log = logging.getLogger(__name__)
-_CLOCK = Origin("clock")
 _DRIVER = Origin("driver")
 _VM = Origin("vm")
-_SNAPSHOT_EVERY = 20_000  # facts, or as many as there are VMs where that is more
 _PULSE_EVERY = timedelta(hours=1)
 _KEEP_EVERY = timedelta(seconds=10)
 _BATCH_MOST = 1_000
@@ -62,7 +62,7 @@ class Plane:
         self._instant = clock.now()  # one for a whole transaction, so that what is due is judged once
         self._writer = Writer(journal, rules, lambda: self._instant)
         self.region, self.seq = self._writer.region, self._writer.seq
-        self._snapshot_seq = self._writer.loaded_seq
+        self._snapshots = Snapshots(journal, self._writer.loaded_seq)
         self._reads = ReadBook()
         self._listeners: list[Listener] = []
         self._queue: deque[_Waiting] = deque()
@@ -80,12 +80,11 @@ class Plane:
         self._follower = Follower(journal, shared, self, staleness) if shared is not None else None
         self._pulse_every = _PULSE_EVERY if shared is None else min(_PULSE_EVERY, rules.disable_after / 4)
         self._keep_every = min(_KEEP_EVERY, rules.disable_after / 8)
-        self._moving = asyncio.Lock()
+        self._turning = Turning(self)
         self._impacts = Impacts(driver)
         self._closing = False
         self._thread = ThreadPoolExecutor(1, "forewarn-writer")
         self._tasks: list[asyncio.Task[None]] = []
-        self._snapshotting: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""
@@ -98,7 +97,7 @@ class Plane:
         works = (self._tick_on, self._pulse_on, self._retry_on, self._membership.announce_on)
         self._tasks += [asyncio.create_task(work()) for work in works]
         if self.leads:
-            await self.submit(Tick(), _CLOCK)
+            await self.submit(Tick(), CLOCK)
             await self._quiet.wait()
 
     async def close(self) -> None:
@@ -107,7 +106,7 @@ class Plane:
             reads = self._reads.newer_than(self.region, timedelta(0))
             last = [self._enqueue(pulse, _VM) for pulse in _pulses(reads) or [Pulse(())]]  # all else stands before it
             if self._is_ahead_of_its_facts():
-                last.append(self._enqueue(Tick(moved=True), _CLOCK))
+                last.append(self._enqueue(Tick(moved=True), CLOCK))
             self._closing = True
             await asyncio.gather(*last, return_exceptions=True)
             await self._quiet.wait()
@@ -115,10 +114,7 @@ class Plane:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._membership.withdraw()
-        if self._snapshotting is not None:
-            await self._snapshotting
-        if self.leads and self.seq > self._snapshot_seq:
-            await self._snapshot()
+        await self._snapshots.close(self.region, self.seq if self.leads else 0)
         if self._follower is not None:
             self._follower.close()
         self.editing.close()
@@ -277,51 +273,17 @@ class Plane:
         self.clock.set_speed(speed)
         self._published.set()
 
-    async def advance(self, to: datetime, origin: Origin = _CLOCK) -> None:
-        """Move a turnable clock, stopping at every instant at which something happens on the way.
+    async def advance(self, to: datetime, origin: Origin = CLOCK) -> None:
+        """Move a turnable clock, stopping at every instant at which something happens on the way."""
+        await self._turning.advance(to, origin)
 
-        What happens there is time's own doing; that the clock was moved is its mover's.
-        """
-        async with self._moving:
-            await self._quiet.wait()  # an impact that is just being recorded has a deadline too
-            check_forward(self.clock.now(), to)
-            while (due := self.next_deadline()) is not None and due <= to:
-                await self._tick_at(due)
-                assert self.next_deadline() != due, "ticks did not do what was due"
-            await self._tick_at(to, moved_by=origin)
+    async def advance_to_next(self, origin: Origin = CLOCK) -> datetime | None:
+        """Move a turnable clock to the next change. None where nothing is due."""
+        return await self._turning.advance_to_next(origin)
 
-    async def advance_to_next(self, origin: Origin = _CLOCK) -> datetime | None:
-        """Move a turnable clock to the next change. None where nothing is due.
-
-        That a read was kept, which puts off the end of its scope, is no change that anybody waits for.
-        """
-        changes = list[Record]()
-
-        def note(_: Region, records: Sequence[Record]) -> None:
-            changes.extend(record for record in records if not isinstance(record.fact, ScopeRead | ScopesRead))
-
-        async with self._moving:
-            await self._quiet.wait()
-            forget = self.subscribe(note)
-            try:
-                while (due := self.next_deadline()) is not None:
-                    await self._tick_at(due)
-                    assert self.next_deadline() != due, "ticks did not do what was due"
-                    if changes:
-                        await self._tick_at(due, moved_by=origin)
-                        return due
-            finally:
-                forget()
-            return None
-
-    async def _tick_at(self, at: datetime, *, moved_by: Origin | None = None) -> None:
-        """Let all happen that is due at an instant, which may take a tick and more."""
-        self.clock.move_to(max(at, self.clock.now()))
-        await self.submit(Tick(moved=moved_by is not None), moved_by or _CLOCK)
+    async def settled(self) -> None:
+        """Nothing that was written leads to an impact that is not recorded yet."""
         await self._quiet.wait()
-        while (due := self.region.agenda.first()) is not None and due.at <= at:
-            await self.submit(Tick(), _CLOCK)
-            await self._quiet.wait()
 
     async def _tick_on(self) -> None:
         """While the clock runs, tick when the agenda says so. An entry that has become stale costs an idle tick."""
@@ -329,7 +291,7 @@ class Plane:
             self._published.clear()
             due = self.region.agenda.first() if self.leads else None
             if due is not None and due.at <= self.clock.now():
-                await self._submit_ours(Tick(), _CLOCK)
+                await self._submit_ours(Tick(), CLOCK)
                 if self.region.agenda.first() == due:  # not yet, by the clock of a store that others share
                     await asyncio.sleep(_NOT_YET_SECONDS)
                 continue
@@ -436,12 +398,9 @@ class Plane:
         self.region, self.seq = written.region, written.seq
         self._tell_listeners(written)
         self._published.set()
-        if self.leads and self._snapshotting is None and self._is_time_for_a_snapshot():
-            self._snapshotting = asyncio.create_task(self._snapshot())
+        if self.leads:
+            self._snapshots.consider(self.region, self.seq)
         return written
-
-    def _is_time_for_a_snapshot(self) -> bool:
-        return self.seq - self._snapshot_seq > max(_SNAPSHOT_EVERY, len(self.region.vms))
 
     def _tell_listeners(self, written: Written) -> None:
         for listener in tuple(self._listeners):
@@ -449,16 +408,6 @@ class Plane:
                 listener(written.region, written.records)
             except Exception:  # what was written stays written, whatever a listener makes of it
                 _log.exception("A listener failed.")
-
-    async def _snapshot(self) -> None:
-        region, seq = self.region, self.seq
-        try:
-            await asyncio.to_thread(self.journal.snapshot, region, seq)
-            self._snapshot_seq = seq
-        except Exception:
-            _log.exception("A snapshot could not be kept; the facts are safe, the next start will take longer.")
-        finally:
-            self._snapshotting = None
 
     # Impacts
 
@@ -471,7 +420,7 @@ class Plane:
             self._impacts.indebted.clear()
             await asyncio.sleep(self.retry_seconds)
             if self.leads:
-                await self._submit_ours(Tick(), _CLOCK)
+                await self._submit_ours(Tick(), CLOCK)
                 if self._impacts.owes:  # the tick itself failed, and nothing else may be written for a long time
                     self._impacts.indebted.set()
 

@@ -1,0 +1,42 @@
+"""When a snapshot is kept: often enough that a start is short, beside everything else that goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from forewarn.core.region import Region
+from forewarn.plane.ports import Journal
+
+_log = logging.getLogger(__name__)
+_EVERY = 20_000  # facts, or as many as there are VMs where that is more
+
+
+class Snapshots:
+    """One at a time, in a thread. ``kept_seq`` is the record that the last one stands for."""
+
+    def __init__(self, journal: Journal, kept_seq: int) -> None:
+        self._journal = journal
+        self._kept_seq = kept_seq
+        self._keeping: asyncio.Task[None] | None = None
+
+    def consider(self, region: Region, seq: int) -> None:
+        """Keep one if it is time."""
+        if self._keeping is None and seq - self._kept_seq > max(_EVERY, len(region.vms)):
+            self._keeping = asyncio.create_task(self._keep(region, seq))
+
+    async def close(self, region: Region, seq: int) -> None:
+        """Finish the one that is under way, and keep a last one if anything has happened since."""
+        if self._keeping is not None:
+            await self._keeping
+        if seq > self._kept_seq:
+            await self._keep(region, seq)
+
+    async def _keep(self, region: Region, seq: int) -> None:
+        try:
+            await asyncio.to_thread(self._journal.snapshot, region, seq)
+            self._kept_seq = seq
+        except Exception:
+            _log.exception("A snapshot could not be kept; the facts are safe, the next start will take longer.")
+        finally:
+            self._keeping = None
