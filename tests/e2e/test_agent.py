@@ -280,6 +280,7 @@ steps = ["leave"]
             facts.until_started()
             assert wire.read()[:2] == ["web-0:begin:drain", "web-0:do:leave"]
             assert facts.approvals == ["web-0"]
+            agent.end()  # and with it the drain, which would wait for ever
 
 
 def test_an_event_whose_step_failed_is_not_approved_and_what_was_begun_is_undone(tmp_path: Path, wire: Wire) -> None:

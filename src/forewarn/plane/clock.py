@@ -57,21 +57,17 @@ class RealClock:
 
     def __init__(self, not_before: datetime | None = None) -> None:
         self._not_before = self._latest = not_before or datetime.min.replace(tzinfo=UTC)
-        self._agreed: tuple[datetime, float] | None = None
+        self._agreed: float | None = None  # the agreed time, in seconds since 1970, when ``elapsed`` was zero
 
     def now(self) -> datetime:
-        if self._agreed is None:
-            found = wall_time()
-        else:
-            at, since = self._agreed
-            found = at + timedelta(seconds=elapsed() - since)
+        found = wall_time() if self._agreed is None else datetime.fromtimestamp(self._agreed + elapsed(), UTC)
         self._latest = max(self._latest, found)
         return self._latest
 
     def agree(self, now: datetime) -> None:
         if self._agreed is None:
             self._latest = self._not_before  # what the machine's own clock has said until now does not count
-        self._agreed = (now, elapsed())
+        self._agreed = now.timestamp() - elapsed()
 
     async def sleep_until(self, at: datetime) -> None:
         left = (at - self.now()).total_seconds()
