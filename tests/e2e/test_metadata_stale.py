@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from datetime import timedelta
 
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.stores.memory_shared import SharedMemory
-from tests.e2e.metadata_region import PATIENCE_SECONDS, get, metadata_region, request
+from tests.contract.until import until
+from tests.e2e.metadata_region import get, metadata_region, request
 
 METADATA = "Metadata: true"
-
-
-def _wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_node_that_may_not_be_current_gives_no_documents_until_it_is() -> None:
@@ -37,7 +29,7 @@ def test_a_node_that_may_not_be_current_gives_no_documents_until_it_is() -> None
         assert guest.ask(get("made-elsewhere")).status == 503  # it may well be there
         assert guest.ask(request("GET", "/vm/web/metadata/versions", METADATA)).status == 200
         journal.cut_off = ""
-        _wait_until(lambda: not region.do(lambda: region.plane.stale))
+        until(lambda: not region.do(lambda: region.plane.stale))
         assert guest.ask(get("web")).status == 200
         assert guest.ask(instance).status == 200
         assert guest.ask(get("made-elsewhere")).status == 404

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import socket
 import uuid
+from collections.abc import Callable
 
 import msgspec
 from msgspec.structs import replace
@@ -44,38 +45,49 @@ def digest_of(rules: Rules) -> str:
 
 
 class Membership:
-    """One node's place among the others. What cannot be announced now is announced the next time."""
+    """One node's place among the others; ``standing`` tells how far it has come, and whether it leads.
 
-    def __init__(self, shared: Shared | None, node: Node) -> None:
+    What cannot be announced now is announced the next time.
+    """
+
+    def __init__(self, shared: Shared | None, node: Node, standing: Callable[[], tuple[int, bool]]) -> None:
         self._shared = shared
-        self.node = node
+        self._told = node
+        self._standing = standing
+        self._introduced = asyncio.Event()
         self._changed = asyncio.Event()
-        self._announced = False
 
-    def update(self, *, seq: int, leads: bool) -> None:
-        changed = leads is not self.node.leads
-        self.node = replace(self.node, seq=seq, leads=leads)
-        if changed:
-            self._changed.set()
+    @property
+    def node(self) -> Node:
+        """This one, as it is now."""
+        seq, leads = self._standing()
+        return replace(self._told, seq=seq, leads=leads)
+
+    @property
+    def draining(self) -> bool:
+        return self._told.draining
 
     def introduce(self, name: str, faces: tuple[str, ...], urls: tuple[str, ...]) -> None:
-        self.node = replace(self.node, name=name, faces=faces, urls=urls)
-        self._changed.set()
+        self._told = replace(self._told, name=name, faces=faces, urls=urls)
+        self._introduced.set()
 
     def drain(self) -> None:
-        self.node = replace(self.node, draining=True)
+        self._told = replace(self._told, draining=True)
+        self.announce_soon()
+
+    def announce_soon(self) -> None:
+        """Something about this node has changed that others should not have to wait for."""
         self._changed.set()
 
     async def announce_on(self) -> None:
         """From the introduction on, every few seconds, and at once when something about us has changed."""
         if self._shared is None:
             return
-        await self._changed.wait()
+        await self._introduced.wait()
         while True:
             self._changed.clear()
             try:
                 await asyncio.to_thread(self._shared.announce, self.node)
-                self._announced = True
             except JournalFault as fault:
                 _log.debug("This node could not be announced: %s", fault)
             except Exception:
@@ -90,7 +102,7 @@ class Membership:
         if self._shared is None:
             return
         try:
-            await asyncio.to_thread(self._shared.withdraw, self.node.id)
+            await asyncio.to_thread(self._shared.withdraw, self._told.id)
         except JournalFault as fault:
             _log.debug("This node could not be withdrawn: %s", fault)
 

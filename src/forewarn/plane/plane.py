@@ -75,8 +75,8 @@ class Plane:
         self._why_stale = f"This node has not heard from its store for {staleness.total_seconds():g} s."
         self._leads_until = math.inf if shared is None else -math.inf
         self.lost = asyncio.Event()  # the store has lost what this node has seen; nothing can go on from here
-        self.editing = Editing(shared, self._follow_up_to_now)
-        self._membership = Membership(shared, fresh_node(rules))
+        self.editing = Editing(shared, self._know_everything)
+        self._membership = Membership(shared, fresh_node(rules), lambda: (self.seq, self.leads))
         self._follower = Follower(journal, shared, self, staleness) if shared is not None else None
         self._pulse_every = _PULSE_EVERY if shared is None else min(_PULSE_EVERY, rules.disable_after / 4)
         self._keep_every = min(_KEEP_EVERY, rules.disable_after / 8)
@@ -130,7 +130,10 @@ class Plane:
         return self.clock.now()
 
     async def submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
-        """Carry out a command. What this returns is on disk; ``Refused`` and ``JournalFault`` mean nothing changed."""
+        """Carry out a command. What this returns is on disk.
+
+        ``Refused`` and ``JournalFault`` mean that nothing changed; only after ``Uncertain`` nobody knows.
+        """
         if self._closing:
             raise JournalFault("The region is shutting down; nothing was written.")
         self.editing.check()
@@ -159,22 +162,20 @@ class Plane:
 
     @property
     def node(self) -> Node:
-        self._membership.update(seq=self.seq, leads=self.leads)
         return self._membership.node
 
     async def nodes(self) -> list[Node]:
         """Every node of this region."""
-        self._membership.update(seq=self.seq, leads=self.leads)
         return await self._membership.nodes()
 
     async def refresh(self) -> None:
         """Know what others have written until now, or go on with what is known where the store does not answer."""
         try:
-            await self._follow_up_to_now()
+            await self._know_everything()
         except JournalFault as fault:
             _log.debug("Reading on from what is known: %s", fault)
 
-    async def _follow_up_to_now(self) -> None:
+    async def _know_everything(self) -> None:
         if self._follower is not None:
             await self._follower.refresh()
 
@@ -187,7 +188,7 @@ class Plane:
 
     @property
     def willing(self) -> bool:
-        return not (self._closing or self._membership.node.draining)
+        return not (self._closing or self._membership.draining)
 
     @property
     def stale(self) -> str:
@@ -208,7 +209,6 @@ class Plane:
         """This node knows everything that the store knew, and its word is good for a while."""
         if not self.lost.is_set():
             self._current_until = until
-        self._membership.update(seq=self.seq, leads=self.leads)
 
     @property
     def leads(self) -> bool:
@@ -226,7 +226,7 @@ class Plane:
         else:
             self._impacts.drop()
         self._published.set()
-        self._membership.update(seq=self.seq, leads=leads)
+        self._membership.announce_soon()
         _log.info("This node leads the region now." if leads else "This node does not lead the region any more.")
 
     def lose(self, fault: Diverged) -> None:

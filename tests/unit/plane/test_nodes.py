@@ -414,6 +414,17 @@ async def test_nodes_see_each_other_until_they_leave() -> None:
         assert [node.name for node in await one.nodes()] == ["one"]
 
 
+async def test_a_node_that_nobody_has_introduced_is_not_announced_though_it_leads() -> None:
+    house = House()
+    async with house.node() as one:
+        assert one.leads
+        async with house.node() as two:
+            two.introduce("two", ("control",), ())
+            await until(lambda: bool(house.store.nodes))
+        assert [node.name for node in house.store.nodes.values()] == []
+        assert one.node.leads
+
+
 async def test_nodes_with_other_rules_show_another_digest() -> None:
     house = House()
     async with house.node() as one, house.node(Rules(update_domains=4)) as two:
