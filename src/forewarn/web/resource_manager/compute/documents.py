@@ -6,8 +6,6 @@ laid over this document, and the views are made from it.
 
 from __future__ import annotations
 
-import msgspec
-
 from forewarn.core.commands import KeepResource
 from forewarn.core.region import (
     Orchestration,
@@ -19,10 +17,11 @@ from forewarn.core.region import (
     VmSpec,
     fold,
 )
+from forewarn.web.resource_manager import keeping
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.compute import finding
 from forewarn.web.resource_manager.compute.event_settings import Notices, shown_policy, shown_profile
-from forewarn.web.resource_manager.compute.merging import merge, without_secrets
+from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object
 
 _FIRST_ETAG = '"1"'
@@ -31,17 +30,13 @@ _FIRST_ETAG = '"1"'
 def kept(desk: Desk, resource_id: str) -> Object | None:
     """What a caller wrote."""
     found = desk.plane.region.resources.get(fold(resource_id))
-    if found is None:
-        return None
-    body: Object = msgspec.json.decode(found.body)
-    return body
+    return None if found is None else keeping.read(found)
 
 
 def keep(resource_id: str, kind: str, document: Object, owner: str) -> KeepResource:
     """Remember a document for as long as its thing is there. It names itself, for whoever lists a group."""
     name = resource_id.rpartition("/")[2]
-    body = {**without_secrets(document), "id": resource_id, "name": name, "type": kind}
-    return KeepResource(resource_id, msgspec.json.encode(body).decode(), owner)
+    return keeping.keep({**document, "id": resource_id, "name": name, "type": kind}, owner)
 
 
 def next_etag(document: Object) -> str:

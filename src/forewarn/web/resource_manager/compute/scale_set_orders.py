@@ -21,9 +21,10 @@ from forewarn.core.scale_sets import CAPACITY_MOST, NAME_LONGEST
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.compute import bodies, documents, finding
 from forewarn.web.resource_manager.compute.event_settings import says_nothing, settle_policy
-from forewarn.web.resource_manager.compute.merging import digest, without_secrets
+from forewarn.web.resource_manager.compute.merging import digest
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.errors import ArmError, invalid
+from forewarn.web.resource_manager.secrets import without_secrets
 
 _PROFILE = "virtualMachineProfile"
 _AT = f"properties.{_PROFILE}"
