@@ -137,8 +137,8 @@ def _add_create(group: Subparsers) -> None:
         _create,
         "create VMs",
         "Create one VM called NAME, or N of them called NAME-0 … NAME-(N-1). With --file, create the [[vm]] tables of "
-        "a region file; VMs that exist already are left alone. With --read each new VM reads its document at once, as a "
-        "program inside would: without a reader, what befalls a VM happens without a warning.",
+        "a region file; VMs that exist already are left alone. With --read each new VM reads its document at once, as "
+        "a program inside would: without a reader, what befalls a VM happens without a warning.",
         "forewarn vm create web --count 3 --availability-set front --read",
         "forewarn vm create shop --count 2 --cloud-service shop --role FrontEnd",
         "forewarn vm create --file region.toml",
