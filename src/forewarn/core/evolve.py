@@ -79,9 +79,9 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             scope = region.scopes[key]
             disabled = replace(scope, enabled_at=None, last_read_at=None, lapses_at=None, incarnation=0)
             return replace(region, scopes=region.scopes.set(key, disabled))
-        case f.ScopeCreated(kind=kind, name=name, resource_group=resource_group):
+        case f.ScopeCreated(kind=kind, name=name, resource_group=resource_group, domains=domains):
             key = scope_key(kind, name)
-            scope = Scope(key=key, kind=kind, name=name, resource_group=resource_group)
+            scope = Scope(key=key, kind=kind, name=name, resource_group=resource_group, domains=domains)
             return replace(region, scopes=region.scopes.set(key, scope))
         case f.ScopeRemoved(scope=key):
             return keeping.owner_left(replace(region, scopes=region.scopes.delete(key)), key)

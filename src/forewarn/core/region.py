@@ -153,6 +153,16 @@ class Vm(Struct, frozen=True, gc=False):
         return derive_guid(self.seed, self.key).lower()
 
 
+class Domains(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How many update and fault domains the VMs of a set are spread over; 0 where the region's rules say it."""
+
+    update: int = 0
+    fault: int = 0
+
+
+REGIONS_DOMAINS = Domains()
+
+
 class Host(Struct, frozen=True, gc=False):
     """One machine of the platform. All its VMs share a fault domain and an update domain."""
 
@@ -184,6 +194,7 @@ class Scope(Struct, frozen=True, gc=False):
     incarnation: int = 0
     events: tuple[str, ...] = ()  # announced and not ended, oldest first
     changed_at: datetime | None = None  # when the incarnation last grew
+    domains: Domains = REGIONS_DOMAINS
 
 
 class Event(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -272,6 +283,7 @@ class ScaleSet(Struct, frozen=True):
     instances: Map[str, None] = Map()
     leaving: int = 0  # how many of them somebody has asked to delete
     deleting: bool = False
+    fault_domains: int = 0  # of each of its placement groups; 0: as the region's rules say
 
     @property
     def key(self) -> str:

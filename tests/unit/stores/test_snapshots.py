@@ -146,11 +146,11 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Vm: "name spec seed created_at number update_domain fault_domain host power boots ephemeral_disks binding events "
     "model protected",
     Scope: "key kind name policy resource_group members counts enabled_at last_read_at lapses_at incarnation events "
-    "changed_at",
+    "changed_at domains",
     Host: "number fault_domain update_domain capacity health vms",
     Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at",
     ScaleSet: "name resource_group orchestration single_placement_group computer_prefix seed created_at spec model "
-    "vm_spec changed_at next_id instances leaving deleting",
+    "vm_spec changed_at next_id instances leaving deleting fault_domains",
     Operation: "id kind started_at waiting ended_at error number",
     Resource: "id body owner",
     Region: "vms scopes hosts vacancies events groups addresses campaigns scale_sets operations operations_ended "

@@ -7,6 +7,7 @@ laid over this document, and the views are made from it.
 from __future__ import annotations
 
 from forewarn.core.commands import KeepResource
+from forewarn.core.fleet import domains_of
 from forewarn.core.region import (
     Orchestration,
     ScaleInRule,
@@ -120,6 +121,7 @@ def of_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
     _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), spec.policy))
     properties["orchestrationMode"] = str(scale_set.orchestration)
     properties["singlePlacementGroup"] = scale_set.single_placement_group
+    properties["platformFaultDomainCount"] = scale_set.fault_domains or desk.plane.rules.fault_domains
     return {**document, "tags": dict(scale_set.vm_spec.tags), "properties": properties}
 
 
@@ -154,12 +156,12 @@ def protects(protection: Object) -> bool:
 
 
 def of_availability_set(desk: Desk, scope: Scope) -> Object:
-    rules = desk.plane.rules
     document = kept(desk, finding.availability_set_id(desk, scope)) or {"location": desk.location}
+    domains = domains_of(desk.plane.region, desk.plane.rules, scope.key)
     properties = {
-        "platformUpdateDomainCount": rules.update_domains,
-        "platformFaultDomainCount": rules.fault_domains,
         **document.get("properties", {}),
+        "platformUpdateDomainCount": domains.update,
+        "platformFaultDomainCount": domains.fault,
     }
     _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), scope.policy))
     return {"tags": {}, "sku": {"name": "Aligned"}, **document, "properties": properties}

@@ -29,6 +29,14 @@ from forewarn.web.resource_manager.secrets import without_secrets
 _PROFILE = "virtualMachineProfile"
 _AT = f"properties.{_PROFILE}"
 _KNOWN_TO_THE_REGION = frozenset({"scheduledEventsProfile", "priority", "evictionPolicy"})
+_FAULT_DOMAINS = "platformFaultDomainCount"
+# By orchestration mode and whether it is in zones: "Manage fault domains in Azure Virtual Machine Scale Sets".
+_SPREADS = {
+    (Orchestration.UNIFORM, False): (1, 2, 3, 4, 5),
+    (Orchestration.UNIFORM, True): (1, 5),
+    (Orchestration.FLEXIBLE, False): (1, 2, 3),
+    (Orchestration.FLEXIBLE, True): (1,),
+}
 _MODES = tuple(str(mode) for mode in Orchestration)
 _UPGRADES = tuple(str(mode) for mode in UpgradeMode)
 _RULES = tuple(str(rule) for rule in ScaleInRule)
@@ -45,7 +53,7 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
     if current is not None and current.deleting:
         raise ArmError(409, "OperationNotAllowed", f"Scale set '{name}' is being deleted and cannot be changed.")
     document = bodies.laid_over(base, change, call)
-    command = _command(call, name, document, change, current)
+    command = _command(call, name, document, change, current, base)
     if current is not None:
         command = replace(command, vm_spec=_with_rest(command.vm_spec, current, base or {}, document))
     document["etag"] = documents.next_etag(base or {})
@@ -53,7 +61,9 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
     return [command, documents.keep(resource_id, finding.SCALE_SETS, document, f"scale-set/{fold(name)}")]
 
 
-def _command(call: Call, name: str, document: Object, change: Object, current: ScaleSet | None) -> c.PutScaleSet:
+def _command(
+    call: Call, name: str, document: Object, change: Object, current: ScaleSet | None, base: Object | None
+) -> c.PutScaleSet:
     properties = document["properties"]
     orchestration = _orchestration(properties, current)
     capacity = _capacity(document, change, orchestration, current)
@@ -70,6 +80,7 @@ def _command(call: Call, name: str, document: Object, change: Object, current: S
         single_placement_group=_single_placement_group(properties, current),
         computer_prefix=properties.get(_PROFILE, {}).get("osProfile", {}).get("computerNamePrefix", ""),
         capacity=capacity,
+        fault_domains=_fault_domains(document, orchestration, base),
     )
 
 
@@ -129,6 +140,24 @@ def _policy(properties: Object) -> Policy:
     if not says_nothing(settled):
         properties["scheduledEventsPolicy"] = settled
     return policy
+
+
+def _fault_domains(document: Object, orchestration: Orchestration, base: Object | None) -> int:
+    """How many are asked for: said once, when the set is made; 0 where nothing is said."""
+    properties = document["properties"]
+    if base is not None:
+        if properties[_FAULT_DOMAINS] != base["properties"][_FAULT_DOMAINS]:
+            raise bodies.unchangeable(_FAULT_DOMAINS)
+        return 0
+    if _FAULT_DOMAINS not in properties:
+        return 0
+    count: int = properties[_FAULT_DOMAINS]
+    allowed = _SPREADS[orchestration, bool(document.get("zones"))]
+    if count not in allowed:
+        listed = ", ".join(map(str, allowed))
+        sentence = f"The specified fault domain count {count} is not allowed for this scale set: {listed} is."
+        raise invalid(f"properties.{_FAULT_DOMAINS}", sentence)
+    return count
 
 
 def _single_placement_group(properties: Object, current: ScaleSet | None) -> bool:
