@@ -9,7 +9,7 @@ from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet_file import FleetEntry, Run, runs
 from forewarn.core.commands import CreateVms
 from forewarn.core.refusal import Refused
-from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.core.region import NO_BINDING, Binding, EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 
@@ -68,5 +68,5 @@ def spec_of(entry: FleetEntry) -> VmSpec:
 
 def binding_of(entry: FleetEntry) -> Binding | None:
     """How the metadata face shall know it, where the file says so."""
-    found = Binding(entry.address, entry.local_address, entry.netns)
-    return found if found.claims() else None
+    found = Binding(entry.address, entry.local_address, entry.netns, entry.interface)
+    return None if found == NO_BINDING else found

@@ -35,6 +35,7 @@ class FleetEntry:
     address: str = ""
     local_address: str = ""
     netns: str = ""
+    interface: str = ""
 
     def name_of(self, index: int) -> str:
         return self.name if self.count == 1 else f"{self.name}-{index}"
@@ -55,6 +56,7 @@ class FleetEntry:
             "address": self.address,
             "local_address": self.local_address,
             "netns": self.netns,
+            "interface": self.interface,
         }
         return body | {key: value for key, value in optional.items() if value}
 
@@ -93,7 +95,7 @@ def check(entry: FleetEntry) -> None:
         raise ValueError(f"eviction policy {entry.eviction_policy!r} is none of {', '.join(EVICTION_POLICIES)}")
     if entry.eviction_policy and not entry.spot:
         raise ValueError("an eviction policy is for Spot VMs only")
-    if entry.count > 1 and (entry.address or entry.local_address or entry.netns):
+    if entry.count > 1 and (entry.address or entry.local_address or entry.netns or entry.interface):
         raise ValueError("an address or a network namespace belongs to a single VM, not to several")
 
 

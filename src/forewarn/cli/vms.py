@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from forewarn.cli import parsing
+from forewarn.cli import bindings, parsing
 from forewarn.cli.client import NAMES_AT_ONCE, Client
 from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
@@ -105,6 +105,7 @@ def add_to(subparsers: Subparsers) -> None:
     show.add_argument("names", nargs="+", metavar="NAME", help="name of a VM")
     for operation, (summary, description) in _OPERATIONS.items():
         _add_operation(group, operation, summary, description)
+    bindings.add_to_vm(group)
 
 
 def _add_operation(group: Subparsers, operation: str, summary: str, description: str) -> None:
@@ -142,9 +143,7 @@ def _add_create(group: Subparsers) -> None:
     parser.add_argument("--size", default="", help="VM size shown by /metadata/instance")
     parser.add_argument("--os-type", default="", choices=("Linux", "Windows"), help="system shown there")
     parser.add_argument("--tag", type=parsing.tag, action="append", default=[], metavar="KEY=VALUE", help="a tag")
-    parser.add_argument("--address", default="", help="source address the VM calls from")
-    parser.add_argument("--local-address", default="", help="loopback address the VM calls")
-    parser.add_argument("--netns", default="", help="network namespace the VM lives in")
+    bindings.add_options(parser, default="")
 
 
 def _create(args: argparse.Namespace, out: Output) -> int:
@@ -188,6 +187,7 @@ def _entry_of(args: argparse.Namespace) -> FleetEntry:
         address=args.address,
         local_address=args.local_address,
         netns=args.netns,
+        interface=args.interface,
     )
 
 

@@ -99,14 +99,28 @@ class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
     address: str = ""  # its source address
     local_address: str = ""  # the loopback address it calls
     netns: str = ""  # the network namespace it lives in
+    interface: str = ""  # of that namespace, where the VM is at the other end of it and not inside
 
     def claims(self) -> tuple[str, ...]:
         """What no other VM may have."""
-        named = (("address", self.address), ("local", self.local_address), ("netns", self.netns))
+        place = f"{self.netns} interface {self.interface}" if self.interface else self.netns
+        named = (("address", self.address), ("local", self.local_address), ("netns", place))
         return tuple(f"{kind} {value}" for kind, value in named if value)
 
 
 NO_BINDING = Binding()
+
+
+class BindingPattern(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How the instances of a scale set are bound: ``{name}`` and ``{id}`` stand for an instance's own."""
+
+    address: str = ""  # a range of source addresses, of which each instance gets one
+    local_address: str = ""  # a range of loopback addresses likewise
+    netns: str = ""
+    interface: str = ""
+
+
+NO_PATTERN = BindingPattern()
 
 
 class Vm(Struct, frozen=True, gc=False):
@@ -252,6 +266,7 @@ class ScaleSetSpec(Struct, frozen=True, omit_defaults=True):
     upgrade: UpgradeMode = UpgradeMode.MANUAL
     scale_in: ScaleInRule = ScaleInRule.DEFAULT
     policy: Policy = DEFAULT_POLICY
+    binding: BindingPattern = NO_PATTERN
 
 
 class ScaleSet(Struct, frozen=True):

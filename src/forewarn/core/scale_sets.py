@@ -8,6 +8,7 @@ from itertools import count
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core.bindings import bind_instance, bind_instances, check_pattern
 from forewarn.core.draft import Draft
 from forewarn.core.fleet import check_group, check_name, check_names, check_spec, create_one, delete_vm
 from forewarn.core.lookup import check_scope, find_scale_set, find_vms
@@ -98,6 +99,7 @@ def _check(command: c.PutScaleSet, group_size: int) -> None:
     check_name("scale set", command.name)
     if len(command.name) > NAME_LONGEST:
         raise Refused(Hint.INVALID, f"The name of a scale set has at most {NAME_LONGEST} characters.")
+    check_pattern(command.spec.binding)
     check_spec(replace(command.vm_spec, kind=ScopeKind.PLACEMENT_GROUP, set_name=command.name))
     capacity = command.capacity or 0
     if not 0 <= capacity <= CAPACITY_MOST:
@@ -124,6 +126,8 @@ def _change(draft: Draft, scale_set: ScaleSet, spec: ScaleSetSpec, single_placem
     draft.record(f.ScaleSetChanged(draft.now, scale_set.key, spec, single_placement_group))
     if scale_set.spec.policy != spec.policy:
         _spread_policy(draft, draft.region.scale_sets[scale_set.key])
+    if scale_set.spec.binding != spec.binding:
+        bind_instances(draft, spec.binding, _instances(draft, scale_set))
 
 
 def _change_model(draft: Draft, key: str, vm_spec: VmSpec) -> None:
@@ -168,6 +172,7 @@ def _grow(draft: Draft, scale_set: ScaleSet, how_many: int, seed: str) -> None:
         name = _instance_name(draft, scale_set, number, seed)
         check_names(draft, (name,))
         create_one(draft, name, spec, seed, number, scale_set.model)
+        bind_instance(draft, scale_set.spec.binding, draft.region.vms[fold(name)])
 
 
 def _instance_name(draft: Draft, scale_set: ScaleSet, number: int, seed: str) -> str:

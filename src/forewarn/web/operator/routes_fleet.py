@@ -9,11 +9,11 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
-from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec
+from forewarn.core.region import NO_BINDING, EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.operator import deeds
-from forewarn.web.operator.bodies import CreateVmsBody, NamesBody, VmPage, duration
+from forewarn.web.operator.bodies import BindBody, CreateVmsBody, NamesBody, VmPage, duration
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
-from forewarn.web.operator.fleet_models import CreatedAnswer, OutcomeAnswer, VmsAnswer, VmStory
+from forewarn.web.operator.fleet_models import CreatedAnswer, OutcomeAnswer, VmAnswer, VmsAnswer, VmStory
 from forewarn.web.operator.outcome import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.views import event_fields, find_scope, find_vm, vm_fields
@@ -24,7 +24,9 @@ router = APIRouter(prefix="/v1/vms", tags=["vms"])
 @router.post("", status_code=201, summary="Create VMs")
 async def create(body: CreateVmsBody, asker: TheAsker) -> CreatedAnswer:
     """One VM, or many that are numbered. All of them are created or, where one name is refused, none."""
-    facts = await asker.submit(c.CreateVms(body.names(), _spec(body), new_guid(), _binding(body)))
+    binding = body.binding()
+    given = None if binding == NO_BINDING else binding
+    facts = await asker.submit(c.CreateVms(body.names(), _spec(body), new_guid(), given))
     return CreatedAnswer(created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
 
 
@@ -51,12 +53,6 @@ def _spec(body: CreateVmsBody) -> VmSpec:
     )
 
 
-def _binding(body: CreateVmsBody) -> Binding | None:
-    if not (body.address or body.local_address or body.netns):
-        return None
-    return Binding(body.address or "", body.local_address or "", body.netns or "")
-
-
 @router.get("", summary="List VMs")
 def list_vms(page: Annotated[VmPage, Query()], look: TheLook) -> VmsAnswer:
     """In pages, by name; of one scope, if that is asked for."""
@@ -73,6 +69,25 @@ async def show(name: str, look: TheLook) -> VmStory:
     events = [look.region.events[event_id] for event_id in vm.events]
     shown = [event_fields(look, event) for event in events if event.announced]
     return VmStory(**dict(vm_fields(look.region, vm)), events=shown)
+
+
+@router.put("/{name}/binding", summary="Bind a VM")
+async def bind(name: str, body: BindBody, asker: TheAsker) -> VmAnswer:
+    """Tell how the metadata face shall know a VM by its connection, in place of what it had. Conflicts are refused."""
+    await asker.submit(c.BindVm(name, body.binding()))
+    return _as_it_is(asker, name)
+
+
+@router.delete("/{name}/binding", summary="Unbind a VM")
+async def unbind(name: str, asker: TheAsker) -> VmAnswer:
+    """Take back all that the metadata face knows a VM by; on loopback its name in the path still counts."""
+    await asker.submit(c.BindVm(name, NO_BINDING))
+    return _as_it_is(asker, name)
+
+
+def _as_it_is(asker: Asker, name: str) -> VmAnswer:
+    region = asker.look().region
+    return vm_fields(region, find_vm(region, name))
 
 
 @router.post("/restart", status_code=202, summary="Restart VMs")
