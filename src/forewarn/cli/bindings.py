@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
+from forewarn.cli.binding_file import BindingEntry
+from forewarn.cli.client import Client
 from forewarn.cli.errors import Exit, usage
 from forewarn.cli.outcomes import show_outcome
 from forewarn.cli.output import Output
@@ -126,6 +128,16 @@ def _change(args: argparse.Namespace, out: Output, binding: dict[str, str]) -> i
     for vm in client.scale_set(args.name)["instances"]:
         out.line(f"{vm['name']} is bound to {_told(vm['binding']) or 'nothing'}.")
     return Exit.OK
+
+
+def apply(client: Client, entry: BindingEntry) -> None:
+    """What a region file says, told to a server that runs."""
+    if entry.scale_set:
+        client.change_scale_set(entry.scale_set, {"binding": entry.body()})
+    elif entry.body():
+        client.bind_vm(entry.vm, entry.body())
+    else:
+        client.unbind_vm(entry.vm)
 
 
 def _something(args: argparse.Namespace) -> dict[str, str]:

@@ -36,6 +36,7 @@ class FleetEntry:
     local_address: str = ""
     netns: str = ""
     interface: str = ""
+    read: bool = False
 
     def name_of(self, index: int) -> str:
         return self.name if self.count == 1 else f"{self.name}-{index}"
@@ -57,6 +58,7 @@ class FleetEntry:
             "local_address": self.local_address,
             "netns": self.netns,
             "interface": self.interface,
+            "read": self.read,
         }
         return body | {key: value for key, value in optional.items() if value}
 
@@ -112,7 +114,7 @@ def read_entries(path: Path, tables: object) -> tuple[FleetEntry, ...]:
     return entries
 
 
-_TYPES: dict[str, type] = {"count": int, "spot": bool, "vnet": bool, "tags": dict}
+_TYPES: dict[str, type] = {"count": int, "spot": bool, "vnet": bool, "read": bool, "tags": dict}
 _TYPE_WORDS = {int: "a whole number", bool: "true or false", dict: "a table of text", str: "text"}
 _KEYS = tuple(each.name for each in fields(FleetEntry))
 

@@ -56,6 +56,19 @@ def put(draft: Draft, command: c.PutScaleSet) -> None:
         _resize(draft, draft.region.scale_sets[key], command.capacity, command.seed)
 
 
+def put_as_it_is(scale_set: ScaleSet, seed: str) -> c.PutScaleSet:
+    """A command that changes nothing yet, for who lays a change over it."""
+    return c.PutScaleSet(
+        name=scale_set.name,
+        resource_group=scale_set.resource_group,
+        vm_spec=scale_set.vm_spec,
+        seed=seed,
+        spec=scale_set.spec,
+        orchestration=scale_set.orchestration,
+        single_placement_group=scale_set.single_placement_group,
+    )
+
+
 def delete(draft: Draft, command: c.DeleteScaleSet) -> None:
     """Every instance goes, with a Terminate event where it has a notice; the set goes with the last one."""
     scale_set = find_scale_set(draft, command.name)

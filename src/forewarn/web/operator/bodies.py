@@ -19,6 +19,7 @@ from pydantic import (
 from forewarn.core.bindings import INTERFACE_PATTERN, NETNS_PATTERN
 from forewarn.core.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
+from forewarn.wire.versions import NEWEST
 
 MOST_NAMES = 10_000
 MOST_SECONDS = 100 * 365 * 86_400.0
@@ -106,6 +107,9 @@ class BindingBody(Body):
     def binding(self) -> Binding:
         return Binding(self.address or "", self.local_address or "", self.netns or "", self.interface or "")
 
+    def binding_or_none(self) -> Binding | None:
+        return None if self.binding() == NO_BINDING else self.binding()
+
 
 class BindBody(BindingBody):
     """The whole binding of a VM, in place of the one it has."""
@@ -155,6 +159,9 @@ class CreateVmsBody(BindingBody):
     resource_group: ResourceGroup = Field(
         DEFAULT_RESOURCE_GROUP, description="Where the Resource Manager shows them.", examples=["rg1"]
     )
+    read: Flag = Field(
+        False, description="Each of them reads its document at once, which enables its scope.", examples=[False]
+    )
 
     @model_validator(mode="after")
     def _belong_together(self) -> Self:
@@ -164,7 +171,7 @@ class CreateVmsBody(BindingBody):
             raise ValueError("role goes with cloud_service: name the service too")
         if self.cloud_service and not self.role:
             raise ValueError("cloud_service goes with role: name the role too")
-        if self.count > 1 and self.binding() != NO_BINDING:
+        if self.count > 1 and self.binding_or_none():
             raise ValueError(
                 "address, local_address, netns and interface belong to a single VM: leave them out or ask for one"
             )
@@ -181,6 +188,18 @@ class NamesBody(Body):
     """The VMs to act on: all of them or, where one is refused, none."""
 
     names: Names = Field(description="Names of VMs.")
+
+
+class ReadQuery(Body):
+    """Which form of the document."""
+
+    api_version: str = Field(
+        NEWEST.date,
+        alias="api-version",
+        max_length=32,
+        description="As a guest would ask for it.",
+        examples=[NEWEST.date],
+    )
 
 
 class PolicyBody(Body):

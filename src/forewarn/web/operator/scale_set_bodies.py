@@ -20,7 +20,7 @@ from forewarn.core.region import (
     VmSpec,
     replace,
 )
-from forewarn.core.scale_sets import CAPACITY_MOST
+from forewarn.core.scale_sets import CAPACITY_MOST, put_as_it_is
 from forewarn.web.operator.bodies import Body, Flag, Name, OsImageNotice, ResourceGroup, Tags, TerminateNotice, duration
 
 
@@ -156,19 +156,6 @@ class ScaleSetChangeBody(Body):
             spec=self.applied_to(scale_set.spec),
             **{name: value for name, value in changes.items() if name in given},
         )
-
-
-def put_as_it_is(scale_set: ScaleSet, seed: str) -> PutScaleSet:
-    """A command that changes nothing yet."""
-    return PutScaleSet(
-        name=scale_set.name,
-        resource_group=scale_set.resource_group,
-        vm_spec=scale_set.vm_spec,
-        seed=seed,
-        spec=scale_set.spec,
-        orchestration=scale_set.orchestration,
-        single_placement_group=scale_set.single_placement_group,
-    )
 
 
 class CreateScaleSetBody(ScaleSetChangeBody):
