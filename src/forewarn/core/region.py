@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.lifecycle import Phase
+from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.terms import derive_guid
 
 fold = str.lower
@@ -195,7 +196,7 @@ class Scope(Struct, frozen=True, gc=False):
     enabled_at: datetime | None = None
     last_read_at: datetime | None = None
     lapses_at: datetime | None = None  # disabled then, unless somebody reads before
-    incarnation: int = 0
+    incarnation: int = 0  # of the last document that there was; kept while nobody reads, for it never begins again
     events: tuple[str, ...] = ()  # announced and not ended, oldest first
     changed_at: datetime | None = None  # when the incarnation last grew
 
@@ -383,6 +384,7 @@ class Region(Struct, frozen=True, gc=False):
     resources: Map[str, Resource] = Map()  # by folded id
     owned: Map[str, str] = Map()  # owner of a resource -> its folded id
     agenda: Agenda = Agenda()
+    retired: Retired = NONE_RETIRED
     lone_vms_made: int = 0
     user_operations: int = 0  # scheduled now
     latest_at: datetime | None = None
