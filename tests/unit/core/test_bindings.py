@@ -48,7 +48,7 @@ def test_an_interface_needs_its_namespace(world: World) -> None:
 
 
 def test_several_vms_may_be_behind_one_namespace_each_over_its_own_interface(world: World) -> None:
-    world.create("a"), world.create("b"), world.create("c")
+    world.create("a", "b", "c")
     world.do(c.BindVm("a", Binding(netns="hyper")))
     world.do(c.BindVm("b", Binding(netns="hyper", interface="tap0")))
     refusal = world.refused(c.BindVm("c", Binding(netns="hyper", interface="tap0")))
@@ -58,7 +58,7 @@ def test_several_vms_may_be_behind_one_namespace_each_over_its_own_interface(wor
 
 
 def test_an_ipv4_address_is_one_however_it_is_written(world: World) -> None:
-    world.create("a"), world.create("b")
+    world.create("a", "b")
     world.do(c.BindVm("a", Binding(address="::ffff:10.0.0.4")))
     assert "VM 'a' has address 10.0.0.4" in world.refused(c.BindVm("b", Binding(address="10.0.0.4"))).message
 
