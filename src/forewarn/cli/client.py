@@ -27,6 +27,7 @@ from forewarn.cli.shapes import (
     Outcome,
     Policy,
     Pong,
+    Read,
     Record,
     ResourceManager,
     ScaleSet,
@@ -196,6 +197,11 @@ class Client:
 
     def vm(self, name: str) -> VmStory:
         return cast(VmStory, self.server.ask("GET", _named("/v1/vms/{}", name)))
+
+    def read(self, name: str, api_version: str = "") -> Read:
+        """One read by this VM, which enables its scope."""
+        found = self.server.ask("POST", _named("/v1/vms/{}/read", name), {"api-version": api_version}, body={})
+        return cast(Read, found)
 
     def operate(self, operation: str, names: Sequence[str]) -> Outcome:
         """``operation`` is restart, redeploy, reimage, stop, deallocate, start, delete or evict."""

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet_file import FleetEntry, Run, runs
-from forewarn.core.commands import CreateVms
+from forewarn.core.commands import CreateVms, Pulse, Together
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.plane.plane import Plane
@@ -37,9 +37,10 @@ async def _create(plane: Plane, entry: FleetEntry, run: Run) -> None:
     missing = tuple(name for name in names if _is_missing(plane, name))
     if not missing:
         return
-    command = CreateVms(missing, spec_of(entry), str(uuid4()).upper(), binding_of(entry))
+    creating = CreateVms(missing, spec_of(entry), str(uuid4()).upper(), binding_of(entry))
+    reading = Pulse(tuple((fold(name), plane.now()) for name in missing))
     try:
-        await plane.submit(command, _ORIGIN)
+        await plane.submit(Together((creating, reading)) if entry.read else creating, _ORIGIN)
     except Refused as refused:
         raise CommandFailed(f"the region file's VM {entry.name!r} was refused: {refused.message}") from None
 

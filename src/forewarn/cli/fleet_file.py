@@ -35,6 +35,7 @@ class FleetEntry:
     address: str = ""
     local_address: str = ""
     netns: str = ""
+    read: bool = False
 
     def name_of(self, index: int) -> str:
         return self.name if self.count == 1 else f"{self.name}-{index}"
@@ -55,6 +56,7 @@ class FleetEntry:
             "address": self.address,
             "local_address": self.local_address,
             "netns": self.netns,
+            "read": self.read,
         }
         return body | {key: value for key, value in optional.items() if value}
 
@@ -110,7 +112,7 @@ def read_entries(path: Path, tables: object) -> tuple[FleetEntry, ...]:
     return entries
 
 
-_TYPES: dict[str, type] = {"count": int, "spot": bool, "vnet": bool, "tags": dict}
+_TYPES: dict[str, type] = {"count": int, "spot": bool, "vnet": bool, "read": bool, "tags": dict}
 _TYPE_WORDS = {int: "a whole number", bool: "true or false", dict: "a table of text", str: "text"}
 _KEYS = tuple(each.name for each in fields(FleetEntry))
 

@@ -122,6 +122,16 @@ class VmStory(Vm):
     events: list[Event]
 
 
+class Read(TypedDict):
+    """What a VM has read, and whether that enabled its scope."""
+
+    vm: str
+    scope: str
+    enabled: bool
+    api_version: str
+    document: dict[str, Any]
+
+
 class Outcome(TypedDict):
     """What came of an operation: events that wait, and VMs that were done at once."""
 

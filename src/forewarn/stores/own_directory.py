@@ -7,8 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from forewarn.durable import make_directory
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.snapshot_files import sync
 
 _log = logging.getLogger(__name__)
 _OTHERS = 0o077
@@ -17,7 +17,7 @@ _OTHERS_WRITE = 0o022
 
 def prepare(directory: Path) -> None:
     """Make sure of the directory; raises ``OSError``, or ``JournalFault`` where others may change it."""
-    _make(directory)
+    make_directory(directory)
     found = directory.stat()
     if found.st_uid not in (os.geteuid(), 0):
         raise JournalFault(
@@ -54,11 +54,3 @@ def _is_ours(path: Path) -> bool:
     """Whatever else somebody keeps there is not our business."""
     named = path.name in ("lock", "head") or path.name.startswith(("journal.sqlite3", "snapshot-"))
     return named and path.is_file() and not path.is_symlink() and path.stat().st_uid == os.geteuid()
-
-
-def _make(directory: Path) -> None:
-    """With all its parents, whose entries are made durable: what is in a directory that is lost is lost with it."""
-    missing = [path for path in (directory, *directory.parents) if not path.exists()]
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for path in missing:
-        sync(path.parent)

@@ -9,10 +9,10 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from forewarn import __version__
+from forewarn.durable import sync_directory
 from forewarn.plane.ports import JournalFault
 from forewarn.stores import write_ahead
 from forewarn.stores.rows import COLUMNS
-from forewarn.stores.snapshot_files import sync
 
 NAME = "journal.sqlite3"
 APPLICATION = int.from_bytes(b"FWjr")  # how tools that know many files tell ours
@@ -89,7 +89,7 @@ def create(path: Path) -> None:
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
     unfinished.replace(path)
-    sync(path.parent)
+    sync_directory(path.parent)
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -109,7 +109,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
 def _sync_entries(path: Path) -> None:
     """SQLite does so itself, but does not look whether it worked."""
     try:
-        sync(path.parent)
+        sync_directory(path.parent)
     except OSError as flaw:
         raise JournalFault(
             f"The data directory {path.parent} could not be forced to the disk: {flaw.strerror}. Nothing was changed; "
@@ -124,7 +124,7 @@ def make_sure(path: Path) -> None:
         write_ahead.renew(log)
     with path.open("rb") as file:
         os.fsync(file.fileno())
-    sync(path.parent)
+    sync_directory(path.parent)
 
 
 def open_reader(path: Path) -> sqlite3.Connection:

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP
+from forewarn.wire.versions import NEWEST
 
 MOST_NAMES = 10_000
 MOST_SECONDS = 100 * 365 * 86_400.0
@@ -114,6 +115,9 @@ class CreateVmsBody(Body):
         None, description="The loopback address that it calls the metadata face by.", examples=["127.1.0.4"]
     )
     netns: Name | None = Field(None, description="The network namespace it lives in.", examples=["web-0"])
+    read: Flag = Field(
+        False, description="Each of them reads its document at once, which enables its scope.", examples=[False]
+    )
 
     @model_validator(mode="after")
     def _belong_together(self) -> Self:
@@ -138,6 +142,18 @@ class NamesBody(Body):
     """The VMs to act on: all of them or, where one is refused, none."""
 
     names: Names = Field(description="Names of VMs.")
+
+
+class ReadQuery(Body):
+    """Which form of the document."""
+
+    api_version: str = Field(
+        NEWEST.date,
+        alias="api-version",
+        max_length=32,
+        description="As a guest would ask for it.",
+        examples=[NEWEST.date],
+    )
 
 
 class PolicyBody(Body):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
@@ -134,6 +135,21 @@ class VmStory(VmAnswer):
 class VmsAnswer(Answer):
     vms: list[VmAnswer] = Field(description="By name.")
     next: str | None = next_cursor()
+
+
+class ReadAnswer(Answer):
+    """What a VM has read."""
+
+    vm: str = Field(description="Who has read.", examples=["web-0"])
+    scope: str = Field(description="Whose document it is.", examples=["availability-set/front"])
+    enabled: bool = Field(
+        description="Whether this read enabled the scope: from here on its events wait.", examples=[True]
+    )
+    api_version: str = Field(description="The form of the document.", examples=["2020-07-01"])
+    document: dict[str, Any] = Field(
+        description="The document as the metadata face tells it when neither a lag nor a fault rule is in the way.",
+        examples=[{"DocumentIncarnation": 1, "Events": []}],
+    )
 
 
 class CreatedAnswer(Answer):
