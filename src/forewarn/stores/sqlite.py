@@ -141,6 +141,8 @@ class SqliteJournal:
             raise sqlite_file.fault(self._path, error) from error
         if last is not None and self._note is not None:
             self._note.write(last[0], last[9])
+        if self._standing.flaw():
+            raise Uncertain(f"{self.ailment()} The last commit may have gone with it: look before you try again.")
 
     def _settle(self) -> None:
         """Nothing is in doubt any more when all that was acknowledged is in the file, and the log is empty."""
@@ -192,7 +194,7 @@ class SqliteJournal:
     def _check_standing(self) -> None:
         if flaw := self._standing.flaw():
             self.ailment()
-            raise JournalFault(flaw)
+            raise JournalFault(f"{flaw} Nothing was changed.")
 
     # Reading
 

@@ -31,8 +31,7 @@ class Standing:
             if known is None or _identity(path) != known:
                 return (
                     f"The data directory {self._directory} is not what this server has opened: {path} was moved, "
-                    "replaced or deleted. Nothing was changed; bring it back, or stop this server and start it on what "
-                    "is to be kept."
+                    "replaced or deleted. Bring it back, or stop this server and start it on what is to be kept."
                 )
         return ""
 

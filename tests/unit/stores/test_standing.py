@@ -65,7 +65,7 @@ def test_nothing_is_written_into_what_the_path_does_not_lead_to(
     away(tmp_path / "data")
     before = content(tmp_path / "data") if (tmp_path / "data").exists() else {}
     for _ in range(3):
-        with pytest.raises(JournalFault, match=r"is not what this server has opened: .* Nothing was changed; bring it"):
+        with pytest.raises(JournalFault, match=r"is not what this server has opened: .* Bring it back"):
             append(journal, 1)
         with pytest.raises(JournalFault, match="is not what this server has opened"):
             journal.snapshot(Region(), RECORDS)
