@@ -68,6 +68,18 @@ def of_views(history: History, replay: Replay) -> Iterator[str]:
     yield from _of_bytes(history, replay)
 
 
+def of_knowledge(history: History, replay: Replay) -> Iterator[tuple[float, int]]:
+    """By when somebody outside had been told something, and the record without which it would not be true."""
+    written = _last_records(history)
+    for note in history.notes:
+        if isinstance(note, Write | Approval) and note.outcome is Outcome.OK and note.request_id in written:
+            yield note.answered, written[note.request_id]
+        elif isinstance(note, Sight) and note.status < 500:
+            publics = [span.public for span in _spans(replay, note)[0] if span.public is not None]
+            if publics:
+                yield note.answered, min(publics)
+
+
 def _last_records(history: History) -> dict[str, int]:
     return {record.origin.request_id: record.seq for record in history.journal if record.origin.request_id}
 

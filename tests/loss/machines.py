@@ -16,13 +16,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
-from tests.e2e.program import FOREWARN, ROOT, clean_environment
+from tests.e2e.program import FOREWARN, clean_environment
+from tests.loss.watched_disk import WatchedDisk, library
 
 _NODE = Path(__file__).with_name("node.py")
-_CLOCK = Path(__file__).with_name("turned_clock.c")
 _PATIENCE_SECONDS = 30.0
 _STUMBLE = re.compile(r"ERROR (Request \S+|request \S+|A \w+|Following the store) failed|^AssertionError")
 
@@ -45,6 +44,7 @@ class Node:
     options: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     turnable: bool = True  # whether its wall clock can be turned
+    disk: WatchedDisk | None = None  # what stands between it and its files
     metadata_port: int = field(default_factory=steady_port)
     control_port: int = field(default_factory=steady_port)
     wanted: bool = False
@@ -76,15 +76,20 @@ class Node:
             with self.log.open("ab") as log:
                 self._process = subprocess.Popen(
                     [*command, *self.options],
-                    env=clean_environment(**self._clock(), **self.environment),
+                    env=clean_environment(**self._preloaded(), **self.environment),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                 )
             self.wanted, self._was_ready = True, False
 
-    def _clock(self) -> dict[str, str]:
-        return {"LD_PRELOAD": str(turned_clock()), "TURNED_CLOCK": str(self._time)} if self.turnable else {}
+    def _preloaded(self) -> dict[str, str]:
+        """The libraries that stand between it and the machine, and what they are told."""
+        told = dict(self.disk.environment()) if self.disk is not None else {}
+        if self.turnable:
+            clock = {"LD_PRELOAD": str(library("turned_clock")), "TURNED_CLOCK": str(self._time)}
+            told |= clock | {"LD_PRELOAD": ":".join(each["LD_PRELOAD"] for each in (told, clock) if each)}
+        return told
 
     def tend(self) -> None:
         """What a supervisor does: start it again where it has ended."""
@@ -106,6 +111,15 @@ class Node:
             return connection.getresponse().status == 200
         except (OSError, http.client.HTTPException):
             return False
+        finally:
+            connection.close()
+
+    def write_one(self) -> int:
+        """Ask it for a VM; the status of the answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=_PATIENCE_SECONDS)
+        try:
+            connection.request("POST", "/v1/vms", '{"name": "afterwards"}', {"Content-Type": "application/json"})
+            return connection.getresponse().status
         finally:
             connection.close()
 
@@ -150,19 +164,6 @@ class Node:
         """Its wall time is so far off from now on. Written in place, for the node has the file mapped."""
         with self._time.open("r+b" if self._time.exists() else "wb") as file:
             file.write(struct.pack("l", seconds))
-
-
-@cache
-def turned_clock() -> Path:
-    """The library that tells a process another wall time, made when it is first wanted."""
-    made = ROOT / ".build" / "loss" / "turned_clock.so"
-    made.parent.mkdir(parents=True, exist_ok=True)
-    new = made.with_suffix(f".{os.getpid()}")
-    command = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", str(new), str(_CLOCK), "-ldl"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"a C compiler is needed, see `make system`: {done.stderr}"
-    new.replace(made)
-    return made
 
 
 class Disk:

@@ -18,6 +18,7 @@ sys.path.pop(0)  # this file's directory, whose modules are no part of the progr
 from forewarn.__main__ import main
 from forewarn.core.region import Event
 from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.stores import sqlite_file
 
 
 def listen_in(notes: str, name: str) -> None:
@@ -35,6 +36,8 @@ def listen_in(notes: str, name: str) -> None:
 if __name__ == "__main__":
     _, told_notes, told_name, program, *arguments = sys.argv
     listen_in(told_notes, told_name)
+    if pages := os.environ.get("LOSS_WAL_PAGES"):
+        sqlite_file._WAL_PAGES = int(pages)
     if os.environ.get("LOSS_SABOTAGE"):
         sys.path.append(str(Path(__file__).parents[2]))
         from tests.loss.sabotage import commit_it

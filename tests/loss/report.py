@@ -26,6 +26,7 @@ def summary(verdicts: Iterable[Verdict]) -> str:
             "writes {} acknowledged, {} refused, {} unknown".format(*writes),
             f"journal {total['facts']} facts",
             f"latest start {latest:.1f} s after its NotBefore",
+            f"power cuts {total['power cuts']}",
             f"documents {total['documents']}, looks {total['looks']}, impacts {total['impacts']}",
         )
     )

@@ -22,6 +22,7 @@ from tests.loss.history import History, Note, Notebook, read_notes
 from tests.loss.line import Lines
 from tests.loss.machines import Node
 from tests.loss.operators import Operator
+from tests.loss.power import Recording, cut_losses, recording_of
 from tests.loss.roster import Roster
 from tests.loss.sabotage import VARIABLE
 from tests.loss.world import STALENESS_SECONDS, Watch, World, await_that, lone_world, read_all, shared_world
@@ -42,6 +43,8 @@ class Plan:
     disable_seconds: int = 0  # without a read, after which a scope is disabled; 0 leaves it at a day
     sabotage: str = ""  # a fault of the program's own, see sabotage.py
     at_once: bool = False  # two at work: one on nodes and wires, one on the store
+    cuts: int = 0  # of power, where the node has a store of its own
+    started: int = 0  # on so many of them the server is started again
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,29 @@ class Verdict:
     latest_start_seconds: float = 0.0  # after its NotBefore
 
 
+@dataclass(frozen=True)
+class Lived:
+    """A round that is over, and not judged yet."""
+
+    history: History
+    wrong: list[str]  # with how its nodes ended
+    recording: Recording | None = None  # where its node has a store of its own
+
+
 def run_round(plan: Plan, directory: Path) -> Verdict:
     """Everything that happens is written below ``directory``, and stays there."""
     began = time.monotonic()
+    lived = live(plan, directory)
+    found, counted = [*lived.wrong, *losses(lived.history)], figures(lived.history)
+    if lived.recording is not None and not found:
+        found += cut_losses(lived.recording, directory / "cuts", plan.seed, plan.cuts, plan.started)
+        counted["power cuts"] = plan.cuts
+    (directory / "losses.txt").write_text("".join(f"{loss}\n" for loss in found))
+    return Verdict(found, counted, time.monotonic() - began, latest_start(lived.history))
+
+
+def live(plan: Plan, directory: Path) -> Lived:
+    """One round, to its end."""
     directory.mkdir(parents=True, exist_ok=True)
     environment = {VARIABLE: plan.sabotage} if plan.sabotage else {}
     if plan.disable_seconds:
@@ -64,9 +87,9 @@ def run_round(plan: Plan, directory: Path) -> Verdict:
     with (shared_world if plan.shared else lone_world)(directory, environment) as world:
         wrong = _live_through(plan, world)
         history = _collect(plan, world)
-    found = [*wrong, *losses(history)]
-    (directory / "losses.txt").write_text("".join(f"{loss}\n" for loss in found))
-    return Verdict(found, figures(history), time.monotonic() - began, latest_start(history))
+    if world.watched is None:
+        return Lived(history, wrong)
+    return Lived(history, wrong, recording_of(world.disk.place, world.watched, history))
 
 
 def _live_through(plan: Plan, world: World) -> list[str]:

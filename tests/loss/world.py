@@ -20,6 +20,7 @@ from forewarn.stores.postgres import PostgresJournal
 from forewarn.stores.sqlite import SqliteJournal
 from tests.loss.machines import Disk, Node, steady_port
 from tests.loss.proxy import Wires
+from tests.loss.watched_disk import WatchedDisk
 from tests.postgres import Server
 
 STALENESS_SECONDS = 2.0
@@ -29,6 +30,8 @@ _DISK_MEGABYTES = 160
 _PATIENCE_SECONDS = 60.0
 _LOOK_SECONDS = 0.2
 _READ_AT_ONCE = 10_000
+WAL_PAGES = "LOSS_WAL_PAGES"  # tells node.py after how many pages SQLite folds its log into the file
+_WAL_PAGES = "100"  # so few that it happens many times in a round
 
 # So short that an event is born, felt and closed within a round.
 _NOTICES = ("freeze", "live_migration", "network", "reboot", "redeploy", "user_restart", "user_redeploy", "eviction")
@@ -51,6 +54,7 @@ class World:
     nodes: list[Node]
     wires: Wires | None = None
     server: Server | None = None
+    watched: WatchedDisk | None = None  # the disk of a node that has a store of its own
     _tending: threading.Event = field(default_factory=threading.Event)
 
     # Life
@@ -67,6 +71,8 @@ class World:
     def heal(self) -> None:
         """Whatever was done to it is undone; what is dead runs again."""
         self.disk.free()
+        if self.watched is not None:
+            self.watched.heal()
         for node in self.nodes:
             if self.wires is not None:
                 self.wires.heal(node.name)
@@ -185,11 +191,19 @@ def shared_world(directory: Path, environment: Mapping[str, str]) -> Iterator[Wo
 
 @contextmanager
 def lone_world(directory: Path, environment: Mapping[str, str]) -> Iterator[World]:
-    """One node with its SQLite journal on a small disk."""
+    """One node with its SQLite journal on a small disk, where every call is watched and may fail."""
     with ExitStack() as stack:
         disk = _disk(stack)
-        node = Node("sole", directory, ("--data", str(disk.place / "data"), *OPTIONS), environment, turnable=False)
-        with _running(World(directory, disk, [node])) as world:
+        watched = WatchedDisk(disk.place, directory / "disk.record", directory / "disk.rules")
+        node = Node(
+            "sole",
+            directory,
+            ("--data", str(disk.place / "data"), *OPTIONS),
+            {WAL_PAGES: _WAL_PAGES, **environment},
+            turnable=False,
+            disk=watched,
+        )
+        with _running(World(directory, disk, [node], watched=watched)) as world:
             yield world
 
 

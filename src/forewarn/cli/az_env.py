@@ -24,6 +24,7 @@ from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import ResourceManager
+from forewarn.durable import make_directory, write_whole
 
 _INSTALLATION = "00000000-0000-0000-0000-000000000001"
 _BUNDLE = "forewarn-ca-bundle.pem"
@@ -101,7 +102,7 @@ def prepare(
     directory: Path, manager: ResourceManager, url: str, server: Server, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Write the files and return the variables that point at them."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(directory)
     authority, bundle = directory / "ca.pem", directory / _BUNDLE
     _write_cloud(directory, manager, url)
     _write(directory / "azureProfile.json", json.dumps(_profile(manager)))
@@ -182,12 +183,7 @@ def _configure(path: Path, sections: Mapping[str, Mapping[str, str]]) -> None:
 
 def _write(path: Path, text: str) -> None:
     """For its owner's eyes: az adds to these files what it keeps for itself."""
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    new.replace(path)
+    write_whole(path, text.encode(), 0o600)
 
 
 def _system_bundle(environment: Mapping[str, str]) -> str:

@@ -27,6 +27,7 @@ from forewarn.cli.shapes import (
     Outcome,
     Policy,
     Pong,
+    Read,
     Record,
     ResourceManager,
     ScaleSet,
@@ -197,9 +198,20 @@ class Client:
     def vm(self, name: str) -> VmStory:
         return cast(VmStory, self.server.ask("GET", _named("/v1/vms/{}", name)))
 
+    def read(self, name: str, api_version: str = "") -> Read:
+        """One read by this VM, which enables its scope."""
+        found = self.server.ask("POST", _named("/v1/vms/{}/read", name), {"api-version": api_version}, body={})
+        return cast(Read, found)
+
     def operate(self, operation: str, names: Sequence[str]) -> Outcome:
         """``operation`` is restart, redeploy, reimage, stop, deallocate, start, delete or evict."""
         return cast(Outcome, self.server.ask("POST", f"/v1/vms/{operation}", body={"names": list(names)}))
+
+    def bind_vm(self, name: str, binding: Mapping[str, str]) -> Vm:
+        return cast(Vm, self.server.ask("PUT", _named("/v1/vms/{}/binding", name), body=binding))
+
+    def unbind_vm(self, name: str) -> Vm:
+        return cast(Vm, self.server.ask("DELETE", _named("/v1/vms/{}/binding", name)))
 
     # Scale sets
     def create_scale_set(self, body: Mapping[str, Any]) -> Outcome:

@@ -35,6 +35,8 @@ class FleetEntry:
     address: str = ""
     local_address: str = ""
     netns: str = ""
+    interface: str = ""
+    read: bool = False
 
     def name_of(self, index: int) -> str:
         return self.name if self.count == 1 else f"{self.name}-{index}"
@@ -55,6 +57,8 @@ class FleetEntry:
             "address": self.address,
             "local_address": self.local_address,
             "netns": self.netns,
+            "interface": self.interface,
+            "read": self.read,
         }
         return body | {key: value for key, value in optional.items() if value}
 
@@ -93,7 +97,7 @@ def check(entry: FleetEntry) -> None:
         raise ValueError(f"eviction policy {entry.eviction_policy!r} is none of {', '.join(EVICTION_POLICIES)}")
     if entry.eviction_policy and not entry.spot:
         raise ValueError("an eviction policy is for Spot VMs only")
-    if entry.count > 1 and (entry.address or entry.local_address or entry.netns):
+    if entry.count > 1 and (entry.address or entry.local_address or entry.netns or entry.interface):
         raise ValueError("an address or a network namespace belongs to a single VM, not to several")
 
 
@@ -110,7 +114,7 @@ def read_entries(path: Path, tables: object) -> tuple[FleetEntry, ...]:
     return entries
 
 
-_TYPES: dict[str, type] = {"count": int, "spot": bool, "vnet": bool, "tags": dict}
+_TYPES: dict[str, type] = {"count": int, "spot": bool, "vnet": bool, "read": bool, "tags": dict}
 _TYPE_WORDS = {int: "a whole number", bool: "true or false", dict: "a table of text", str: "text"}
 _KEYS = tuple(each.name for each in fields(FleetEntry))
 

@@ -87,6 +87,7 @@ class Binding(TypedDict):
     address: str | None
     local_address: str | None
     netns: str | None
+    interface: str | None
 
 
 class Vm(TypedDict):
@@ -122,6 +123,16 @@ class VmStory(Vm):
     events: list[Event]
 
 
+class Read(TypedDict):
+    """What a VM has read, and whether that enabled its scope."""
+
+    vm: str
+    scope: str
+    enabled: bool
+    api_version: str
+    document: dict[str, Any]
+
+
 class Outcome(TypedDict):
     """What came of an operation: events that wait, and VMs that were done at once."""
 
@@ -148,6 +159,7 @@ class ScaleSet(TypedDict):
     upgrade: str
     scale_in: str
     policy: Policy
+    binding: Binding
     terminate_notice_seconds: float | None
     os_image_notice_seconds: float | None
     spot: bool

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from forewarn.cli import parsing
+from forewarn.cli import bindings, parsing
 from forewarn.cli.client import NAMES_AT_ONCE, Client
 from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
@@ -103,8 +103,22 @@ def add_to(subparsers: Subparsers) -> None:
         "forewarn vm show web-0",
     )
     show.add_argument("names", nargs="+", metavar="NAME", help="name of a VM")
+    read = parsing.add_client_command(
+        group,
+        "read",
+        _read,
+        "let a VM read its document",
+        "Read a VM's document on its behalf and print it, as a GET from inside the VM would. The first read of a scope "
+        "enables it: from then on its events wait for approval or for their NotBefore. After 24 hours without a read "
+        "the scope is disabled again.",
+        "forewarn vm read web-0",
+        "forewarn vm read web-0 --api-version 2017-08-01",
+    )
+    read.add_argument("name", metavar="NAME", help="name of a VM")
+    read.add_argument("--api-version", default="", metavar="DATE", help="form of the document (default: the newest)")
     for operation, (summary, description) in _OPERATIONS.items():
         _add_operation(group, operation, summary, description)
+    bindings.add_to_vm(group)
 
 
 def _add_operation(group: Subparsers, operation: str, summary: str, description: str) -> None:
@@ -124,12 +138,13 @@ def _add_create(group: Subparsers) -> None:
         _create,
         "create VMs",
         "Create one VM called NAME, or N of them called NAME-0 … NAME-(N-1). With --file, create the [[vm]] tables of "
-        "a region file; VMs that exist already are left alone.",
-        "forewarn vm create web --count 3 --availability-set front",
+        "a region file; VMs that exist already are left alone. With --read each new VM reads its document at once, as "
+        "a program inside would: without a reader, what befalls a VM happens without a warning.",
+        "forewarn vm create web --count 3 --availability-set front --read",
         "forewarn vm create shop --count 2 --cloud-service shop --role FrontEnd",
         "forewarn vm create --file region.toml",
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="name, or what the names begin with")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="name, or what the names begin with; one or more")
     parser.add_argument("--file", type=Path, metavar="FILE", help="region file with [[vm]] tables")
     parser.add_argument("--count", type=parsing.count, default=1, metavar="N", help="how many (default: 1)")
     parser.add_argument("--availability-set", default="", metavar="SET", help="put them into this availability set")
@@ -142,38 +157,39 @@ def _add_create(group: Subparsers) -> None:
     parser.add_argument("--size", default="", help="VM size shown by /metadata/instance")
     parser.add_argument("--os-type", default="", choices=("Linux", "Windows"), help="system shown there")
     parser.add_argument("--tag", type=parsing.tag, action="append", default=[], metavar="KEY=VALUE", help="a tag")
-    parser.add_argument("--address", default="", help="source address the VM calls from")
-    parser.add_argument("--local-address", default="", help="loopback address the VM calls")
-    parser.add_argument("--netns", default="", help="network namespace the VM lives in")
+    bindings.add_options(parser, default="")
+    parser.add_argument("--read", action="store_true", help="each reads its document at once, so that events wait")
 
 
 def _create(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
-    if bool(args.name) == bool(args.file):
-        raise usage("name the VM to create, or give a region file with --file: one of the two.")
+    if bool(args.names) == bool(args.file):
+        raise usage("name the VMs to create, or give a region file with --file: one of the two.")
     if args.file:
         _refuse_other_options(args)
         return _create_from_file(client, out, args.file)
-    entry = _entry_of(args)
+    entries = [_entry_of(args, name) for name in parsing.names_of(args.names)]
+    if len(entries) > 1 and (args.address or args.local_address or args.netns):
+        raise usage("an address or a network namespace belongs to a single VM, not to several.")
     try:
-        check(entry)
+        for entry in entries:
+            check(entry)
     except ValueError as problem:
         raise usage(f"{problem}.") from None
-    created = _create_entries(client, out, [entry])
+    created = _create_entries(client, out, entries)
     _say_created(out, created, 0)
     return Exit.OK
 
 
 def _refuse_other_options(args: argparse.Namespace) -> None:
     """An option beside --file would be a wish that nobody hears."""
-    entry = _entry_of(args)
-    if entry != FleetEntry(name=entry.name):
+    if _entry_of(args, "") != FleetEntry(name=""):
         raise usage("with --file, the VMs' options stand in the file; leave them off the command line.")
 
 
-def _entry_of(args: argparse.Namespace) -> FleetEntry:
+def _entry_of(args: argparse.Namespace, name: str) -> FleetEntry:
     return FleetEntry(
-        name=args.name or "",
+        name=name,
         count=args.count,
         availability_set=args.availability_set,
         cloud_service=args.cloud_service,
@@ -188,14 +204,19 @@ def _entry_of(args: argparse.Namespace) -> FleetEntry:
         address=args.address,
         local_address=args.local_address,
         netns=args.netns,
+        interface=args.interface,
+        read=args.read,
     )
 
 
 def _create_from_file(client: Client, out: Output, path: Path) -> int:
-    entries = read_region_file(path).fleet
+    file = read_region_file(path)
+    entries = file.fleet
     wanted = sum(entry.count for entry in entries)
     existing = _existing(client, entries, wanted)
     created = _create_entries(client, out, entries, lambda name: name.lower() not in existing)
+    for binding in file.bindings:
+        bindings.apply(client, binding)
     _say_created(out, created, wanted - len(created))
     return Exit.OK
 
@@ -266,6 +287,14 @@ def _list(args: argparse.Namespace, out: Output) -> int:
         keys = ("name", "power", "scope", "host", "update_domain", "fault_domain", "spot", "boots")
         rows = ([vm[key] for key in keys] for vm in vms)  # type: ignore[literal-required]
         out.table(_COLUMNS, rows, "There are no VMs; make some with 'forewarn vm create NAME --count 3'.")
+    return Exit.OK
+
+
+def _read(args: argparse.Namespace, out: Output) -> int:
+    found = parsing.client_of(args).read(args.name, args.api_version)
+    if found["enabled"]:
+        out.note(f"First read of {found['scope']}: from here on its events wait.")
+    out.json(found if out.as_json else found["document"])
     return Exit.OK
 
 

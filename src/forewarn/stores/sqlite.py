@@ -14,6 +14,7 @@ from threading import Lock
 
 from forewarn import __version__
 from forewarn.core.region import Region
+from forewarn.durable import make_directory
 from forewarn.plane.ports import Entry, JournalFault, Record
 from forewarn.stores import shelf, snapshot_files, sqlite_file
 from forewarn.stores.lock import DirectoryLock
@@ -61,7 +62,7 @@ class SqliteJournal:
         self._closed = False
         self._writer: sqlite3.Connection | None = None
         try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(directory)
             self._lock = DirectoryLock(directory)
         except OSError as flaw:
             raise JournalFault(f"The data directory {directory} cannot be used: {flaw.strerror}.") from flaw

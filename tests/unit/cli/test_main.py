@@ -48,7 +48,7 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 PUBLIC = """
 serve settings ping version completion demo activity az-env
-vm create|list|show|restart|redeploy|reimage|stop|deallocate|start|delete|evict
+vm create|list|show|read|restart|redeploy|reimage|stop|deallocate|start|delete|evict
 vmss create|list|show|scale|update|delete|delete-instances|update-instances|protect
 vmss restart|redeploy|reimage|deallocate|stop|start
 host list|show|maintain|fail

@@ -21,14 +21,14 @@ def test_every_option_of_create_reaches_the_region(run: Run, region: Region) -> 
     created = run(
         "vm", "create", "w", "--no-vnet", "--terminate-notice", "10m",
         "--size", "Standard_E4", "--os-type", "Windows", "--tag", "team=web", "--tag", "stage=a=b",
-        "--address", "10.0.0.4", "--local-address", "127.1.0.4", "--netns", "space",
+        "--address", "10.0.0.4", "--local-address", "127.1.0.4", "--netns", "space", "--interface", "tap0",
     )  # fmt: skip
 
     assert (created.status, created.err) == (0, "")
     vm = run("vm", "show", "w", "--json").json
     assert (vm["vnet"], vm["terminate_notice_seconds"]) == (False, 600)
     assert (vm["size"], vm["os_type"], vm["tags"]) == ("Standard_E4", "Windows", {"team": "web", "stage": "a=b"})
-    assert vm["binding"] == {"address": "10.0.0.4", "local_address": "127.1.0.4", "netns": "space"}
+    assert vm["binding"] == {"address": "10.0.0.4", "local_address": "127.1.0.4", "netns": "space", "interface": "tap0"}
 
 
 def test_a_spot_vm_has_an_eviction_policy(run: Run, region: Region) -> None:
@@ -55,8 +55,8 @@ def test_many_vms_are_created_in_chunks_that_continue_the_numbers(run: Run, regi
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "name the VM to create"),
-        (["a", "--file", "x.toml"], "name the VM to create"),
+        ([], "name the VMs to create"),
+        (["a", "--file", "x.toml"], "name the VMs to create"),
         (["a", "--count", "0"], "'0' is not a whole number"),
         (["a", "--availability-set", "s", "--cloud-service", "c", "--role", "r"], "not in both"),
         (["a", "--role", "r"], "give both or neither"),
@@ -228,3 +228,32 @@ def test_an_empty_region_says_how_to_begin_without_dirtying_the_pipe(run: Run, r
 
     assert (listed.status, listed.out) == (0, "")
     assert "forewarn vm create" in listed.err
+
+
+def test_a_vm_reads_and_its_document_is_printed(run: Run, region: Region) -> None:
+    run("vm", "create", "db")
+
+    first, second = run("vm", "read", "db"), run("vm", "read", "db", "--json")
+
+    assert first.json == {"DocumentIncarnation": 1, "Events": []}
+    assert first.err == "First read of vm/db: from here on its events wait.\n"
+    assert (second.json["scope"], second.json["enabled"], second.err) == ("vm/db", False, "")
+
+
+def test_vms_that_read_when_they_are_made_are_warned(run: Run, region: Region) -> None:
+    run("vm", "create", "cheap", "--spot", "--read")
+
+    (event,) = run("vm", "evict", "cheap", "--json").json["events"]
+
+    assert (event["type"], event["phase"]) == ("Preempt", "scheduled")
+
+
+def test_several_vms_are_created_by_their_names(run: Run, region: Region) -> None:
+    assert run("vm", "create", "a", "b", "c").out == "Created 3 VMs: a, b, c.\n"
+
+
+def test_an_address_goes_to_one_vm_only(run: Run, region: Region) -> None:
+    result = run("vm", "create", "a", "b", "--address", "10.0.0.4")
+
+    assert (result.status, "belongs to a single VM" in result.err) == (2, True)
+    assert not region.plane.region.vms

@@ -7,12 +7,12 @@ The unit itself remembers what came with it, so that ``uninstall`` removes nothi
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from forewarn.durable import make_directory, write_whole
 from forewarn.guest.agent.defaults import COMMENTED_TOML, CONFIG_PATH
 from forewarn.guest.agent.unit import MARK, UNIT_NAME, unit_text
 
@@ -109,24 +109,14 @@ def carry_out(actions: Sequence[Action]) -> None:
     for action in actions:
         path = Path(action.subject)
         if action.verb == "make":
-            path.mkdir(mode=action.mode, parents=True)
+            make_directory(path, action.mode)
         elif action.verb == "write":
-            _write(path, action.text, action.mode)
+            make_directory(path.parent, 0o755)
+            write_whole(path, action.text.encode(), action.mode)
         elif action.verb == "remove":
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
         elif action.verb == "run":
             _call(action.subject)
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    new.chmod(mode)
-    new.replace(path)
 
 
 def _call(command: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
@@ -24,6 +25,9 @@ class BindingAnswer(Answer):
     address: str = Field(description="The source address it calls from; empty if none.", examples=["10.0.0.4"])
     local_address: str = Field(description="The loopback address it calls; empty if none.", examples=["127.1.0.4"])
     netns: str = Field(description="The network namespace it lives in; empty if none.", examples=["web-0"])
+    interface: str = Field(
+        description="The interface of the namespace that leads to it; empty if it lives inside.", examples=["tap0"]
+    )
 
 
 class VmAnswer(Answer):
@@ -134,6 +138,21 @@ class VmStory(VmAnswer):
 class VmsAnswer(Answer):
     vms: list[VmAnswer] = Field(description="By name.")
     next: str | None = next_cursor()
+
+
+class ReadAnswer(Answer):
+    """What a VM has read."""
+
+    vm: str = Field(description="Who has read.", examples=["web-0"])
+    scope: str = Field(description="Whose document it is.", examples=["availability-set/front"])
+    enabled: bool = Field(
+        description="Whether this read enabled the scope: from here on its events wait.", examples=[True]
+    )
+    api_version: str = Field(description="The form of the document.", examples=["2020-07-01"])
+    document: dict[str, Any] = Field(
+        description="The document as the metadata face tells it when neither a lag nor a fault rule is in the way.",
+        examples=[{"DocumentIncarnation": 1, "Events": []}],
+    )
 
 
 class CreatedAnswer(Answer):

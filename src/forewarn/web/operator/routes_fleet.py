@@ -9,11 +9,12 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
-from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec
+from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.web.operator import deeds
-from forewarn.web.operator.bodies import CreateVmsBody, NamesBody, VmPage, duration
-from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
-from forewarn.web.operator.fleet_models import CreatedAnswer, OutcomeAnswer, VmsAnswer, VmStory
+from forewarn.web.operator.bodies import CreateVmsBody, NamesBody, ReadQuery, VmPage, duration
+from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
+from forewarn.web.operator.documents import find_version, not_before_format, read_by
+from forewarn.web.operator.fleet_models import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
 from forewarn.web.operator.outcome import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.views import event_fields, find_scope, find_vm, vm_fields
@@ -24,8 +25,15 @@ router = APIRouter(prefix="/v1/vms", tags=["vms"])
 @router.post("", status_code=201, summary="Create VMs")
 async def create(body: CreateVmsBody, asker: TheAsker) -> CreatedAnswer:
     """One VM, or many that are numbered. All of them are created or, where one name is refused, none."""
-    facts = await asker.submit(c.CreateVms(body.names(), _spec(body), new_guid(), _binding(body)))
+    creating = c.CreateVms(body.names(), _spec(body), new_guid(), body.binding_or_none())
+    facts = await asker.submit(c.Together((creating, _reading(body, asker))) if body.read else creating)
     return CreatedAnswer(created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
+
+
+def _reading(body: CreateVmsBody, asker: Asker) -> c.Pulse:
+    """The first reads of the new VMs, in the same write as the VMs: there is no moment at which nobody reads."""
+    now = asker.plane.now()
+    return c.Pulse(tuple((fold(name), now) for name in body.names()))
 
 
 def _spec(body: CreateVmsBody) -> VmSpec:
@@ -51,12 +59,6 @@ def _spec(body: CreateVmsBody) -> VmSpec:
     )
 
 
-def _binding(body: CreateVmsBody) -> Binding | None:
-    if not (body.address or body.local_address or body.netns):
-        return None
-    return Binding(body.address or "", body.local_address or "", body.netns or "")
-
-
 @router.get("", summary="List VMs")
 def list_vms(page: Annotated[VmPage, Query()], look: TheLook) -> VmsAnswer:
     """In pages, by name; of one scope, if that is asked for."""
@@ -73,6 +75,18 @@ async def show(name: str, look: TheLook) -> VmStory:
     events = [look.region.events[event_id] for event_id in vm.events]
     shown = [event_fields(look, event) for event in events if event.announced]
     return VmStory(**dict(vm_fields(look.region, vm)), events=shown)
+
+
+@router.post("/{name}/read", summary="Let a VM read its document")
+async def read(name: str, query: Annotated[ReadQuery, Query()], asker: TheAsker, desk: TheDesk) -> ReadAnswer:
+    """One read by this VM, on purpose: it enables the VM's scope as its first GET would, and counts as a sign of life.
+
+    The journal has it with the door of whoever asked. No lag, throttle, first-read delay or fault rule is in the way.
+    """
+    look = asker.look()
+    vm, version = find_vm(look.region, name), find_version(query.api_version)
+    facts = await asker.submit(c.Pulse(((vm.key, look.now),)))
+    return read_by(asker.look(), facts, vm.name, version, not_before_format(desk.settings))
 
 
 @router.post("/restart", status_code=202, summary="Restart VMs")

@@ -21,6 +21,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from forewarn.durable import make_directory, write_whole
+
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 _AUTHORITY_LIFE = timedelta(days=3650)
 _LEAF_LIFE = timedelta(days=397)
@@ -47,7 +49,7 @@ def prepare(directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
 
     Nodes that start together on one directory come one after the other, so that all have the same authority.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(directory)
     with _alone_in(directory):
         return _prepare(directory, hosts, now)
 
@@ -94,8 +96,8 @@ def _authority(
         )
     made_key = ec.generate_private_key(ec.SECP256R1())
     made = _sign_authority(made_key, names, now)
-    _write(key_path, _pem(made_key), 0o600)
-    _write(certificate_path, made.public_bytes(serialization.Encoding.PEM), 0o644)
+    write_whole(key_path, _pem(made_key), 0o600)
+    write_whole(certificate_path, made.public_bytes(serialization.Encoding.PEM), 0o644)
     return made, made_key
 
 
@@ -147,8 +149,8 @@ def _write_leaf(
         .sign(authority_key, hashes.SHA256())
     )
     encoding = serialization.Encoding.PEM
-    _write(files.key, _pem(key), 0o600)
-    _write(files.certificate, leaf.public_bytes(encoding) + authority.public_bytes(encoding), 0o644)
+    write_whole(files.key, _pem(key), 0o600)
+    write_whole(files.certificate, leaf.public_bytes(encoding) + authority.public_bytes(encoding), 0o644)
 
 
 def _alternatives(names: tuple[str, ...]) -> list[x509.GeneralName]:
@@ -191,15 +193,3 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-
-
-def _write(path: Path, content: bytes, mode: int) -> None:
-    """Whole or not at all, and never readable by others on the way."""
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)

@@ -1,0 +1,57 @@
+"""Files that outlive a loss of power. The standard library only: whatever writes a file may import this.
+
+A file's bytes are on disk when the file is synced, and its name when its directory is; a call that fails leaves what
+was there before. See docs/loss.md for every file that forewarn relies on.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in it durable: new, renamed and removed ones."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_directory(directory: Path, mode: int = 0o700) -> None:
+    """With those above it, each durable. The mode is for this one; one that is there is left as it is."""
+    directory = directory.absolute()
+    try:
+        directory.mkdir(mode=mode)
+    except FileNotFoundError:
+        make_directory(directory.parent, 0o777)  # as mkdir -p does: what the user's mask leaves of it
+        directory.mkdir(mode=mode, exist_ok=True)
+    except OSError:
+        if not directory.is_dir():
+            raise
+        return
+    sync_directory(directory.parent)
+
+
+def write_whole(path: Path, content: bytes, mode: int) -> None:
+    """Put a file in its place, whole or not at all, and never readable by others on the way.
+
+    A failure leaves the file that was there; what was being written is taken away again.
+    """
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)  # of somebody who was killed
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)

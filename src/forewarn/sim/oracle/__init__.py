@@ -1,0 +1,10 @@
+"""A second opinion on what guests see and what may happen to them, written from the specification alone.
+
+Of the product it knows the facts, as data, and nothing else: not how they are folded, decided or encoded. Whoever has
+a journal can fold it here and ask what every scope must see, and hears of each fact that no rule allows.
+"""
+
+from forewarn.sim.oracle.law import Oracle
+from forewarn.sim.oracle.tables import API_VERSIONS, Settings
+
+__all__ = ["API_VERSIONS", "Oracle", "Settings"]
