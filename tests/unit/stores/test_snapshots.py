@@ -126,7 +126,7 @@ def test_a_snapshot_of_another_format_is_unusable_and_says_why() -> None:
 
 def test_a_snapshot_of_another_format_is_no_flaw_of_the_store_but_a_damaged_one_is() -> None:
     foreign = b"".join(framed([msgspec.msgpack.encode({"format": FORMAT - 1, "written_by": "0.1.0"})]))
-    shelf = [Kept("old", lambda: BytesIO(foreign)), Kept("torn", lambda: BytesIO(foreign[:-1]))]
+    shelf = [Kept("old", lambda: BytesIO(foreign)), Kept("torn", lambda: BytesIO(foreign[:9]))]
     assert [flaw.partition(" cannot ")[0] for flaw in flaws(shelf)] == ["The snapshot torn"]
 
 
