@@ -17,6 +17,7 @@ from forewarn.core.settle import next_deadline
 from forewarn.core.step import step
 from forewarn.stores import parts, snapshots
 from forewarn.stores.frames import framed
+from forewarn.stores.shelf import Kept, flaws
 from forewarn.stores.snapshots import FORMAT, Header, Unusable
 from tests.unit.stores.examples import AT
 from tests.unit.stores.story import MINUTES, minute_of_the_story, story
@@ -121,6 +122,12 @@ def test_a_snapshot_of_another_format_is_unusable_and_says_why() -> None:
     for use in (snapshots.read_header, snapshots.check, snapshots.unpack):
         with pytest.raises(Unusable, match=rf"forewarn 9\.1 wrote it in format {FORMAT + 1}; this one reads {FORMAT}"):
             use(BytesIO(packed))
+
+
+def test_a_snapshot_of_another_format_is_no_flaw_of_the_store_but_a_damaged_one_is() -> None:
+    foreign = b"".join(framed([msgspec.msgpack.encode({"format": FORMAT - 1, "written_by": "0.1.0"})]))
+    shelf = [Kept("old", lambda: BytesIO(foreign)), Kept("torn", lambda: BytesIO(foreign[:9]))]
+    assert [flaw.partition(" cannot ")[0] for flaw in flaws(shelf)] == ["The snapshot torn"]
 
 
 def test_a_snapshot_cut_anywhere_is_unusable() -> None:
