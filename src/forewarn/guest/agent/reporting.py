@@ -83,7 +83,7 @@ class Reporter:
             return
         if isinstance(change, Appeared):
             self.metrics.appeared(change.event)
-        if decide(self._config.rules, change.event, self._name).verdict is Verdict.IGNORE:
+        if decide(self._config, change.event, self._name).verdict is Verdict.IGNORE:
             return
         match change:
             case Appeared(event):
