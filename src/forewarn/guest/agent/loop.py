@@ -256,7 +256,7 @@ class Agent:
         if care is not None and heard:
             self._write(Approving(care.key, Approval.CONFIRMED))
             self._report.metrics.approval("confirmed")
-            self._report.tell(Occasion.APPROVED, care.event, f"{care.event.type}: the approval was heard")
+            self._report.tell(Occasion.APPROVED, care.event, f"the approval of {care.event.type} was heard")
 
     def _note(self, record: Seen | Left) -> None:
         key = key_of(record.event) if isinstance(record, Seen) else record.event_id.upper()
