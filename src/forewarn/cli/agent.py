@@ -6,12 +6,13 @@ What it needs of the guest is imported by the command that needs it, so that the
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forewarn.cli import agent_explain, agent_install, parsing
-from forewarn.cli.agent_config import CONFIG_PATH, check_config, load_config
-from forewarn.cli.errors import Exit
+from forewarn.cli.agent_config import CONFIG_PATH, PATIENCE_SECONDS, check_config, load_config
+from forewarn.cli.errors import Exit, usage
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
 
@@ -40,13 +41,18 @@ def _add_run(group: Subparsers) -> None:
         "run",
         _run,
         "run the agent",
-        "Run the agent until it is ended. Without a file, the built-in rules decide and there are no steps.",
+        "Run the agent until it is ended. Without a file, the built-in rules decide and there are no steps. With "
+        "--once it looks a single time: it does the steps that this asks for, and waits for others (the metadata "
+        "service, the other VMs of a shared event, a step that failed) no longer than --patience; an approval that "
+        "the service has taken is all that a look can do. The exit status is 0 when all is done that the look asked "
+        "for, 1 when some of it failed, and 3 when there was no document to look at.",
         "forewarn agent run --config agent.toml",
         "forewarn agent run --once --dry-run",
     )
     _add_config(run)
     run.add_argument("--once", action="store_true", help="look once, do what that asks for, and end: for cron")
     run.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    _add_patience(run, "with --once, how long to wait for others altogether (default: 30s)")
 
 
 def _add_check(group: Subparsers) -> None:
@@ -56,7 +62,8 @@ def _add_check(group: Subparsers) -> None:
         _check,
         "find what is wrong with an agent.toml",
         "Read the file as the agent would and tell everything that is wrong with it, with lines and suggestions. The "
-        "exit status is 0 when it can be obeyed, warnings or not, and 2 when it cannot.",
+        "exit status is 0 when it can be obeyed, warnings or not, and 2 when it cannot. It also warns of what the "
+        "steps need and this machine does not have now, and lists the events that skip the steps.",
         "forewarn agent check --config agent.toml",
     )
     _add_config(check)
@@ -78,6 +85,7 @@ def _add_explain(group: Subparsers) -> None:
     explain.add_argument("document", nargs="?", metavar="DOCUMENT", help="a file; - is standard input")
     explain.add_argument("--name", metavar="VM", help="this VM's name in documents")
     explain.add_argument("--now", type=parsing.instant, metavar="INSTANT", help="as if it were this instant")
+    _add_patience(explain, "how long to wait for the metadata service (default: 5s)")
     _add_config(explain)
     parsing.add_json(explain)
 
@@ -92,6 +100,7 @@ def _add_status(group: Subparsers) -> None:
         "0 when it is healthy, 1 when it is not, and 3 when it cannot be asked.",
         "forewarn agent status",
     )
+    _add_patience(status, "how long to wait for the agent (default: 5s)")
     _add_config(status)
     parsing.add_json(status)
 
@@ -124,6 +133,17 @@ def _add_install(group: Subparsers) -> None:
         parsing.add_json(parser)
 
 
+def _add_patience(parser: Parser, words: str) -> None:
+    parser.add_argument("--patience", type=_patience, metavar="DURATION", help=words)
+
+
+def _patience(text: str) -> float:
+    seconds = parsing.duration(text).total_seconds()
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError("patience must be longer than nothing")
+    return seconds
+
+
 def _add_config(parser: Parser) -> None:
     parser.add_argument("--config", metavar="FILE", help=f"the agent's file (default: {CONFIG_PATH})")
 
@@ -132,34 +152,54 @@ def _run(args: argparse.Namespace, out: Output) -> int:
     """As it is in ``forewarn.__main__``, for those who come through the parser."""
     from forewarn.guest.agent.starting import Order, start
 
-    return start(Order(args.config, args.once, args.dry_run))
+    if args.patience is not None and not args.once:
+        raise usage("--patience belongs to --once: an agent that stays waits for the service for ever.")
+    return start(Order(args.config, args.once, args.dry_run, args.patience))
 
 
 def _check(args: argparse.Namespace, out: Output) -> int:
+    from forewarn.guest.agent import plain_words
+    from forewarn.guest.agent.missing import missing
+
     path = args.config or CONFIG_PATH
     checked = check_config(path)
     good = checked.config is not None
+    complaints = [*checked.complaints, *(missing(checked.config) if checked.config else ())]
     if out.as_json:
-        out.json({"file": path, "good": good, "complaints": [each.as_json() for each in checked.complaints]})
+        skipped = plain_words.skipped(checked.config) if checked.config else []
+        told = [each.as_json() for each in complaints]
+        out.json({"file": path, "good": good, "complaints": told, "skip_steps": skipped})
     else:
-        for complaint in checked.complaints:
+        for complaint in complaints:
             out.line(str(complaint))
-        if good:
-            out.line(_summary(path, checked.config))
+        if checked.config is not None:
+            for line in _summary(path, checked.config):
+                out.line(line)
     return Exit.OK if good else Exit.USAGE
 
 
-def _summary(path: str, config: AgentConfig | None) -> str:
-    assert config is not None
+def _summary(path: str, config: AgentConfig) -> Iterator[str]:
+    from forewarn.guest.agent import plain_words
+
     counts = ((len(config.rules), "rule"), (len(config.steps), "step"), (len(config.notifications), "notification"))
     told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
-    return f"{path} is good: {told}"
+    yield f"{path} is good: {told}"
+    if doubt := plain_words.warning(config):
+        yield f"beware: {doubt}"
+    skipped = plain_words.skipped(config)
+    if skipped:
+        yield "events that skip the steps:" if config.steps else "events:"
+        yield from (f"  {each}" for each in skipped)
 
 
 def _status(args: argparse.Namespace, out: Output) -> int:
     from forewarn.guest.agent.status_report import report
+    from forewarn.guest.clock import SystemClock
 
-    found = report(load_config(args.config, out))
+    config = load_config(args.config, out)
+    if config.status_listen:
+        out.note(f"asking the agent at {config.status_listen}")
+    found = report(config, args.patience or PATIENCE_SECONDS, SystemClock().now())
     if out.as_json:
         out.json(found.as_json())
     else:

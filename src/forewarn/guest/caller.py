@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import random
 import re
+import warnings
 from collections.abc import Callable, Mapping
+from typing import TypedDict
 
 from forewarn.guest.clock import Clock, SystemClock
 from forewarn.guest.endpoint import places
@@ -15,6 +17,23 @@ from forewarn.guest.session import Session
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 OnFault = Callable[[Fault, float], None]
+
+
+class Haste(TypedDict, total=False):
+    """The arguments of a ``Caller`` that say how long it waits."""
+
+    patience_seconds: float
+    first_timeout_seconds: float
+    timeout_seconds: float
+
+
+def hasty(patience_seconds: float) -> Haste:
+    """For a client that somebody waits for: it tries for so long, and waits no longer for a single answer."""
+    return {
+        "patience_seconds": patience_seconds,
+        "first_timeout_seconds": patience_seconds,
+        "timeout_seconds": min(patience_seconds, Manners.timeout_seconds),
+    }
 
 
 class Caller:
@@ -41,7 +60,8 @@ class Caller:
         A call tries for ``patience_seconds``, the first time again after ``retry_seconds``. Streams look every
         ``poll_seconds`` where the server does not hold answers back for ``wait_seconds``.
 
-        ``on_fault`` hears of every try that failed, and in how many seconds the next will be made. ``clock``,
+        ``on_fault`` hears of every try that failed, and in how many seconds the next will be made; 0 is for what was
+        made good at once, and for what should be put right in the set-up. ``clock``,
         ``chance`` and ``environment`` are the machine's unless others are given.
         """
         if not _VERSION.fullmatch(api_version):
@@ -59,10 +79,19 @@ class Caller:
         dice = chance or random.Random()  # noqa: S311 - it spreads retries, it keeps no secret
         self._session = Session(Line(found, manners, clock or SystemClock(), dice))
         self._on_fault = on_fault
+        if found.doubt and on_fault is None:
+            warnings.warn(found.doubt, FutureWarning, stacklevel=2)
+        elif found.doubt:
+            self._report(Report(Fault(found.doubt)))
         self._set_up()
 
     def _set_up(self) -> None:
         """Where a client makes what it needs to reach the service."""
+
+    @property
+    def asks(self) -> str:
+        """Whom it asks, in words: the address it was given or has found, or the places where it looks for one."""
+        return self.endpoint or str(self._session.line.places)
 
     @property
     def endpoint(self) -> str | None:

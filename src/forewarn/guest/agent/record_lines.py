@@ -62,12 +62,12 @@ def _fields(record: Record) -> dict[str, object]:
             return {"event_id": event_id}
         case Begun(run, step, boot, event):
             return {"run": run, "step": _step_fields(step), "boot": boot, "event": event_fields(event)}
-        case Finished(run, outcome, again):
-            return {"run": run, "outcome": outcome, "again": again}
+        case Finished(run, outcome, again, detail, at):
+            return {"run": run, "outcome": outcome, "again": again, "detail": detail, "at": _instant_field(at)}
         case Undoing(run, name, boot):
             return {"run": run, "name": name, "boot": boot}
-        case Approving(event_id, approval):
-            return {"event_id": event_id, "approval": approval}
+        case Approving(event_id, approval, at):
+            return {"event_id": event_id, "approval": approval, "at": _instant_field(at)}
         case Snapshot(cares, effects, last_run):
             return {
                 "cares": [_care_fields(care) for care in cares],
@@ -87,11 +87,13 @@ def _record(fields: Mapping[str, Any]) -> Record:
             run, boot = _number(fields["run"]), _text(fields["boot"])
             return Begun(run, _step_of(fields["step"]), boot, event_of(fields["event"]))
         case "Finished":
-            return Finished(_number(fields["run"]), Outcome(fields["outcome"]), bool(fields["again"]))
+            detail, at = _text(fields.get("detail", "")), _optional_instant(fields.get("at"))
+            return Finished(_number(fields["run"]), Outcome(fields["outcome"]), bool(fields["again"]), detail, at)
         case "Undoing":
             return Undoing(_number(fields["run"]), _text(fields["name"]), _text(fields["boot"]))
         case "Approving":
-            return Approving(_text(fields["event_id"]), Approval(fields["approval"]))
+            at = _optional_instant(fields.get("at"))
+            return Approving(_text(fields["event_id"]), Approval(fields["approval"]), at)
         case "Snapshot":
             cares = tuple(_care_of(each) for each in fields["cares"])
             effects = tuple(_effect_of(each) for each in fields["effects"])
@@ -154,6 +156,8 @@ def _care_fields(care: Care) -> dict[str, object]:
         "verdict": care.verdict,
         "steps": list(care.steps),
         "approval": care.approval,
+        "sent": care.sent,
+        "sent_at": _instant_field(care.sent_at),
     }
 
 
@@ -164,6 +168,8 @@ def _care_of(fields: Mapping[str, Any]) -> Care:
         Verdict(fields["verdict"]),
         _texts(fields["steps"]),
         Approval(fields["approval"]),
+        _number(fields.get("sent", 0)),
+        _optional_instant(fields.get("sent_at")),
     )
 
 
@@ -176,6 +182,9 @@ def _effect_fields(effect: Effect) -> dict[str, object]:
         "event": event_fields(effect.event),
         "again": effect.again,
         "touched": effect.touched,
+        "tries": effect.tries,
+        "why": effect.why,
+        "failed_at": _instant_field(effect.failed_at),
     }
 
 
@@ -188,7 +197,18 @@ def _effect_of(fields: Mapping[str, Any]) -> Effect:
         event_of(fields["event"]),
         bool(fields["again"]),
         bool(fields["touched"]),
+        _number(fields.get("tries", 0)),
+        _text(fields.get("why", "")),
+        _optional_instant(fields.get("failed_at")),
     )
+
+
+def _instant_field(at: datetime | None) -> str | None:
+    return None if at is None else format_iso8601(at)
+
+
+def _optional_instant(text: str | None) -> datetime | None:
+    return None if text is None else _instant(text)
 
 
 def _instant(text: str) -> datetime:

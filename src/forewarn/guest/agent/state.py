@@ -54,6 +54,8 @@ class Care:
     verdict: Verdict
     steps: tuple[str, ...] = ()
     approval: Approval = Approval.NONE
+    sent: int = 0  # how many approvals the service has taken
+    sent_at: datetime | None = None  # when it took the last one, by this VM's clock
 
     @property
     def key(self) -> str:
@@ -71,6 +73,9 @@ class Effect:
     event: ScheduledEvent  # the first that wanted it; its reverse is told the same
     again: bool = True  # whether it may be begun again as it stands
     touched: bool = False  # whether an earlier run of it may have left something behind
+    tries: int = 0  # failures in a row, of the step or of its reverse
+    why: str = ""  # how the last of them ended, in words
+    failed_at: datetime | None = None  # and when, by this VM's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,8 @@ class Finished:
     run: int
     outcome: Outcome
     again: bool = True
+    detail: str = ""
+    at: datetime | None = None  # by this VM's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +153,7 @@ class Approving:
 
     event_id: str
     approval: Approval
+    at: datetime | None = None  # with SENT: when the service took it, by this VM's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +185,9 @@ def fold(state: State, record: Record) -> State:
                 for effect in state.effects
             )
             return replace(state, effects=effects, last_run=run)
-        case Approving(event_id, approval):
+        case Approving(event_id):
             care = state.cares.get(event_id.upper())
-            return state if care is None else _with_care(state, replace(care, approval=approval))
+            return state if care is None else _with_care(state, _approving(care, record))
         case Snapshot(cares, effects, last_run):
             return State({care.key: care for care in cares}, effects, last_run)
 
@@ -205,12 +213,19 @@ def _seen(before: Care | None, record: Seen) -> Care:
     return replace(before, event=record.event, verdict=record.verdict, steps=record.steps)
 
 
+def _approving(care: Care, record: Approving) -> Care:
+    if record.approval is not Approval.SENT:
+        return replace(care, approval=record.approval)
+    return replace(care, approval=Approval.SENT, sent=care.sent + 1, sent_at=record.at)
+
+
 def _begun(state: State, record: Begun) -> State:
     """A step that is begun again keeps its place: its reverse comes where it came the first time."""
     known = state.effect(record.step.name)
     new = Effect(record.step, Mark.DOING, record.run, record.boot, record.event, touched=known is not None)
     if known is None:
         return replace(state, effects=(*state.effects, new), last_run=record.run)
+    new = replace(new, tries=known.tries, why=known.why, failed_at=known.failed_at)
     effects = tuple(new if effect is known else effect for effect in state.effects)
     return replace(state, effects=effects, last_run=record.run)
 
@@ -228,7 +243,15 @@ def _after(effect: Effect, record: Finished) -> Effect | None:
     """None: it is as if it had never been begun."""
     undoing = effect.mark is Mark.UNDOING
     if record.outcome is Outcome.DONE:
-        return None if undoing else replace(effect, mark=Mark.DONE)
+        return None if undoing else replace(effect, mark=Mark.DONE, tries=0, why="", failed_at=None)
     if record.outcome is Outcome.NEVER_BEGAN:
         return replace(effect, mark=Mark.BROKEN) if undoing or effect.touched else None
-    return replace(effect, mark=Mark.BROKEN, again=record.again)
+    failed = record.outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
+    return replace(
+        effect,
+        mark=Mark.BROKEN,
+        again=record.again,
+        tries=effect.tries + 1 if failed else 0,
+        why=record.detail,
+        failed_at=record.at,
+    )
