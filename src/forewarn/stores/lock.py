@@ -25,8 +25,12 @@ class DirectoryLock:
                 f"The data directory {directory} is in use by process {holder or '(starting)'}. Stop that server, or "
                 "give this one a directory of its own."
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        except OSError:
+            os.close(descriptor)
+            raise
         self._descriptor: int | None = descriptor
 
     def release(self) -> None:
