@@ -111,6 +111,7 @@ class System:
         self.now = now
         self._driver = SimulatedDriver()
         self._statuses: dict[str, str] = {}
+        self._told: dict[str, int] = {}  # by scope key, over all that ever had it
         self._open(Region(), 0)
 
     def _open(self, region: Region, seq: int) -> None:
@@ -179,7 +180,9 @@ class System:
                 assert (shown.incarnation > was.incarnation) == (shown.events != was.events), (was, shown)
                 assert shown.incarnation >= was.incarnation
             elif scope.enabled_at is not None:
-                assert shown.incarnation == 1
+                assert shown.incarnation == self._told.get(key, 0) + 1
+            if scope.enabled_at is not None:
+                self._told[key] = shown.incarnation
         for event_id in set(before.events) - set(self.region.events):
             self._seen(event_id, "gone")
 

@@ -28,6 +28,7 @@ from forewarn.core.region import (
     fold,
     replace,
 )
+from forewarn.core.retired import NONE_RETIRED, Retired
 
 
 def assemble(
@@ -42,6 +43,7 @@ def assemble(
     scale_sets: Iterable[ScaleSet] = (),
     operations: Iterable[Operation] = (),
     resources: Iterable[Resource] = (),
+    retired: Retired = NONE_RETIRED,
 ) -> Region:
     """A region from its parts. Hosts, scopes and sets come without members: those, and all indexes, are made anew."""
     housed: dict[int, dict[str, None]] = defaultdict(dict)
@@ -65,6 +67,7 @@ def assemble(
         campaigns=Map({campaign.id: campaign for campaign in campaigns}),
         lone_vms_made=lone_vms_made,
         latest_at=latest_at,
+        retired=retired,
     )
     kept = {fold(resource.id): resource for resource in resources}
     region = replace(

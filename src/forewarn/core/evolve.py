@@ -76,15 +76,13 @@ def _fold(region: Region, fact: f.Fact) -> Region:
         case f.ScopesRead(scopes=keys):
             return _scopes_read(region, keys, fact)
         case f.ScopeDisabled(scope=key):
-            scope = region.scopes[key]
-            disabled = replace(scope, enabled_at=None, last_read_at=None, lapses_at=None, incarnation=0)
+            disabled = replace(region.scopes[key], enabled_at=None, last_read_at=None, lapses_at=None)
             return replace(region, scopes=region.scopes.set(key, disabled))
         case f.ScopeCreated(kind=kind, name=name, resource_group=resource_group):
-            key = scope_key(kind, name)
-            scope = Scope(key=key, kind=kind, name=name, resource_group=resource_group)
-            return replace(region, scopes=region.scopes.set(key, scope))
+            region, scope = keeping.scope_made(region, scope_key(kind, name), kind, name)
+            return _put_scope(region, replace(scope, resource_group=resource_group))
         case f.ScopeRemoved(scope=key):
-            return keeping.owner_left(replace(region, scopes=region.scopes.delete(key)), key)
+            return keeping.owner_left(keeping.scope_left(region, key), key)
         case f.PolicySet():
             return _policy_set(region, fact)
         case f.HostAdded(host=number, fault_domain=fault, update_domain=update, capacity=capacity):
@@ -201,16 +199,16 @@ def _bind(region: Region, vm: Vm, binding: Binding) -> Region:
 
 def _vm_deleted(region: Region, vm: Vm) -> Region:
     region = _house(_bind(region, vm, Binding()), vm, None)
-    events, scopes = region.events, region.scopes
+    events = region.events
     for event_id in vm.events:
         event = events[event_id]
         events = events.set(event_id, replace(event, vms=tuple(key for key in event.vms if key != vm.key)))
-    scope = scopes.get(vm.scope)
+    region = replace(region, vms=region.vms.delete(vm.key), events=events)
+    scope = region.scopes.get(vm.scope)
     if scope is not None and scope.kind is ScopeKind.VM:
-        scopes = scopes.delete(vm.scope)
+        region = keeping.scope_left(region, scope.key)
     elif scope is not None:
-        scopes = scopes.set(scope.key, replace(scope, members=scope.members.delete(vm.key)))
-    region = replace(region, vms=region.vms.delete(vm.key), events=events, scopes=scopes)
+        region = _put_scope(region, replace(scope, members=scope.members.delete(vm.key)))
     region = keeping.owner_left(keeping.instance_left(region, vm), f"vm/{vm.key}")
     return keeping.owner_left(region, f"instance/{vm.key}")
 
@@ -219,17 +217,22 @@ def _vm_deleted(region: Region, vm: Vm) -> Region:
 
 
 def _scope_enabled(region: Region, fact: f.ScopeEnabled) -> Region:
-    scope = region.scopes.get(fact.scope) or Scope(key=fact.scope, kind=fact.kind, name=fact.name)
+    """A number names one document of a scope for ever, so an enabling goes on from the last one."""
+    region, scope = keeping.scope_made(region, fact.scope, fact.kind, fact.name)
     enabled = replace(
         scope,
         enabled_at=fact.at,
         last_read_at=fact.at,
         lapses_at=fact.lapses_at,
-        incarnation=1,
+        incarnation=scope.incarnation + 1,
         changed_at=fact.at,
     )
     agenda = region.agenda.add(fact.lapses_at, scope.key)
-    return replace(region, scopes=region.scopes.set(scope.key, enabled), agenda=agenda)
+    return _put_scope(replace(region, agenda=agenda), enabled)
+
+
+def _put_scope(region: Region, scope: Scope) -> Region:
+    return replace(region, scopes=region.scopes.set(scope.key, scope))
 
 
 def _scopes_read(region: Region, keys: tuple[str, ...], fact: f.ScopeRead | f.ScopesRead) -> Region:
@@ -244,11 +247,10 @@ def _scopes_read(region: Region, keys: tuple[str, ...], fact: f.ScopeRead | f.Sc
 
 
 def _policy_set(region: Region, fact: f.PolicySet) -> Region:
-    scope = region.scopes.get(fact.scope)
-    if scope is None:
-        kind, _, key = fact.scope.partition("/")
-        scope = Scope(key=fact.scope, kind=ScopeKind(kind), name=region.vms[key].name)
-    return replace(region, scopes=region.scopes.set(fact.scope, replace(scope, policy=fact.policy)))
+    kind, _, name = fact.scope.partition("/")
+    vm = region.vms.get(name) if ScopeKind(kind) is ScopeKind.VM else None
+    region, scope = keeping.scope_made(region, fact.scope, ScopeKind(kind), vm.name if vm is not None else name)
+    return _put_scope(region, replace(scope, policy=fact.policy))
 
 
 # Events
@@ -336,8 +338,7 @@ def _document_changed(region: Region, event: Event, at: datetime, *, add: bool =
     elif event.phase in ENDED:
         listed = tuple(other for other in listed if other != event.id)
     incarnation = scope.incarnation + (scope.enabled_at is not None)
-    scope = replace(scope, events=listed, incarnation=incarnation, changed_at=at)
-    return replace(region, scopes=region.scopes.set(scope.key, scope))
+    return _put_scope(region, replace(scope, events=listed, incarnation=incarnation, changed_at=at))
 
 
 def _impact_began(region: Region, event_id: str) -> Region:

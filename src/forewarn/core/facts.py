@@ -24,7 +24,7 @@ from forewarn.core.region import (
     VmSpec,
 )
 
-FORMAT = 1
+FORMAT = 2
 
 
 class _Fact(Struct, frozen=True, gc=False, tag_field="fact", tag=True, omit_defaults=True):

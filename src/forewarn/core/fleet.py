@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from ipaddress import ip_address
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core.bindings import bind_key
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_scope, find_vms
 from forewarn.core.placement import find_host
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import DOWN, Binding, Power, ScopeKind, Vm, VmSpec, fold, replace, scope_key
+from forewarn.core.region import DOWN, Power, ScopeKind, Vm, VmSpec, fold, replace, scope_key
 from forewarn.core.work import leave_host, raise_event, under
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_])?")
@@ -36,7 +36,7 @@ def create(draft: Draft, command: c.CreateVms) -> None:
     if command.binding is not None:
         if len(command.names) != 1:
             raise Refused(Hint.INVALID, "An address can be given to a single VM only.")
-        _bind_key(draft, fold(command.names[0]), command.binding)
+        bind_key(draft, fold(command.names[0]), command.binding)
 
 
 def _next_number(draft: Draft, spec: VmSpec) -> int:
@@ -141,29 +141,6 @@ def _bad_name(what: str, name: str) -> str:
     )
 
 
-def _bind_key(draft: Draft, key: str, binding: Binding) -> None:
-    binding = replace(
-        binding,
-        address=_plain_address("address", binding.address),
-        local_address=_plain_address("local address", binding.local_address),
-    )
-    if binding.local_address and not ip_address(binding.local_address).is_loopback:
-        raise Refused(Hint.INVALID, f"The local address {binding.local_address} is not a loopback address.")
-    for claim in binding.claims():
-        holder = draft.region.addresses.get(claim, key)
-        if holder != key:
-            raise Refused(Hint.CONFLICT, f"VM '{holder}' has {claim} already.")
-    draft.record(f.VmBound(draft.now, key, binding))
-
-
-def _plain_address(what: str, text: str) -> str:
-    """The one spelling of an address, so that two VMs cannot claim the same."""
-    try:
-        return str(ip_address(text)) if text else ""
-    except ValueError:
-        raise Refused(Hint.INVALID, f"The {what} '{text[:80]}' is not an IP address.") from None
-
-
 def delete(draft: Draft, command: c.DeleteVms) -> None:
     for vm in find_vms(draft, command.vms):
         if vm.scale_set:
@@ -208,7 +185,7 @@ def start(draft: Draft, command: c.StartVms) -> None:
 
 def bind(draft: Draft, command: c.BindVm) -> None:
     (vm,) = find_vms(draft, (command.vm,))
-    _bind_key(draft, vm.key, command.binding)
+    bind_key(draft, vm.key, command.binding)
 
 
 def set_policy(draft: Draft, command: c.SetPolicy) -> None:

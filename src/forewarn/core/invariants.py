@@ -32,6 +32,7 @@ from forewarn.core.region import (
     fold,
     replace,
 )
+from forewarn.core.retired import REMEMBERED, Retired
 from forewarn.core.settle import STALE_MOST, may_start, next_deadline
 
 _STEADY = DOWN | {Power.RUNNING}
@@ -135,13 +136,24 @@ def _of_scopes(region: Region) -> Iterator[str]:
             yield f"scope {key} has outlived its VM"
         yield from _of_enabling(scope)
         yield from _of_numbers(region, scope)
+    yield from _of_retired(region)
+
+
+def _of_retired(region: Region) -> Iterator[str]:
+    retired = region.retired
+    for key in set(region.scopes).intersection(retired.numbers):
+        yield f"scope {key} is there, and remembered as gone"
+    if len(retired.numbers) > REMEMBERED or any(not 0 <= place < retired.total for place in retired.order):
+        yield f"of {retired.total} scopes that have gone, {len(retired.numbers)} are remembered"
+    if any(incarnation < 1 for incarnation, _ in retired.numbers.values()):
+        yield "a scope is remembered that never had a document"
 
 
 def _of_enabling(scope: Scope) -> Iterator[str]:
     instants = (scope.enabled_at, scope.last_read_at, scope.lapses_at)
     if len({instant is None for instant in instants}) != 1:
         yield f"scope {scope.key} is half enabled"
-    if (scope.enabled_at is None) != (scope.incarnation == 0):
+    if scope.enabled_at is not None and not scope.incarnation:
         yield f"scope {scope.key} has incarnation {scope.incarnation} and was enabled at {scope.enabled_at}"
 
 
@@ -356,6 +368,7 @@ def _of_assembly(region: Region) -> Iterator[str]:
         scale_sets=[replace(each, instances=Map(), leaving=0) for each in region.scale_sets.values()],
         operations=region.operations.values(),
         resources=region.resources.values(),
+        retired=Retired.of(dict(region.retired.numbers), region.retired.total),
     )
     if replace(made, agenda=region.agenda) != region:
         yield "what is assembled from the region's parts is not the region"

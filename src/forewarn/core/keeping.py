@@ -1,4 +1,4 @@
-"""How facts about scale sets and about operations are folded. ``evolve`` is the way in."""
+"""How facts about scopes as such, scale sets and operations are folded. ``evolve`` is the way in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from forewarn.core.region import (
     Region,
     Resource,
     ScaleSet,
+    Scope,
     ScopeKind,
     Vm,
     fold,
@@ -33,6 +34,24 @@ ScaleSetFact: TypeAlias = (
     | f.InstanceUpgraded
     | f.InstanceProtected
 )
+
+
+def scope_made(region: Region, key: str, kind: ScopeKind, name: str) -> tuple[Region, Scope]:
+    """The scope, or a new one that counts on from where an earlier one of its name ended; not filed yet."""
+    scope = region.scopes.get(key)
+    if scope is not None:
+        return region, scope
+    incarnation = region.retired.last_of(key)
+    if incarnation:
+        region = replace(region, retired=region.retired.without(key))
+    return region, Scope(key=key, kind=kind, name=name, incarnation=incarnation)
+
+
+def scope_left(region: Region, key: str) -> Region:
+    """A scope goes. Who has read its documents may ask again under the same name: their numbers are not used twice."""
+    incarnation = region.scopes[key].incarnation
+    retired = region.retired.having(key, incarnation) if incarnation else region.retired
+    return replace(region, scopes=region.scopes.delete(key), retired=retired)
 
 
 def fold_scale_set(region: Region, fact: ScaleSetFact) -> Region:
@@ -74,11 +93,11 @@ def _put(region: Region, scale_set: ScaleSet) -> Region:
 
 def _delete(region: Region, scale_set: ScaleSet) -> Region:
     """The set goes, and its placement groups with it."""
-    scopes, number = region.scopes, 0
-    while (key := scope_key(ScopeKind.PLACEMENT_GROUP, scale_set.scope_name(number))) in scopes:
-        scopes = scopes.delete(key)
+    number = 0
+    while (key := scope_key(ScopeKind.PLACEMENT_GROUP, scale_set.scope_name(number))) in region.scopes:
+        region = scope_left(region, key)
         number += 1
-    region = replace(region, scopes=scopes, scale_sets=region.scale_sets.delete(scale_set.key))
+    region = replace(region, scale_sets=region.scale_sets.delete(scale_set.key))
     return owner_left(region, f"scale-set/{scale_set.key}")
 
 

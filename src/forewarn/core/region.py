@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.lifecycle import Phase
+from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.terms import derive_guid
 
 fold = str.lower
@@ -99,14 +100,28 @@ class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
     address: str = ""  # its source address
     local_address: str = ""  # the loopback address it calls
     netns: str = ""  # the network namespace it lives in
+    interface: str = ""  # of that namespace, where the VM is at the other end of it and not inside
 
     def claims(self) -> tuple[str, ...]:
         """What no other VM may have."""
-        named = (("address", self.address), ("local", self.local_address), ("netns", self.netns))
+        place = f"{self.netns} interface {self.interface}" if self.interface else self.netns
+        named = (("address", self.address), ("local", self.local_address), ("netns", place))
         return tuple(f"{kind} {value}" for kind, value in named if value)
 
 
 NO_BINDING = Binding()
+
+
+class BindingPattern(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How the instances of a scale set are bound: ``{name}`` and ``{id}`` stand for an instance's own."""
+
+    address: str = ""  # a range of source addresses, of which each instance gets one
+    local_address: str = ""  # a range of loopback addresses likewise
+    netns: str = ""
+    interface: str = ""
+
+
+NO_PATTERN = BindingPattern()
 
 
 class Vm(Struct, frozen=True, gc=False):
@@ -181,7 +196,7 @@ class Scope(Struct, frozen=True, gc=False):
     enabled_at: datetime | None = None
     last_read_at: datetime | None = None
     lapses_at: datetime | None = None  # disabled then, unless somebody reads before
-    incarnation: int = 0
+    incarnation: int = 0  # of the last document that there was; kept while nobody reads, for it never begins again
     events: tuple[str, ...] = ()  # announced and not ended, oldest first
     changed_at: datetime | None = None  # when the incarnation last grew
 
@@ -252,6 +267,7 @@ class ScaleSetSpec(Struct, frozen=True, omit_defaults=True):
     upgrade: UpgradeMode = UpgradeMode.MANUAL
     scale_in: ScaleInRule = ScaleInRule.DEFAULT
     policy: Policy = DEFAULT_POLICY
+    binding: BindingPattern = NO_PATTERN
 
 
 class ScaleSet(Struct, frozen=True):
@@ -368,6 +384,7 @@ class Region(Struct, frozen=True, gc=False):
     resources: Map[str, Resource] = Map()  # by folded id
     owned: Map[str, str] = Map()  # owner of a resource -> its folded id
     agenda: Agenda = Agenda()
+    retired: Retired = NONE_RETIRED
     lone_vms_made: int = 0
     user_operations: int = 0  # scheduled now
     latest_at: datetime | None = None

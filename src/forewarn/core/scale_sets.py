@@ -8,6 +8,7 @@ from itertools import count
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core.bindings import bind_instance, bind_instances, check_pattern
 from forewarn.core.draft import Draft
 from forewarn.core.fleet import check_group, check_name, check_names, check_spec, create_one, delete_vm
 from forewarn.core.lookup import check_scope, find_scale_set, find_vms
@@ -55,6 +56,19 @@ def put(draft: Draft, command: c.PutScaleSet) -> None:
         _resize(draft, draft.region.scale_sets[key], command.capacity, command.seed)
 
 
+def put_as_it_is(scale_set: ScaleSet, seed: str) -> c.PutScaleSet:
+    """A command that changes nothing yet, for who lays a change over it."""
+    return c.PutScaleSet(
+        name=scale_set.name,
+        resource_group=scale_set.resource_group,
+        vm_spec=scale_set.vm_spec,
+        seed=seed,
+        spec=scale_set.spec,
+        orchestration=scale_set.orchestration,
+        single_placement_group=scale_set.single_placement_group,
+    )
+
+
 def delete(draft: Draft, command: c.DeleteScaleSet) -> None:
     """Every instance goes, with a Terminate event where it has a notice; the set goes with the last one."""
     scale_set = find_scale_set(draft, command.name)
@@ -98,6 +112,7 @@ def _check(command: c.PutScaleSet, group_size: int) -> None:
     check_name("scale set", command.name)
     if len(command.name) > NAME_LONGEST:
         raise Refused(Hint.INVALID, f"The name of a scale set has at most {NAME_LONGEST} characters.")
+    check_pattern(command.spec.binding)
     check_spec(replace(command.vm_spec, kind=ScopeKind.PLACEMENT_GROUP, set_name=command.name))
     capacity = command.capacity or 0
     if not 0 <= capacity <= CAPACITY_MOST:
@@ -124,6 +139,8 @@ def _change(draft: Draft, scale_set: ScaleSet, spec: ScaleSetSpec, single_placem
     draft.record(f.ScaleSetChanged(draft.now, scale_set.key, spec, single_placement_group))
     if scale_set.spec.policy != spec.policy:
         _spread_policy(draft, draft.region.scale_sets[scale_set.key])
+    if scale_set.spec.binding != spec.binding:
+        bind_instances(draft, spec.binding, _instances(draft, scale_set))
 
 
 def _change_model(draft: Draft, key: str, vm_spec: VmSpec) -> None:
@@ -168,6 +185,7 @@ def _grow(draft: Draft, scale_set: ScaleSet, how_many: int, seed: str) -> None:
         name = _instance_name(draft, scale_set, number, seed)
         check_names(draft, (name,))
         create_one(draft, name, spec, seed, number, scale_set.model)
+        bind_instance(draft, scale_set.spec.binding, draft.region.vms[fold(name)])
 
 
 def _instance_name(draft: Draft, scale_set: ScaleSet, number: int, seed: str) -> str:

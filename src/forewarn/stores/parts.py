@@ -37,6 +37,7 @@ from forewarn.core.region import (
     replace,
     scope_key,
 )
+from forewarn.core.retired import Retired
 
 CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
 _MOMENTS_MOST = 200_000
@@ -114,7 +115,14 @@ class _Resources(Struct, array_like=True, tag="resources"):
     resources: list[Resource]
 
 
-Part: TypeAlias = _Hosts | _Vms | _Scopes | _Events | _Campaigns | _ScaleSets | _Operations | _Resources
+class _RetiredScopes(Struct, array_like=True, tag="retired"):
+    total: int
+    numbers: dict[str, tuple[int, int]]
+
+
+Part: TypeAlias = (
+    _Hosts | _Vms | _Scopes | _Events | _Campaigns | _ScaleSets | _Operations | _Resources | _RetiredScopes
+)
 
 
 def _plain(value: Any) -> Any:
@@ -145,6 +153,10 @@ def parts_of(region: Region) -> Iterator[Part]:
     yield from map(_ScaleSets, _chunks(without_members))
     yield from map(_Operations, _chunks(region.operations.values()))
     yield from map(_Resources, _chunks(region.resources.values()))
+    total = region.retired.total
+    yield from (_RetiredScopes(total, dict(chunk)) for chunk in _chunks(region.retired.numbers.items()))
+    if total and not region.retired.numbers:
+        yield _RetiredScopes(total, {})
 
 
 def _chunks(values: Iterable[_T]) -> Iterator[list[_T]]:
@@ -265,6 +277,8 @@ class Assembly:
         self._scale_sets: list[ScaleSet] = []
         self._operations: list[Operation] = []
         self._resources: list[Resource] = []
+        self._retired: dict[str, tuple[int, int]] = {}
+        self._retired_total = 0
 
     def region(self, lone_vms_made: int, latest_at: datetime | None) -> Region:
         hosts = self._hosts.values()
@@ -279,6 +293,7 @@ class Assembly:
             scale_sets=self._scale_sets,
             operations=self._operations,
             resources=self._resources,
+            retired=Retired.of(self._retired, self._retired_total),
         )
 
     def take(self, part: Part) -> None:
@@ -299,6 +314,9 @@ class Assembly:
                 self._operations += part.operations
             case _Resources():
                 self._resources += part.resources
+            case _RetiredScopes():
+                self._retired |= part.numbers
+                self._retired_total = part.total
 
     def _take_hosts(self, part: _Hosts) -> None:
         columns = (part.numbers, part.fault_domains, part.update_domains, part.capacities, part.healths)

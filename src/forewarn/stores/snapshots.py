@@ -23,7 +23,7 @@ from forewarn.core.region import Region
 from forewarn.stores import parts
 from forewarn.stores.frames import BrokenStream, framed, unframed
 
-FORMAT = 2
+FORMAT = 3
 
 
 # What comes of parts that fit each other in no region: places and names that are not there, instants without a zone.

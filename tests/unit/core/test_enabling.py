@@ -8,7 +8,8 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
-from forewarn.core.region import VmSpec
+from forewarn.core.region import Policy, VmSpec
+from forewarn.core.retired import REMEMBERED, Retired
 from forewarn.core.rules import Rules
 from forewarn.terms import Document
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, SPOT, World, in_set, kinds
@@ -55,7 +56,7 @@ def test_a_day_without_a_read_disables_to_the_second(world: World) -> None:
     assert world.scope("web").enabled_at == NOON
     world.advance(SECOND)
     assert world.scope("web").enabled_at is None
-    assert world.document("web").incarnation == 0
+    assert world.document("web").incarnation == 1  # of the last document that somebody could see
 
 
 @pytest.mark.parametrize("age", [SECOND, HOUR, DAY - SECOND])
@@ -97,13 +98,13 @@ def test_other_scopes_reads_do_not_count(world: World) -> None:
     assert world.scope("b").enabled_at is not None
 
 
-def test_enabled_again_the_incarnation_starts_again_at_one(world: World) -> None:
+def test_enabled_again_the_incarnation_goes_on(world: World) -> None:
     world.reading("web")
     (event_id,) = world.restart("web")
     world.approve(event_id)
     world.advance(2 * DAY)
     world.read("web")
-    assert world.document("web") == Document(incarnation=1)
+    assert world.document("web") == Document(incarnation=5)
 
 
 def test_what_was_scheduled_keeps_its_not_before_and_is_there_when_somebody_reads_again(world: World) -> None:
@@ -111,12 +112,12 @@ def test_what_was_scheduled_keeps_its_not_before_and_is_there_when_somebody_read
     world.advance(DAY - MINUTE)
     (event_id,) = world.restart("web")
     world.advance(2 * MINUTE)
-    assert (world.scope("web").enabled_at, world.document("web").incarnation) == (None, 0)
+    assert (world.scope("web").enabled_at, world.document("web").incarnation) == (None, 2)
     world.read("web")
-    assert world.document("web").incarnation == 1
+    assert world.document("web").incarnation == 3
     assert (world.seen("web").event_id, world.seen("web").status) == (event_id, "Scheduled")
     world.approve(event_id, by="web", scope="vm/web")
-    assert world.document("web").incarnation == 2
+    assert world.document("web").incarnation == 4
 
 
 def test_an_event_of_a_silent_scope_runs_its_course(world: World) -> None:
@@ -127,7 +128,7 @@ def test_an_event_of_a_silent_scope_runs_its_course(world: World) -> None:
     assert world.event(event_id).started_at is not None
     world.advance(MINUTE)
     assert world.gone(event_id)
-    assert world.document("web") == Document(incarnation=0)
+    assert world.document("web") == Document(incarnation=2)
 
 
 def test_after_the_silence_nothing_waits(world: World) -> None:
@@ -176,7 +177,7 @@ def test_a_shorter_silence_counts_from_the_next_read(world: World) -> None:
     assert world.scope("web").enabled_at is None
 
 
-def test_a_deleted_vms_name_starts_afresh(world: World) -> None:
+def test_a_deleted_vms_name_starts_afresh_but_for_the_numbers_of_its_documents(world: World) -> None:
     world.reading("web")
     world.restart("web")
     world.delete("web")
@@ -185,7 +186,42 @@ def test_a_deleted_vms_name_starts_afresh(world: World) -> None:
     assert world.document("web") == Document(incarnation=0)
     world.advance(2 * DAY)
     world.read("web")
-    assert world.document("web") == Document(incarnation=1)
+    assert world.document("web") == Document(incarnation=3)
+
+
+@pytest.mark.parametrize("policy", [False, True])
+def test_numbers_go_on_over_any_number_of_lives_and_enablings(policy: bool, world: World) -> None:
+    seen = []
+    for _ in range(3):
+        world.create("web")
+        if policy:  # gives the VM a scope record before anybody reads
+            world.do(c.SetPolicy("vm/web", Policy()))
+        for _ in range(2):
+            world.read("web")
+            seen.append(world.document("web").incarnation)
+            world.advance(DAY)
+        world.delete("web")
+    assert seen == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_set_that_was_removed_and_one_of_its_name_are_told_apart_by_their_numbers(world: World) -> None:
+    world.reading("web-0", spec=in_set("front"))
+    world.restart("web-0")
+    world.delete("web-0")
+    world.do(c.DeleteAvailabilitySet("front"))
+    world.reading("web-1", spec=in_set("Front"))
+    assert world.document("web-1").incarnation == 4
+
+
+def test_only_the_last_scopes_that_went_are_remembered() -> None:
+    retired = Retired()
+    for number in range(REMEMBERED + 2):
+        retired = retired.having(f"vm/{number}", number + 1)
+    kept = [retired.last_of(f"vm/{number}") for number in (0, 1, 2, REMEMBERED + 1)]
+    assert kept == [0, 0, 3, REMEMBERED + 2]
+    assert len(retired.numbers) == len(retired.order) == REMEMBERED
+    again = retired.without("vm/2")
+    assert (again.last_of("vm/2"), len(again.numbers), len(again.order)) == (0, REMEMBERED - 1, REMEMBERED - 1)
 
 
 def test_a_set_stays_enabled_when_its_last_vm_goes(world: World) -> None:

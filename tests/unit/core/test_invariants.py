@@ -109,7 +109,14 @@ BREAKS: dict[str, tuple[Break, str]] = {
     ),
     "a half enabled scope": (scope(lapses_at=None), "is half enabled"),
     "an enabled scope without a document": (scope(incarnation=0), "has incarnation 0"),
-    "a disabled scope with a document": (scope(enabled_at=None, last_read_at=None, lapses_at=None), "incarnation"),
+    "a scope that is there and gone": (
+        lambda region: replace(region, retired=region.retired.having(SET, 3)),
+        "is there, and remembered as gone",
+    ),
+    "a scope that went and never had a document": (
+        lambda region: replace(region, retired=region.retired.having("vm/gone", 0)),
+        "never had a document",
+    ),
     "a scope that hides an event": (scope(events=()), "shows other events"),
     "a scope that shows an event twice": (
         lambda region: scope(events=region.scopes[SET].events * 2)(region),

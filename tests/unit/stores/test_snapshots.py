@@ -11,6 +11,7 @@ from forewarn import __version__
 from forewarn.core import commands as c
 from forewarn.core.evolve import evolve
 from forewarn.core.region import Campaign, Host, Operation, Region, Resource, ScaleSet, Scope, Vm, VmSpec
+from forewarn.core.retired import Retired
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.core.step import step
@@ -75,6 +76,15 @@ def test_a_region_of_many_parts_comes_back() -> None:
     again = _again(Region(vms=vms, hosts=hosts, lone_vms_made=count))
     assert again.vms == vms
     assert set(again.hosts) == set(hosts)
+
+
+@pytest.mark.parametrize("count", [1, parts.CHUNK + 1])
+def test_the_numbers_of_scopes_that_went_come_back(count: int) -> None:
+    retired = Retired()
+    for number in range(count):
+        retired = retired.having(f"vm/{number}", number + 1)
+    for kept in (retired, retired.without("vm/0")):
+        assert _again(Region(retired=kept)).retired == kept
 
 
 def test_what_vms_share_they_share_again() -> None:
@@ -154,7 +164,7 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Operation: "id kind started_at waiting ended_at error number",
     Resource: "id body owner",
     Region: "vms scopes hosts vacancies events groups addresses campaigns scale_sets operations operations_ended "
-    "operations_ended_total awaited resources owned agenda lone_vms_made user_operations latest_at",
+    "operations_ended_total awaited resources owned agenda retired lone_vms_made user_operations latest_at",
 }
 
 

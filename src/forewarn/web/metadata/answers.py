@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from forewarn import __version__
 from forewarn.core.documents import document_for
-from forewarn.core.region import Region, Scope, ScopeKind
+from forewarn.core.region import Event, Region, Scope, ScopeKind
 from forewarn.wire.document import NotBeforeFormat, encode_document
 from forewarn.wire.errors import JSON, Answer
 from forewarn.wire.times import format_rfc1123
@@ -97,27 +97,38 @@ class Served(NamedTuple):
     unchanged: Reply
 
 
+class _Kept(NamedTuple):
+    served: Served
+    events: tuple[Event, ...]  # what it was made from
+
+
 class DocumentCache:
     """Documents ready to send.
 
-    An incarnation and the ids of its events say all: ids never return, so no other document of any scope can have
-    both. Documents without events are thereby shared by every scope that has come as far.
+    What decides about the bytes is in the key or is compared at each look: the api-version and the incarnation, and
+    the very values of the events. A value of the region never changes, an event that has changed is another value:
+    so nobody has to invalidate anything, and nothing here depends on when the core counts the incarnation up. The
+    kind of the scope, which decides about names in the first version, goes with its events. Documents without events
+    are shared by every scope that has come as far.
     """
 
     def __init__(self, not_before_format: NotBeforeFormat, most: int = _MOST_KEPT) -> None:
         self._most = most
         self._not_before_format = not_before_format
-        self._kept: OrderedDict[tuple[ApiVersion, int, tuple[str, ...]], Served] = OrderedDict()
+        self._kept: OrderedDict[tuple[ApiVersion, int, tuple[str, ...]], _Kept] = OrderedDict()
 
     def served(self, region: Region, scope: Scope, version: ApiVersion) -> Served:
         """The scope's document in this version."""
         key = (version, scope.incarnation, scope.events)
         found = self._kept.get(key)
-        if found is None:
-            if len(self._kept) >= self._most:
-                self._kept.popitem(last=False)
-            found = self._kept[key] = self._encode(region, scope, version)
-        return found
+        events = region.events
+        if found is not None and all(made_from is events.get(made_from.id) for made_from in found.events):
+            return found.served
+        if found is None and len(self._kept) >= self._most:
+            self._kept.popitem(last=False)
+        served = self._encode(region, scope, version)
+        self._kept[key] = _Kept(served, tuple(events[event_id] for event_id in scope.events))
+        return served
 
     def _encode(self, region: Region, scope: Scope, version: ApiVersion) -> Served:
         body = encode_document(

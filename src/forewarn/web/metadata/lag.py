@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from forewarn.core.region import Region, Scope, replace
+from forewarn.core.facts import ScopeEnabled
+from forewarn.core.region import Region
+from forewarn.plane.ports import Record
 
 
 class Lag:
-    """Keeps the regions of the last while. They share their structure, so keeping one costs what changed in it."""
+    """Keeps the regions of the last while. They share their structure, so keeping one costs what changed in it.
+
+    An enabling shows at once, with the document that it made: before it there was none, and a number must not be
+    shown with any other document than its own.
+    """
 
     def __init__(self, lag: timedelta, now: Callable[[], datetime], region: Region) -> None:
         self._lag = lag
         self._now = now
         self._past = deque([(datetime.min.replace(tzinfo=UTC), region)])
+        self._enablings: dict[str, tuple[datetime, Region]] = {}  # by scope, those that the past does not show yet
 
-    def publish(self, at: datetime, region: Region) -> datetime:
+    def publish(self, at: datetime, region: Region, records: Sequence[Record]) -> datetime:
         """Remember a new region; guests may see it from the instant that is returned."""
         visible_at = at + self._lag
         self._past.append((visible_at, region))
+        for record in records:
+            if isinstance(record.fact, ScopeEnabled):
+                self._enablings.pop(record.fact.scope, None)  # put last, for they are dropped in order
+                self._enablings[record.fact.scope] = (visible_at, region)
         return visible_at
 
-    def region(self) -> Region:
-        """The newest region that guests may see."""
+    def region(self, scope: str = "") -> Region:
+        """The newest region that guests may see; those of ``scope`` at least the one that it was enabled in."""
         now = self._now()
         while len(self._past) > 1 and self._past[1][0] <= now:
             self._past.popleft()
-        return self._past[0][1]
-
-
-def as_seen(past: Region, present: Scope) -> Scope:
-    """The scope as the past shows it; before it was enabled there was nothing to show."""
-    scope = past.scopes.get(present.key)
-    if scope is not None and scope.enabled_at == present.enabled_at:
-        return scope
-    return replace(present, incarnation=1, events=())
+        while self._enablings and next(iter(self._enablings.values()))[0] <= now:
+            del self._enablings[next(iter(self._enablings))]
+        return self._enablings[scope][1] if scope in self._enablings else self._past[0][1]

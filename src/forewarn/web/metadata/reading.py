@@ -9,13 +9,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from forewarn.core.facts import ScopeEnabled
 from forewarn.core.region import Region, Scope, Vm
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.web.metadata.answers import DocumentCache, Reply, Served, Signer, reply_to
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.metadata.identify import Caller, identify
-from forewarn.web.metadata.lag import Lag, as_seen
+from forewarn.web.metadata.lag import Lag
 from forewarn.web.metadata.outcomes import Known, Later, Outcome
 from forewarn.web.metadata.questions import ReadDocument
 from forewarn.web.metadata.settings import MetadataSettings
@@ -57,7 +58,8 @@ class Reading:
         if self._lag is None:
             self._waiters.wake(changed)
             return
-        visible_at = self._lag.publish(records[-1].fact.at, region)
+        visible_at = self._lag.publish(records[-1].fact.at, region, records)
+        self._waiters.wake([record.fact.scope for record in records if isinstance(record.fact, ScopeEnabled)])
         if changed:
             self._start(self._wake_at(visible_at, changed))
 
@@ -134,14 +136,13 @@ class Reading:
     def _served(self, vm: Vm, scope: Scope, question: ReadDocument) -> Served:
         """The document that this VM gets to see now, and a note that it has looked."""
         self._plane.read_by(vm)
-        shown = self._skips.shown(vm, self._visible())
-        seen = scope if shown is self._plane.region else as_seen(shown, scope)
-        return self._documents.served(shown, seen, question.version)
+        shown = self._skips.shown(vm, self._visible(scope.key))
+        return self._documents.served(shown, shown.scopes[scope.key], question.version)
 
     # What shows
 
-    def _visible(self) -> Region:
-        return self._plane.region if self._lag is None else self._lag.region()
+    def _visible(self, scope: str = "") -> Region:
+        return self._plane.region if self._lag is None else self._lag.region(scope)
 
     def _follow_faults(self) -> None:
         self._skips.follow(self._visible())

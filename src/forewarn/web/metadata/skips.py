@@ -55,7 +55,7 @@ class Skips:
     def _shown_by(self, rule: FaultRule, work: _Skipping, vm: Vm, region: Region) -> Region:
         seen = work.seen.setdefault(vm.key, _Seen(work.baseline))
         had, has = seen.region.scope_of(vm), region.scope_of(vm)
-        if had.enabled_at != has.enabled_at or had.incarnation == has.incarnation:
+        if not _goes_on(seen.region, region, vm) or had.incarnation == has.incarnation:
             work.seen[vm.key] = _Seen(region)
             return region
         if not seen.hidden and self._may_hide(rule, work):
@@ -70,3 +70,10 @@ class Skips:
     def _may_hide(self, rule: FaultRule, work: _Skipping) -> bool:
         left = rule.times is None or rule.answered + work.hiding() < rule.times
         return left and self._faults.falls(rule)
+
+
+def _goes_on(earlier: Region, later: Region, vm: Vm) -> bool:
+    """Whether it is the same VM in the same enabling: what a namesake saw, or an earlier enabling, is no past of it."""
+    once = earlier.vms.get(vm.key)
+    same = once is not None and once.seed == vm.seed
+    return same and earlier.scope_of(vm).enabled_at == later.scope_of(vm).enabled_at

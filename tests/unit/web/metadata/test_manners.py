@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forewarn.core.commands import Pulse
 from forewarn.core.refusal import Refused
 from forewarn.web.metadata.faults import MOST_RULES, FaultKind, FaultRule, FaultRules
-from forewarn.web.metadata.lag import Lag, as_seen
+from forewarn.web.metadata.lag import Lag
 from forewarn.web.metadata.skips import Skips
 from forewarn.web.metadata.throttle import Throttle
-from tests.unit.web.metadata.story import Story
+from tests.unit.web.metadata.story import Story, records
 
 _ALL = frozenset(FaultKind)
 
@@ -64,10 +65,10 @@ def test_a_region_shows_when_its_time_has_come() -> None:
     lag = Lag(timedelta(seconds=30), lambda: story.now, first)
     story.create("a")
     second = story.region
-    visible_at = lag.publish(story.now, second)
+    visible_at = lag.publish(story.now, second, [])
     story.wait(timedelta(seconds=10))
     story.create("b")
-    lag.publish(story.now, story.region)
+    lag.publish(story.now, story.region, [])
     shown = []
     for _ in range(5):
         shown.append(lag.region())
@@ -78,15 +79,19 @@ def test_a_region_shows_when_its_time_has_come() -> None:
     ] * 4
 
 
-def test_before_a_scope_was_enabled_there_is_nothing_to_see() -> None:
+def test_an_enabling_shows_at_once_and_what_comes_after_it_later() -> None:
     story = Story()
-    story.create("a")
-    past = story.region
-    story.enable("a")
+    story.create("a", "b")
+    lag = Lag(timedelta(seconds=30), lambda: story.now, story.region)
+    facts = story.tell(Pulse((("a", story.now),)))
+    enabled = story.region
+    lag.publish(story.now, enabled, records(facts))
     story.restart("a")
-    seen = as_seen(past, story.scope("a"))
-    assert (seen.incarnation, seen.events) == (1, ())
-    assert as_seen(story.region, story.scope("a")) is story.region.scopes["vm/a"]
+    lag.publish(story.now, story.region, [])
+    assert lag.region("vm/a") is enabled
+    assert lag.region("vm/b").scopes.get("vm/a") is None
+    story.wait(timedelta(seconds=30))
+    assert lag.region("vm/a") is lag.region("vm/b") is story.region
 
 
 # Fault rules

@@ -7,6 +7,7 @@ from uuid import uuid4
 from forewarn.core import commands as c
 from forewarn.core.region import (
     DEFAULT_POLICY,
+    NO_PATTERN,
     Orchestration,
     Policy,
     ScaleInRule,
@@ -64,7 +65,12 @@ def _command(call: Call, name: str, document: Object, change: Object, current: S
         resource_group=group,
         vm_spec=profile.spec(group, size, document.get("tags", {})),
         seed=str(uuid4()),
-        spec=ScaleSetSpec(_upgrade(properties), _scale_in(properties), _policy(properties)),
+        spec=ScaleSetSpec(
+            _upgrade(properties),
+            _scale_in(properties),
+            _policy(properties),
+            NO_PATTERN if current is None else current.spec.binding,
+        ),
         orchestration=orchestration,
         single_placement_group=_single_placement_group(properties, current),
         computer_prefix=properties.get(_PROFILE, {}).get("osProfile", {}).get("computerNamePrefix", ""),
