@@ -1,8 +1,8 @@
 """Every call that a durable file needs fails once, or from then on; then the process dies, or the power goes.
 
-``python -m tests.loss.failing_calls NAME SCRATCH IMAGES``, under ``watched_disk.c``: tells what was wrong as lines of
+``python -m tests.loss.failing_calls NAME SCRATCH IMAGES MOST``, under ``watched_disk.c``: tells what was wrong as lines of
 JSON, and at last how much was tried. Everything happens in one process, and a death is a copy of the directory. In each
-case the power is lost IMAGES times.
+case the power is lost IMAGES times; after MOST faults it is enough.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from tests.loss.disk_model import DiskModel
 from tests.loss.durables import DURABLES, Durable, Refused, Uncertain
+from tests.loss.sabotage import commit_it
 from tests.loss.watched_disk import Call, How, WatchedDisk, read_deeds
 
 _BEFORE, _DURING, _AFTER = range(3), range(3, 7), range(7, 9)
@@ -188,11 +189,15 @@ class Trial:
 
 
 def main() -> None:
-    name, scratch, images = sys.argv[1:]
+    name, scratch, images, most = sys.argv[1:]
+    commit_it()
     trial = Trial(name, Path(scratch), int(images))
     for case in trial.cases():
         for what in trial.wrong(case):
+            trial.tried["wrong"] += 1
             print(json.dumps({"case": str(case), "wrong": what}), flush=True)
+        if trial.tried["wrong"] >= int(most):
+            break
     print(json.dumps(trial.tried))
 
 

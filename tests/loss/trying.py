@@ -12,8 +12,11 @@ from tests.loss.machines import Disk
 from tests.loss.watched_disk import WatchedDisk
 
 
-def tried(name: str, directory: Path, images: int, **environment: str) -> tuple[list[str], dict[str, int]]:
+def tried(
+    name: str, directory: Path, images: int, most: int = 1000, **environment: str
+) -> tuple[list[str], dict[str, int]]:
     """What was wrong with it, and how much was tried."""
+    directory.mkdir(parents=True, exist_ok=True)
     disk = Disk(directory / "disk", 64)
     try:
         root, scratch = disk.place / "root", disk.place / "scratch"
@@ -21,7 +24,7 @@ def tried(name: str, directory: Path, images: int, **environment: str) -> tuple[
         scratch.mkdir()
         watched = WatchedDisk(root, disk.place / "record", disk.place / "rules")
         done = subprocess.run(
-            [sys.executable, "-m", "tests.loss.failing_calls", name, str(scratch), str(images)],
+            [sys.executable, "-m", "tests.loss.failing_calls", name, str(scratch), str(images), str(most)],
             cwd=ROOT,
             env=clean_environment(**watched.environment(), **environment),
             capture_output=True,

@@ -36,6 +36,6 @@ class DirectoryLock:
 
     def release(self) -> None:
         """The file stays: taking it away could take it from under somebody who waits for it."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
