@@ -35,6 +35,10 @@ DEFAULT_RULES = (
     Rule(name="everything else", verdict=Verdict.PREPARE_THEN_APPROVE),
 )
 
+# Instead of them, where a file says nothing of what is to be done. Its VM has prepared nothing, so nobody may give away
+# the time until NotBefore in its name.
+NO_STEPS_RULE = Rule(name="no steps", verdict=Verdict.NOTIFY)
+
 # Lines that begin with "# " explain; lines that begin with "#" alone are to be used by taking it away.
 COMMENTED_TOML = """\
 # What this VM's agent does about Azure Scheduled Events.
@@ -42,7 +46,7 @@ COMMENTED_TOML = """\
 # Durations are written 90s, 15m, 2h. Everything below that is commented out with its value is the default.
 
 [agent]
-# Where the metadata service is. Empty: FOREWARN_METADATA, then 169.254.169.254, then what DHCP tells.
+# Where the metadata service is. Empty: FOREWARN_ENDPOINT, then 169.254.169.254, then what DHCP tells.
 #endpoint = ""
 # This VM's name in documents. Empty: what the metadata service says. It is never the host name.
 #name = ""
@@ -72,6 +76,9 @@ COMMENTED_TOML = """\
 #   what a user asked for: approve at once
 #   a Freeze shorter than 30 seconds: approve at once
 #   everything else: prepare, then approve
+# As long as there is no [[step]] and no [barrier] below, there is one built-in rule instead, verdict = "notify": people
+# are told, and nothing is approved in this VM's name. A VM that has nothing to prepare says so with a [[rule]] of
+# verdict = "approve-now".
 #
 #[[rule]]
 #name = "databases are never hurried"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from forewarn.core.region import Orchestration, ScopeKind, fold
+from forewarn.core.region import Orchestration, ScopeKind, VmSpec, fold
 from forewarn.web.resource_manager import generic, groups
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.routing import Router
+from forewarn.web.whereabouts import location_of
 
 _SETS = "Microsoft.Compute/availabilitySets"
 _SCALE_SETS = "Microsoft.Compute/virtualMachineScaleSets"
@@ -47,15 +48,19 @@ def _machines(desk: Desk) -> Iterator[dict[str, Any]]:
         if scope.kind is ScopeKind.AVAILABILITY_SET:
             yield _brief(desk, scope.resource_group, _SETS, scope.name)
     for scale_set in region.scale_sets.values():
-        yield _brief(desk, scale_set.resource_group, _SCALE_SETS, scale_set.name)
+        yield _brief(desk, scale_set.resource_group, _SCALE_SETS, scale_set.name, scale_set.vm_spec)
     for vm in region.vms.values():
         its_set = region.scale_sets.get(fold(vm.scale_set)) if vm.scale_set else None
         if its_set is None or its_set.orchestration is Orchestration.FLEXIBLE:
-            yield _brief(desk, vm.spec.resource_group, _VMS, vm.name, dict(vm.spec.tags))
+            yield _brief(desk, vm.spec.resource_group, _VMS, vm.name, vm.spec)
 
 
-def _brief(desk: Desk, group: str, kind: str, name: str, tags: dict[str, str] | None = None) -> dict[str, Any]:
+def _brief(desk: Desk, group: str, kind: str, name: str, spec: VmSpec | None = None) -> dict[str, Any]:
+    """A machine is where it was told to be, anything else where its group is."""
     there = groups.find(desk, group)
     location = there["location"] if there else desk.location
+    tags: dict[str, str] = {}
+    if spec is not None:
+        location, tags = location_of(spec), dict(spec.tags)
     resource_id = f"{group_id(desk.subscription, there['name'] if there else group)}/providers/{kind}/{name}"
-    return {"id": resource_id, "name": name, "type": kind, "location": location, "tags": tags or {}}
+    return {"id": resource_id, "name": name, "type": kind, "location": location, "tags": tags}
