@@ -1,8 +1,8 @@
 """Every call that a durable file needs fails once, or from then on; then the process dies, or the power goes.
 
-``python -m tests.loss.failing_calls NAME SCRATCH IMAGES MOST``, under ``watched_disk.c``: tells what was wrong as lines of
-JSON, and at last how much was tried. Everything happens in one process, and a death is a copy of the directory. In each
-case the power is lost IMAGES times; after MOST faults it is enough.
+``python -m tests.loss.failing_calls NAME SCRATCH IMAGES MOST``, under ``watched_disk.c``, tells what was wrong as lines
+of JSON, and at last how much was tried. Everything happens in one process, and a death is a copy of the directory. In
+each case the power is lost IMAGES times; after MOST faults it is enough.
 """
 
 from __future__ import annotations
