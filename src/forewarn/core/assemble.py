@@ -119,4 +119,7 @@ def _index(region: Region) -> Region:
     for campaign in region.campaigns.values():
         if may_take(region, campaign):
             dues[f"campaign/{campaign.id}"] = campaign.started_at
+    for scale_set in region.scale_sets.values():
+        if scale_set.rolling is not None and scale_set.rolling.next_at is not None:
+            dues[f"rolling/{scale_set.key}"] = scale_set.rolling.next_at
     return replace(region, agenda=Agenda.of(dues))
