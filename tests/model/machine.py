@@ -71,6 +71,7 @@ class RegionMachine(RuleBasedStateMachine):
         """The events that were raised, without those of campaigns: the model has been told of these."""
         facts = self.system.do(command)
         raised = [fact.event for fact in facts if isinstance(fact, f.EventScheduled | f.EventBornStarted)]
+        self.model.started = [started_by(fact) for fact in facts if started_by(fact)]
         self._moved = {
             fact.vm for fact in facts if isinstance(fact, f.VmMoved | f.VmDeallocated | f.VmStarted | f.VmDeleted)
         }
@@ -98,6 +99,7 @@ class RegionMachine(RuleBasedStateMachine):
         if self._spared:
             self._spare()
             self.model.settle()
+        self.model.check_that_all_has_started()
         for watch in self.campaigns.values():
             watch.steady -= self._moved
             watch.look(self.system.region)
@@ -390,6 +392,12 @@ class RegionMachine(RuleBasedStateMachine):
             self._advance_to(due)
         assert not self.system.region.events
         self.system.shelf.close()
+
+
+def started_by(fact: f.Fact) -> str:
+    if isinstance(fact, f.EventBornStarted):
+        return fact.event.id
+    return fact.event_id if isinstance(fact, f.EventStarted) else ""
 
 
 def number_of(host: str) -> int:
