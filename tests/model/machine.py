@@ -380,7 +380,7 @@ class RegionMachine(RuleBasedStateMachine):
                 )
                 for event in self.system.document(scope).events
             }
-            assert shown == self.model.shown(vm.scope)
+            assert shown == self.model.shown(vm.scope), (shown, self.model.shown(vm.scope))
         assert self.system.next_deadline() == self.model.next_deadline()
 
     def teardown(self) -> None:

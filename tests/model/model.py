@@ -214,6 +214,7 @@ class Model:
 
     def start(self, name: str) -> None:
         self.machines[name].down = False
+        self.settle()
 
     def set_policy(self, scope: str, auto: set[str], all_down: bool) -> None:
         self.audiences[scope].auto, self.audiences[scope].all_down = auto, all_down
