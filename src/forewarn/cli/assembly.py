@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from forewarn.cli.binding_file import BindingEntry
 from forewarn.cli.errors import CommandFailed
-from forewarn.cli.fleet import create_missing
+from forewarn.cli.fleet import bind_all, create_missing
 from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.listening import explained, hosts_of, listen, serve_app, url_of
 from forewarn.cli.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of
@@ -47,13 +48,16 @@ class Running:
 
 
 @asynccontextmanager
-async def open_server(settings: Settings, fleet: Sequence[FleetEntry] = ()) -> AsyncIterator[Running]:
+async def open_server(
+    settings: Settings, fleet: Sequence[FleetEntry] = (), bindings: Sequence[BindingEntry] = ()
+) -> AsyncIterator[Running]:
     """Everything that ``forewarn serve`` runs. It ends in the reverse order: the faces first, the journal last."""
     async with AsyncExitStack() as stack:
         opening = _Opening(settings, stack)
         health_url = await opening.open_health()
         plane = await _open_plane(settings, stack)
         await create_missing(plane, fleet)
+        await bind_all(plane, bindings)
         urls = await opening.open_faces(plane)
         name = settings.node_name or _usual_name(urls)
         plane.introduce(name, tuple(face.replace("_", "-") for face in urls), tuple(urls.values()))

@@ -207,6 +207,12 @@ class Client:
         """``operation`` is restart, redeploy, reimage, stop, deallocate, start, delete or evict."""
         return cast(Outcome, self.server.ask("POST", f"/v1/vms/{operation}", body={"names": list(names)}))
 
+    def bind_vm(self, name: str, binding: Mapping[str, str]) -> Vm:
+        return cast(Vm, self.server.ask("PUT", _named("/v1/vms/{}/binding", name), body=binding))
+
+    def unbind_vm(self, name: str) -> Vm:
+        return cast(Vm, self.server.ask("DELETE", _named("/v1/vms/{}/binding", name)))
+
     # Scale sets
     def create_scale_set(self, body: Mapping[str, Any]) -> Outcome:
         return cast(Outcome, self.server.ask("POST", "/v1/scale-sets", body=body))

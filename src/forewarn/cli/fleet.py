@@ -1,18 +1,33 @@
-"""A region file's VMs brought into a region from within the server, before it says that it is ready."""
+"""What a region file says of VMs, brought into a region from within the server, before it says that it is ready."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from uuid import uuid4
 
+from forewarn.cli.binding_file import BindingEntry
 from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet_file import FleetEntry, Run, runs
-from forewarn.core.commands import CreateVms, Pulse, Together
+from forewarn.core.bindings import checked
+from forewarn.core.commands import BindVm, Command, CreateVms, Pulse, Together
 from forewarn.core.refusal import Refused
-from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.core.region import (
+    NO_BINDING,
+    Binding,
+    BindingPattern,
+    EvictionPolicy,
+    Region,
+    ScopeKind,
+    VmSpec,
+    fold,
+    replace,
+)
+from forewarn.core.scale_sets import put_as_it_is
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 
+_log = logging.getLogger(__name__)
 AT_ONCE = 5_000
 _ORIGIN = Origin("operator", "region file")
 
@@ -23,9 +38,23 @@ async def create_missing(plane: Plane, fleet: Sequence[FleetEntry]) -> None:
     Nodes that start together from the same file take turns, and look again when it is their turn.
     """
     for entry in fleet:
+        _check_binding(entry)
+    for entry in fleet:
         for run in runs(entry, AT_ONCE, lambda name: _is_missing(plane, name)):
             async with plane.editing:
                 await _create(plane, entry, run)
+
+
+def _check_binding(entry: FleetEntry) -> None:
+    """What no VM could be bound to is refused before the first VM is made."""
+    try:
+        checked(binding_of(entry) or NO_BINDING)
+    except Refused as refused:
+        raise _refused(entry, refused) from None
+
+
+def _refused(entry: FleetEntry, refused: Refused) -> CommandFailed:
+    return CommandFailed(f"the region file's VM {entry.name!r} was refused: {refused.message}")
 
 
 def _is_missing(plane: Plane, name: str) -> bool:
@@ -42,7 +71,7 @@ async def _create(plane: Plane, entry: FleetEntry, run: Run) -> None:
     try:
         await plane.submit(Together((creating, reading)) if entry.read else creating, _ORIGIN)
     except Refused as refused:
-        raise CommandFailed(f"the region file's VM {entry.name!r} was refused: {refused.message}") from None
+        raise _refused(entry, refused) from None
 
 
 def spec_of(entry: FleetEntry) -> VmSpec:
@@ -69,5 +98,33 @@ def spec_of(entry: FleetEntry) -> VmSpec:
 
 def binding_of(entry: FleetEntry) -> Binding | None:
     """How the metadata face shall know it, where the file says so."""
-    found = Binding(entry.address, entry.local_address, entry.netns)
-    return found if found.claims() else None
+    found = Binding(entry.address, entry.local_address, entry.netns, entry.interface)
+    return None if found == NO_BINDING else found
+
+
+async def bind_all(plane: Plane, entries: Sequence[BindingEntry]) -> None:
+    """Bring every VM and set that exists to the binding that the file has for it; one without any is unbound.
+
+    Nodes that start together from the same file take turns. What does not exist is named in the log and left for the
+    next start.
+    """
+    for entry in entries:
+        async with plane.editing:
+            command = _binding_command(plane.region, entry)
+            if command is None:
+                _log.warning("The region file binds %s, which does not exist.", entry)
+                continue
+            try:
+                await plane.submit(command, _ORIGIN)
+            except Refused as refused:
+                raise CommandFailed(f"the region file's binding of {entry} was refused: {refused.message}") from None
+
+
+def _binding_command(region: Region, entry: BindingEntry) -> Command | None:
+    said = (entry.address, entry.local_address, entry.netns, entry.interface)
+    if entry.vm:
+        return BindVm(entry.vm, Binding(*said)) if fold(entry.vm) in region.vms else None
+    found = region.scale_sets.get(fold(entry.scale_set))
+    if found is None:
+        return None
+    return replace(put_as_it_is(found, str(uuid4())), spec=replace(found.spec, binding=BindingPattern(*said)))

@@ -35,6 +35,7 @@ class FleetEntry:
     address: str = ""
     local_address: str = ""
     netns: str = ""
+    interface: str = ""
     read: bool = False
 
     def name_of(self, index: int) -> str:
@@ -56,6 +57,7 @@ class FleetEntry:
             "address": self.address,
             "local_address": self.local_address,
             "netns": self.netns,
+            "interface": self.interface,
             "read": self.read,
         }
         return body | {key: value for key, value in optional.items() if value}
@@ -95,7 +97,7 @@ def check(entry: FleetEntry) -> None:
         raise ValueError(f"eviction policy {entry.eviction_policy!r} is none of {', '.join(EVICTION_POLICIES)}")
     if entry.eviction_policy and not entry.spot:
         raise ValueError("an eviction policy is for Spot VMs only")
-    if entry.count > 1 and (entry.address or entry.local_address or entry.netns):
+    if entry.count > 1 and (entry.address or entry.local_address or entry.netns or entry.interface):
         raise ValueError("an address or a network namespace belongs to a single VM, not to several")
 
 

@@ -1,4 +1,4 @@
-"""A region file: ``[settings]`` for the server and ``[[vm]]`` for its fleet, in TOML."""
+"""A region file in TOML: ``[settings]`` of the server, ``[[vm]]`` of its fleet, ``[[binding]]`` of VMs that exist."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forewarn.cli.binding_file import BindingEntry, read_bindings
 from forewarn.cli.errors import usage
 from forewarn.cli.fleet_file import FleetEntry, read_entries
 from forewarn.cli.setting_table import SETTINGS
 from forewarn.cli.settings import unknown_key
 
-_TABLES = ("settings", "vm")
+_TABLES = ("settings", "vm", "binding")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class RegionFile:
     path: Path
     settings: dict[str, str]
     fleet: tuple[FleetEntry, ...]
+    bindings: tuple[BindingEntry, ...] = ()
 
 
 def read_region_file(path: Path) -> RegionFile:
@@ -33,7 +35,12 @@ def read_region_file(path: Path) -> RegionFile:
             if key in SETTINGS:
                 raise usage(f"{path}: the key {key!r} belongs under [settings].")
             raise unknown_key(path, key, known)
-    return RegionFile(path, _settings(path, tables.get("settings", {})), read_entries(path, tables.get("vm", [])))
+    return RegionFile(
+        path,
+        _settings(path, tables.get("settings", {})),
+        read_entries(path, tables.get("vm", [])),
+        read_bindings(path, tables.get("binding", [])),
+    )
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from forewarn.cli import parsing
+from forewarn.cli import bindings, parsing
 from forewarn.cli.errors import Exit, usage
 from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output
@@ -108,6 +108,7 @@ def add_to(subparsers: Subparsers) -> None:
     for operation, (verb, summary, description) in _OPERATIONS.items():
         _add_operation(group, operation, verb, summary, description)
     _add_protect(group)
+    bindings.add_to_vmss(group)
 
 
 def _add_create(group: Subparsers) -> None:
@@ -123,12 +124,15 @@ def _add_create(group: Subparsers) -> None:
     )
     parser.add_argument("name", metavar="NAME", help="name of the scale set")
     add_creation_options(parser)
+    bindings.add_pattern_options(parser)
     add_model_options(parser)
     add_set_options(parser)
 
 
 def _create(args: argparse.Namespace, out: Output) -> int:
-    show_outcome(out, parsing.client_of(args).create_scale_set({"name": args.name, **body_of(args)}))
+    binding = bindings.said(args)
+    body = {"name": args.name, **body_of(args), **({"binding": binding} if binding else {})}
+    show_outcome(out, parsing.client_of(args).create_scale_set(body))
     return Exit.OK
 
 
@@ -209,6 +213,7 @@ def _show_fields(out: Output, found: ScaleSetStory) -> None:
             ("upgrade", found["upgrade"]),
             ("scale-in", found["scale_in"]),
             *((key.replace("_", " "), value) for key, value in found["policy"].items()),
+            *((key.replace("_", " "), value) for key, value in found["binding"].items()),
             ("model", latest),
             ("terminate notice", show_seconds(found["terminate_notice_seconds"]) or "none"),
             ("os image notice", show_seconds(found["os_image_notice_seconds"]) or "none"),

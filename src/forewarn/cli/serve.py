@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from forewarn.cli import parsing
+from forewarn.cli.binding_file import BindingEntry
 from forewarn.cli.errors import Exit, usage
 from forewarn.cli.extras import import_part
 from forewarn.cli.fleet_file import FleetEntry
@@ -33,10 +34,11 @@ _GROUPS = (
 
 @dataclass(frozen=True)
 class Order:
-    """Everything that a server is told: its settings, and the fleet that its region file wants to exist."""
+    """Everything that a server is told: its settings, and what its region file says of VMs."""
 
     settings: Settings
     fleet: tuple[FleetEntry, ...] = ()
+    bindings: tuple[BindingEntry, ...] = ()
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -105,7 +107,7 @@ def read_order(args: argparse.Namespace) -> Order:
     if not named:
         return Order(resolve(flags, os.environ))
     file = read_region_file(Path(named))
-    return Order(resolve(flags, os.environ, file.settings, file.path), file.fleet)
+    return Order(resolve(flags, os.environ, file.settings, file.path), file.fleet, file.bindings)
 
 
 def _show_settings(args: argparse.Namespace, out: Output) -> int:
@@ -137,8 +139,10 @@ def _source(shown: Shown) -> str:
 def _serve(args: argparse.Namespace, out: Output) -> int:
     order = read_order(args)
     serving = import_part("forewarn.cli.serving", "forewarn serve")
-    run: Callable[[Settings, tuple[FleetEntry, ...], Callable[[str], None]], int] = serving.run
-    return run(order.settings, order.fleet, _say_at_once)
+    run: Callable[[Settings, tuple[FleetEntry, ...], tuple[BindingEntry, ...], Callable[[str], None]], int] = (
+        serving.run
+    )
+    return run(order.settings, order.fleet, order.bindings, _say_at_once)
 
 
 def _say_at_once(text: str) -> None:

@@ -14,6 +14,7 @@ import uvloop
 from forewarn import __version__
 from forewarn.cli import log_lines
 from forewarn.cli.assembly import Running, open_server
+from forewarn.cli.binding_file import BindingEntry
 from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.listening import take_all_files
@@ -27,22 +28,26 @@ _log = logging.getLogger(__name__)
 _COLLECT_EVERY = (10_000, 10, 1_000)  # new objects, small searches, larger ones; see _spare_the_collector
 
 
-def run(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], None]) -> int:
+def run(
+    settings: Settings, fleet: Sequence[FleetEntry], bindings: Sequence[BindingEntry], say: Callable[[str], None]
+) -> int:
     """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence."""
     log_lines.configure(settings.log_level)
     take_all_files()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, fleet, say))
+            runner.run(_serve(settings, fleet, bindings, say))
     except (JournalFault, Refused) as problem:
         raise CommandFailed(str(problem)) from None
     return Exit.OK
 
 
-async def _serve(settings: Settings, fleet: Sequence[FleetEntry], say: Callable[[str], None]) -> None:
+async def _serve(
+    settings: Settings, fleet: Sequence[FleetEntry], bindings: Sequence[BindingEntry], say: Callable[[str], None]
+) -> None:
     stop = asyncio.Event()
     with _stopped_by_signals(stop):
-        async with open_server(settings, fleet) as server:
+        async with open_server(settings, fleet, bindings) as server:
             _spare_the_collector()
             say(ready_line(settings, server))
             await _until_stopped(stop, server.plane)

@@ -87,6 +87,7 @@ class Binding(TypedDict):
     address: str | None
     local_address: str | None
     netns: str | None
+    interface: str | None
 
 
 class Vm(TypedDict):
@@ -158,6 +159,7 @@ class ScaleSet(TypedDict):
     upgrade: str
     scale_in: str
     policy: Policy
+    binding: Binding
     terminate_notice_seconds: float | None
     os_image_notice_seconds: float | None
     spot: bool

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from forewarn.cli import parsing
+from forewarn.cli import bindings, parsing
 from forewarn.cli.client import NAMES_AT_ONCE, Client
 from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
@@ -118,6 +118,7 @@ def add_to(subparsers: Subparsers) -> None:
     read.add_argument("--api-version", default="", metavar="DATE", help="form of the document (default: the newest)")
     for operation, (summary, description) in _OPERATIONS.items():
         _add_operation(group, operation, summary, description)
+    bindings.add_to_vm(group)
 
 
 def _add_operation(group: Subparsers, operation: str, summary: str, description: str) -> None:
@@ -156,9 +157,7 @@ def _add_create(group: Subparsers) -> None:
     parser.add_argument("--size", default="", help="VM size shown by /metadata/instance")
     parser.add_argument("--os-type", default="", choices=("Linux", "Windows"), help="system shown there")
     parser.add_argument("--tag", type=parsing.tag, action="append", default=[], metavar="KEY=VALUE", help="a tag")
-    parser.add_argument("--address", default="", help="source address the VM calls from")
-    parser.add_argument("--local-address", default="", help="loopback address the VM calls")
-    parser.add_argument("--netns", default="", help="network namespace the VM lives in")
+    bindings.add_options(parser, default="")
     parser.add_argument("--read", action="store_true", help="each reads its document at once, so that events wait")
 
 
@@ -205,15 +204,19 @@ def _entry_of(args: argparse.Namespace, name: str) -> FleetEntry:
         address=args.address,
         local_address=args.local_address,
         netns=args.netns,
+        interface=args.interface,
         read=args.read,
     )
 
 
 def _create_from_file(client: Client, out: Output, path: Path) -> int:
-    entries = read_region_file(path).fleet
+    file = read_region_file(path)
+    entries = file.fleet
     wanted = sum(entry.count for entry in entries)
     existing = _existing(client, entries, wanted)
     created = _create_entries(client, out, entries, lambda name: name.lower() not in existing)
+    for binding in file.bindings:
+        bindings.apply(client, binding)
     _say_created(out, created, wanted - len(created))
     return Exit.OK
 

@@ -100,14 +100,28 @@ class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
     address: str = ""  # its source address
     local_address: str = ""  # the loopback address it calls
     netns: str = ""  # the network namespace it lives in
+    interface: str = ""  # of that namespace, where the VM is at the other end of it and not inside
 
     def claims(self) -> tuple[str, ...]:
         """What no other VM may have."""
-        named = (("address", self.address), ("local", self.local_address), ("netns", self.netns))
+        place = f"{self.netns} interface {self.interface}" if self.interface else self.netns
+        named = (("address", self.address), ("local", self.local_address), ("netns", place))
         return tuple(f"{kind} {value}" for kind, value in named if value)
 
 
 NO_BINDING = Binding()
+
+
+class BindingPattern(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How the instances of a scale set are bound: ``{name}`` and ``{id}`` stand for an instance's own."""
+
+    address: str = ""  # a range of source addresses, of which each instance gets one
+    local_address: str = ""  # a range of loopback addresses likewise
+    netns: str = ""
+    interface: str = ""
+
+
+NO_PATTERN = BindingPattern()
 
 
 class Vm(Struct, frozen=True, gc=False):
@@ -154,6 +168,16 @@ class Vm(Struct, frozen=True, gc=False):
         return derive_guid(self.seed, self.key).lower()
 
 
+class Domains(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How many update and fault domains the VMs of a set are spread over; 0 where the region's rules say it."""
+
+    update: int = 0
+    fault: int = 0
+
+
+REGIONS_DOMAINS = Domains()
+
+
 class Host(Struct, frozen=True, gc=False):
     """One machine of the platform. All its VMs share a fault domain and an update domain."""
 
@@ -185,6 +209,7 @@ class Scope(Struct, frozen=True, gc=False):
     incarnation: int = 0  # of the last document that there was; kept while nobody reads, for it never begins again
     events: tuple[str, ...] = ()  # announced and not ended, oldest first
     changed_at: datetime | None = None  # when the incarnation last grew
+    domains: Domains = REGIONS_DOMAINS
 
 
 class Event(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -253,6 +278,7 @@ class ScaleSetSpec(Struct, frozen=True, omit_defaults=True):
     upgrade: UpgradeMode = UpgradeMode.MANUAL
     scale_in: ScaleInRule = ScaleInRule.DEFAULT
     policy: Policy = DEFAULT_POLICY
+    binding: BindingPattern = NO_PATTERN
 
 
 class ScaleSet(Struct, frozen=True):
@@ -273,6 +299,7 @@ class ScaleSet(Struct, frozen=True):
     instances: Map[str, None] = Map()
     leaving: int = 0  # how many of them somebody has asked to delete
     deleting: bool = False
+    fault_domains: int = 0  # of each of its placement groups; 0: as the region's rules say
 
     @property
     def key(self) -> str:

@@ -8,13 +8,17 @@ from collections import Counter
 import pytest
 
 from forewarn.cli import fleet
+from forewarn.cli.binding_file import BindingEntry
 from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet_file import FleetEntry
+from forewarn.core.commands import PutScaleSet
 from forewarn.core.facts import VmCreated
+from forewarn.core.region import Binding, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
+from forewarn.plane.ports import Origin
 from forewarn.stores.memory_shared import SharedMemory
 
 pytestmark = pytest.mark.anyio
@@ -61,3 +65,42 @@ async def test_what_is_there_is_left_alone_and_what_is_refused_is_named(anyio_ba
     await plane.close()
 
     assert again == seq
+
+
+async def test_a_namespace_that_can_be_none_is_refused_before_the_first_vm_is_made(anyio_backend: str) -> None:
+    plane = await start(SharedMemory(wall_time))
+    with pytest.raises(CommandFailed, match="cannot name a network namespace"):
+        await fleet.create_missing(plane, (FleetEntry("web"), FleetEntry("bad", netns="../etc")))
+    made = dict(plane.region.vms)
+    await plane.close()
+
+    assert made == {}
+
+
+async def test_a_file_binds_what_exists_and_holds_at_each_start(
+    caplog: pytest.LogCaptureFixture, anyio_backend: str
+) -> None:
+    plane = await start(SharedMemory(wall_time))
+    await fleet.create_missing(plane, (FleetEntry("db", netns="old"),))
+    await plane.submit(PutScaleSet("web", "rg", VmSpec(), "s", capacity=2), Origin("operator"))
+    said = (
+        BindingEntry(vm="DB", netns="db", interface="tap0"),
+        BindingEntry(scale_set="web", netns="{name}"),
+        BindingEntry(vm="nobody", netns="n"),
+    )
+    await fleet.bind_all(plane, said)
+    bound = {key: vm.binding for key, vm in plane.region.vms.items()}
+    seq = plane.seq
+    await fleet.bind_all(plane, said)
+    again = plane.seq
+    with pytest.raises(CommandFailed, match="binding of VM 'db' was refused: VM 'web_0' has netns web_0 already"):
+        await fleet.bind_all(plane, (BindingEntry(vm="db", netns="web_0"),))
+    await plane.close()
+
+    assert bound == {
+        "db": Binding(netns="db", interface="tap0"),
+        "web_0": Binding(netns="web_0"),
+        "web_1": Binding(netns="web_1"),
+    }
+    assert again == seq
+    assert "The region file binds VM 'nobody', which does not exist." in caplog.text

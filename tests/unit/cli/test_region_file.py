@@ -67,6 +67,12 @@ def test_a_file_holds_settings_and_a_fleet(tmp_path: Path) -> None:
         ("[[vm]]\nname = 'a'\nspot = true\neviction_policy = 'Burn'", "none of Deallocate, Delete"),
         ("[[vm]]\nname = 'a'\n[[vm]]\nname = 'A'", "two [[vm]] tables are named 'A'"),
         ("[[vm]]\nname = 'a'\ncloud_service = 's'", "give both or neither"),
+        ("[binding]\nvm = 'a'", "bindings are written as [[binding]] tables"),
+        ("binding = [1]", "[[binding]] number 1 is not a table"),
+        ("[[binding]]\nnetns = 'a'", "names a vm or a scale_set, one of the two"),
+        ("[[binding]]\nvm = 'a'\nscale_set = 'b'", "names a vm or a scale_set, one of the two"),
+        ("[[binding]]\nvm = 'a'\nnetnss = 'b'", "unknown key 'binding.netnss'; did you mean 'netns'?"),
+        ("[[binding]]\nvm = 'a'\nnetns = 1", "netns of [[binding]] number 1 must be text"),
         ("= broken", "is not TOML"),
     ],
 )

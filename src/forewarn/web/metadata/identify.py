@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
-from forewarn.core.region import Region, Vm, fold
+from forewarn.core.region import Binding, Region, Vm, fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class Door:
     """A listening socket."""
 
     loopback: bool = False  # reached from this machine only
-    netns: str = ""  # stands inside this network namespace, where one VM lives
+    netns: str = ""  # stands inside this network namespace, and hears one VM only
+    interface: str = ""  # which it hears over this interface of the namespace; empty for one that lives inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Caller:
     def at(door: Door, peer: str, local: str) -> Caller:
         """The caller at a door, by the two addresses of its connection."""
         if door.netns:
-            return Caller((f"netns {door.netns}",), may_name=False)
+            return Caller(Binding(netns=door.netns, interface=door.interface).claims(), may_name=False)
         if not door.loopback:
             return Caller((f"address {plain_address(peer)}",), may_name=False)
         return Caller((f"address {plain_address(peer)}", f"local {plain_address(local)}"), may_name=True)

@@ -17,7 +17,7 @@ from forewarn.core import facts as f
 from forewarn.core.region import Binding, Region
 from forewarn.plane.ports import Record
 from forewarn.web.metadata.identify import Door, is_loopback, plain_address
-from forewarn.web.metadata.namespaces import listen_in, namespace_path
+from forewarn.web.metadata.namespaces import is_bound_to, listen_in, namespace_path
 from forewarn.web.metadata.settings import MetadataSettings
 
 _log = logging.getLogger(__name__)
@@ -31,16 +31,21 @@ class Place:
     """Somewhere to listen for one VM: inside a namespace, or at a loopback address."""
 
     netns: str = ""
+    interface: str = ""  # of the namespace; empty for what begins inside it
     local_address: str = ""
 
     def __str__(self) -> str:
-        return f"network namespace {self.netns}" if self.netns else f"address {self.local_address}"
+        if not self.netns:
+            return f"address {self.local_address}"
+        where = f" on interface {self.interface}" if self.interface else ""
+        return f"network namespace {self.netns}{where}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
     server: asyncio.Server
     inode: int = 0  # of the namespace: one that was made anew under the same name is another
+    listening: socket.socket | None = None  # inside the namespace
 
 
 class Listeners:
@@ -95,7 +100,7 @@ class Listeners:
             self._changed.set()
 
     def _want(self, vm: str, binding: Binding) -> None:
-        places = {Place(netns=binding.netns)} if binding.netns else set()
+        places = {Place(netns=binding.netns, interface=binding.interface)} if binding.netns else set()
         if binding.local_address and plain_address(binding.local_address) not in self._main_hosts:
             places.add(Place(local_address=binding.local_address))
         if places:
@@ -149,10 +154,10 @@ class Listeners:
         path = namespace_path(place.netns)
         inode = path.stat().st_ino
         listening = await self._in_own_thread(
-            lambda: listen_in(path, self._settings.guest_address, self._settings.guest_port)
+            lambda: listen_in(path, place.interface, self._settings.guest_address, self._settings.guest_port)
         )
-        door = Door(netns=place.netns)
-        return _Open(await loop.create_server(lambda: self._build(door), sock=listening), inode)
+        door = Door(netns=place.netns, interface=place.interface)
+        return _Open(await loop.create_server(lambda: self._build(door), sock=listening), inode, listening)
 
     async def _in_own_thread(self, work: Callable[[], socket.socket]) -> socket.socket:
         """A thread that has moved to another namespace must not be used for anything else."""
@@ -168,10 +173,12 @@ class Listeners:
 
 
 def _still_there(place: Place, opened: dict[Place, _Open]) -> bool:
-    """A namespace that went leaves our socket behind in what is left of it."""
-    if not place.netns:
+    """A namespace or an interface that went leaves our socket behind in what is left of it."""
+    found = opened[place]
+    if found.listening is None:
         return True
     try:
-        return namespace_path(place.netns).stat().st_ino == opened[place].inode
+        same_namespace = namespace_path(place.netns).stat().st_ino == found.inode
     except OSError:
         return False
+    return same_namespace and is_bound_to(found.listening, place.interface)

@@ -1,29 +1,37 @@
-"""Listening inside another network namespace."""
+"""Listening inside another network namespace, to nobody but the VM that lives there.
+
+The address of the service answers on every interface of a namespace, so a neighbour who sends packets for it over a
+shared link would reach the socket. The socket is therefore bound to one interface: loopback, over which everything
+goes that begins inside, or the one that leads to the guest. What arrives elsewhere finds no listener, whatever it
+calls itself.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import re
 import socket
 from pathlib import Path
+
+from forewarn.core.bindings import is_netns
 
 NAMESPACES = Path("/run/netns")  # where ``ip netns`` keeps them
 _CLONE_NEWNET = 0x40000000
 _IP_FREEBIND = 15  # not named by Python's socket module
 _BACKLOG = 1024
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_LOOPBACK = "lo"  # each namespace has it, under this name
+_INTERFACE_BYTES = 16  # IFNAMSIZ
 
 
 def namespace_path(name: str) -> Path:
-    """Where a namespace is found. A name that would lead elsewhere is refused."""
-    if not _NAME.fullmatch(name):
+    """Where a namespace is found. A name that would lead elsewhere, as old journals may hold one, is refused."""
+    if not is_netns(name):
         raise OSError(f"'{name[:40]}' cannot name a network namespace: use letters, digits, '.', '_' and '-'")
     return NAMESPACES / name
 
 
-def listen_in(namespace: Path, address: str, port: int) -> socket.socket:
-    """A listening socket inside the namespace.
+def listen_in(namespace: Path, interface: str, address: str, port: int) -> socket.socket:
+    """A listening socket inside the namespace, for what begins there or, with an interface, for what arrives on that.
 
     Must run in a thread that ends afterwards: it is the thread that moves, and a socket stays where it was made. The
     address need not be there yet, so that namespace and server may come up in any order.
@@ -38,6 +46,7 @@ def listen_in(namespace: Path, address: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.IPPROTO_IP, _IP_FREEBIND, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, (interface or _LOOPBACK).encode() + b"\0")
         listening.bind((address, port))
         listening.listen(_BACKLOG)
         listening.setblocking(False)
@@ -45,6 +54,15 @@ def listen_in(namespace: Path, address: str, port: int) -> socket.socket:
         listening.close()
         raise
     return listening
+
+
+def is_bound_to(listening: socket.socket, interface: str) -> bool:
+    """Whether the interface is still the one that was bound to. One made anew under the same name is another."""
+    try:
+        found = listening.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE_BYTES)
+    except OSError:
+        return False
+    return found.rstrip(b"\0").decode() == (interface or _LOOPBACK)
 
 
 def enter(descriptor: int) -> None:

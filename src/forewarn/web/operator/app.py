@@ -14,6 +14,7 @@ from forewarn.plane.plane import Plane
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator import (
     routes_activity,
+    routes_bindings,
     routes_campaigns,
     routes_clock,
     routes_events,
@@ -39,6 +40,7 @@ _ROUTES = (
     routes_nodes,
     routes_resource_manager,
     routes_fleet,
+    routes_bindings,
     routes_scale_sets,
     routes_scopes,
     routes_hosts,

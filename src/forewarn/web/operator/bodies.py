@@ -16,7 +16,9 @@ from pydantic import (
     model_validator,
 )
 
-from forewarn.core.region import DEFAULT_RESOURCE_GROUP
+from forewarn.core.bindings import INTERFACE_PATTERN, NETNS_PATTERN
+from forewarn.core.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
+from forewarn.core.region import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
 from forewarn.wire.versions import NEWEST
 
 MOST_NAMES = 10_000
@@ -30,7 +32,23 @@ Id = Annotated[str, Field(min_length=1, max_length=64, examples=["4CAEA225-A741-
 Tags = Annotated[
     dict[Annotated[str, Field(max_length=512)], Annotated[str, Field(max_length=256)]], Field(max_length=50)
 ]
-Notice = Annotated[float, Field(strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
+_Notice = Annotated[float, Field(strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
+# The core has the rule and the sentence; the schema tells the bounds of it.
+TerminateNotice = Annotated[
+    _Notice,
+    Field(
+        json_schema_extra={
+            "minimum": TERMINATE_NOTICE[0].total_seconds(),
+            "maximum": TERMINATE_NOTICE[1].total_seconds(),
+        }
+    ),
+]
+OsImageNotice = Annotated[
+    _Notice,
+    Field(json_schema_extra={"minimum": OS_IMAGE_NOTICE.total_seconds(), "maximum": OS_IMAGE_NOTICE.total_seconds()}),
+]
+NamespaceName = Annotated[Name, Field(json_schema_extra={"pattern": f"^{NETNS_PATTERN}$"})]
+InterfaceName = Annotated[Name, Field(json_schema_extra={"pattern": f"^{INTERFACE_PATTERN}$"})]
 Maintenance = Literal["freeze", "live-migration", "network", "reboot", "redeploy", "predicted-failure"]
 Door = Literal["portal", "operator", "resource-manager", "vm", "clock", "driver"]
 FaultKind = Literal["gone", "throttled", "error", "empty", "delay", "drop", "skip"]
@@ -70,7 +88,40 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class CreateVmsBody(Body):
+class BindingBody(Body):
+    """How the metadata face knows a VM by its connection. What is left out is not a part of it."""
+
+    address: Name | None = Field(
+        None, description="The source address by which the metadata face knows it.", examples=["10.0.0.4"]
+    )
+    local_address: Name | None = Field(
+        None, description="The loopback address that it calls the metadata face by.", examples=["127.1.0.4"]
+    )
+    netns: NamespaceName | None = Field(None, description="The network namespace it lives in.", examples=["web-0"])
+    interface: InterfaceName | None = Field(
+        None,
+        description="The interface of the namespace that leads to the VM, where it is at the other end of one.",
+        examples=["tap0"],
+    )
+
+    def binding(self) -> Binding:
+        return Binding(self.address or "", self.local_address or "", self.netns or "", self.interface or "")
+
+    def binding_or_none(self) -> Binding | None:
+        return None if self.binding() == NO_BINDING else self.binding()
+
+
+class BindBody(BindingBody):
+    """The whole binding of a VM, in place of the one it has."""
+
+    @model_validator(mode="after")
+    def _say_something(self) -> Self:
+        if not self.binding().claims():
+            raise ValueError("give at least one of address, local_address and netns")
+        return self
+
+
+class CreateVmsBody(BindingBody):
     """VMs that share a specification. One is called `name`; more are called `name-first`, `name-(first+1)`, …"""
 
     name: Name = Field(description="The name of one VM, or what the names of several begin with.", examples=["web"])
@@ -94,10 +145,10 @@ class CreateVmsBody(Body):
         "Deallocate", description="What becomes of an evicted VM.", examples=["Deallocate"]
     )
     vnet: Flag = Field(True, description="They live in a virtual network.", examples=[True])
-    terminate_notice_seconds: Notice | None = Field(
+    terminate_notice_seconds: TerminateNotice | None = Field(
         None, description="The warning before deletion, for VMs that want one: 300 to 900.", examples=[300]
     )
-    os_image_notice_seconds: Notice | None = Field(
+    os_image_notice_seconds: OsImageNotice | None = Field(
         None, description="The warning before a reimage, for VMs that want one: 900.", examples=[900]
     )
     size: Name | None = Field(None, description="Told by `/metadata/instance`.", examples=["Standard_D2s_v5"])
@@ -108,13 +159,6 @@ class CreateVmsBody(Body):
     resource_group: ResourceGroup = Field(
         DEFAULT_RESOURCE_GROUP, description="Where the Resource Manager shows them.", examples=["rg1"]
     )
-    address: Name | None = Field(
-        None, description="The source address by which the metadata face knows it.", examples=["10.0.0.4"]
-    )
-    local_address: Name | None = Field(
-        None, description="The loopback address that it calls the metadata face by.", examples=["127.1.0.4"]
-    )
-    netns: Name | None = Field(None, description="The network namespace it lives in.", examples=["web-0"])
     read: Flag = Field(
         False, description="Each of them reads its document at once, which enables its scope.", examples=[False]
     )
@@ -127,8 +171,10 @@ class CreateVmsBody(Body):
             raise ValueError("role goes with cloud_service: name the service too")
         if self.cloud_service and not self.role:
             raise ValueError("cloud_service goes with role: name the role too")
-        if self.count > 1 and (self.address or self.local_address or self.netns):
-            raise ValueError("address, local_address and netns belong to a single VM: leave them out or ask for one")
+        if self.count > 1 and self.binding_or_none():
+            raise ValueError(
+                "address, local_address, netns and interface belong to a single VM: leave them out or ask for one"
+            )
         return self
 
     def names(self) -> tuple[str, ...]:

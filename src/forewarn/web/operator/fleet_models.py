@@ -25,6 +25,9 @@ class BindingAnswer(Answer):
     address: str = Field(description="The source address it calls from; empty if none.", examples=["10.0.0.4"])
     local_address: str = Field(description="The loopback address it calls; empty if none.", examples=["127.1.0.4"])
     netns: str = Field(description="The network namespace it lives in; empty if none.", examples=["web-0"])
+    interface: str = Field(
+        description="The interface of the namespace that leads to it; empty if it lives inside.", examples=["tap0"]
+    )
 
 
 class VmAnswer(Answer):

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
-from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.web.operator import deeds
 from forewarn.web.operator.bodies import CreateVmsBody, NamesBody, ReadQuery, VmPage, duration
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/vms", tags=["vms"])
 @router.post("", status_code=201, summary="Create VMs")
 async def create(body: CreateVmsBody, asker: TheAsker) -> CreatedAnswer:
     """One VM, or many that are numbered. All of them are created or, where one name is refused, none."""
-    creating = c.CreateVms(body.names(), _spec(body), new_guid(), _binding(body))
+    creating = c.CreateVms(body.names(), _spec(body), new_guid(), body.binding_or_none())
     facts = await asker.submit(c.Together((creating, _reading(body, asker))) if body.read else creating)
     return CreatedAnswer(created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
 
@@ -57,12 +57,6 @@ def _spec(body: CreateVmsBody) -> VmSpec:
         os_type=body.os_type or plain.os_type,
         tags=tuple(body.tags.items()),
     )
-
-
-def _binding(body: CreateVmsBody) -> Binding | None:
-    if not (body.address or body.local_address or body.netns):
-        return None
-    return Binding(body.address or "", body.local_address or "", body.netns or "")
 
 
 @router.get("", summary="List VMs")

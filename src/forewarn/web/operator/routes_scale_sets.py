@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query
 from forewarn.core import commands as c
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
+from forewarn.core.scale_sets import put_as_it_is
 from forewarn.web.operator import deeds
 from forewarn.web.operator.bodies import Page
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
@@ -25,7 +26,6 @@ from forewarn.web.operator.scale_set_bodies import (
     ProtectBody,
     ScaleBody,
     ScaleSetChangeBody,
-    put_as_it_is,
 )
 from forewarn.web.operator.scale_set_models import ScaleSetOutcome, ScaleSetsAnswer, ScaleSetStory
 from forewarn.web.operator.scale_set_outcome import NOTHING, set_outcome

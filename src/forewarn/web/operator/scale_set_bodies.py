@@ -9,6 +9,7 @@ from pydantic import Field
 from forewarn.core.commands import PutScaleSet
 from forewarn.core.region import (
     DEFAULT_RESOURCE_GROUP,
+    BindingPattern,
     EvictionPolicy,
     Orchestration,
     Policy,
@@ -19,8 +20,8 @@ from forewarn.core.region import (
     VmSpec,
     replace,
 )
-from forewarn.core.scale_sets import CAPACITY_MOST
-from forewarn.web.operator.bodies import Body, Flag, Name, Notice, ResourceGroup, Tags, duration
+from forewarn.core.scale_sets import CAPACITY_MOST, FAULT_DOMAINS_MOST, put_as_it_is
+from forewarn.web.operator.bodies import Body, Flag, Name, OsImageNotice, ResourceGroup, Tags, TerminateNotice, duration
 
 
 class PolicyChangeBody(Body):
@@ -34,6 +35,30 @@ class PolicyChangeBody(Body):
 
     def applied_to(self, policy: Policy) -> Policy:
         return replace(policy, **self.model_dump(exclude_none=True))
+
+
+class BindingPatternBody(Body):
+    """How the metadata face knows the instances by their connections. An empty object unbinds them."""
+
+    address: Name | None = Field(
+        None, description="A range of source addresses; each instance gets one.", examples=["10.0.0.0/24"]
+    )
+    local_address: Name | None = Field(
+        None, description="A range of loopback addresses; each instance gets one.", examples=["127.5.0.0/24"]
+    )
+    netns: Name | None = Field(
+        None,
+        description="The network namespace of an instance; `{name}` and `{id}` stand for its own.",
+        examples=["{name}"],
+    )
+    interface: Name | None = Field(
+        None,
+        description="The interface of the namespace that leads to an instance; `{name}` and `{id}` likewise.",
+        examples=["tap{id}"],
+    )
+
+    def pattern(self) -> BindingPattern:
+        return BindingPattern(self.address or "", self.local_address or "", self.netns or "", self.interface or "")
 
 
 class ScaleSetChangeBody(Body):
@@ -55,10 +80,15 @@ class ScaleSetChangeBody(Body):
         description="Which events nobody has to approve.",
         examples=[{}],
     )
-    terminate_notice_seconds: Notice | None = Field(
+    binding: BindingPatternBody = Field(
+        default_factory=lambda: BindingPatternBody.model_validate({}),
+        description="How the metadata face knows the instances. A change binds all of them anew.",
+        examples=[{"netns": "{name}"}],
+    )
+    terminate_notice_seconds: TerminateNotice | None = Field(
         None, description="Model: the warning before deletion, 300 to 900; null for none.", examples=[600]
     )
-    os_image_notice_seconds: Notice | None = Field(
+    os_image_notice_seconds: OsImageNotice | None = Field(
         None, description="Model: the warning before a reimage, 900; null for none.", examples=[900]
     )
     spot: Flag = Field(False, description="Model: instances may be evicted.", examples=[False])
@@ -108,6 +138,7 @@ class ScaleSetChangeBody(Body):
             upgrade=UpgradeMode(self.upgrade) if "upgrade" in given else spec.upgrade,
             scale_in=ScaleInRule(self.scale_in) if "scale_in" in given else spec.scale_in,
             policy=self.policy.applied_to(spec.policy),
+            binding=self.binding.pattern() if "binding" in given else spec.binding,
         )
 
     def change_of(self, scale_set: ScaleSet, seed: str) -> PutScaleSet:
@@ -127,23 +158,18 @@ class ScaleSetChangeBody(Body):
         )
 
 
-def put_as_it_is(scale_set: ScaleSet, seed: str) -> PutScaleSet:
-    """A command that changes nothing yet."""
-    return PutScaleSet(
-        name=scale_set.name,
-        resource_group=scale_set.resource_group,
-        vm_spec=scale_set.vm_spec,
-        seed=seed,
-        spec=scale_set.spec,
-        orchestration=scale_set.orchestration,
-        single_placement_group=scale_set.single_placement_group,
-    )
-
-
 class CreateScaleSetBody(ScaleSetChangeBody):
     """A new scale set and its first instances."""
 
     name: Name = Field(description="Its name, unique in the region without regard to case.", examples=["web"])
+    fault_domains: int = Field(
+        0,
+        strict=True,
+        ge=0,
+        le=max(FAULT_DOMAINS_MOST.values()),
+        description="How many fault domains each placement group has; 0 for as many as the region.",
+        examples=[3],
+    )
 
     def command(self, seed: str) -> PutScaleSet:
         """How to make it."""
@@ -156,6 +182,7 @@ class CreateScaleSetBody(ScaleSetChangeBody):
             orchestration=Orchestration(self.orchestration),
             single_placement_group=self.single_placement_group,
             capacity=self.capacity,
+            fault_domains=self.fault_domains,
         )
 
 

@@ -6,7 +6,14 @@ from datetime import datetime
 
 from pydantic import Field
 
-from forewarn.web.operator.fleet_models import EventAnswer, OutcomeAnswer, PolicyAnswer, VmAnswer, next_cursor
+from forewarn.web.operator.fleet_models import (
+    BindingAnswer,
+    EventAnswer,
+    OutcomeAnswer,
+    PolicyAnswer,
+    VmAnswer,
+    next_cursor,
+)
 from forewarn.web.operator.models import Answer
 
 _NOON = "2026-01-01T12:00:00Z"
@@ -26,6 +33,7 @@ class ScaleSetAnswer(Answer):
     upgrade: str = Field(description="`Manual`, `Automatic` or `Rolling`.", examples=["Manual"])
     scale_in: str = Field(description="`Default`, `NewestVM` or `OldestVM`.", examples=["Default"])
     policy: PolicyAnswer = Field(description="Which events nobody has to approve.")
+    binding: BindingAnswer = Field(description="How the metadata face knows its instances: ranges and patterns.")
     terminate_notice_seconds: float | None = Field(
         description="Model: the warning before deletion; null for none.", examples=[600]
     )

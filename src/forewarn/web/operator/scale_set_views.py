@@ -8,7 +8,7 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Orchestration, Region, ScaleSet, ScopeKind, Vm, fold, scope_key
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.scale_set_models import ScaleSetAnswer, ScaleSetStory
-from forewarn.web.operator.views import event_fields, policy_fields, seconds, vm_fields
+from forewarn.web.operator.views import binding_fields, event_fields, policy_fields, seconds, vm_fields
 
 
 def find_scale_set(region: Region, name: str) -> ScaleSet:
@@ -57,6 +57,7 @@ def scale_set_fields(region: Region, scale_set: ScaleSet) -> ScaleSetAnswer:
         upgrade=spec.upgrade.value,
         scale_in=spec.scale_in.value,
         policy=policy_fields(spec.policy),
+        binding=binding_fields(spec.binding),
         terminate_notice_seconds=seconds(model.terminate_notice),
         os_image_notice_seconds=seconds(model.os_image_notice),
         spot=model.spot,

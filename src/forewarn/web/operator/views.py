@@ -9,6 +9,8 @@ from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import (
+    Binding,
+    BindingPattern,
     Campaign,
     Event,
     Host,
@@ -102,9 +104,16 @@ def vm_fields(region: Region, vm: Vm) -> VmAnswer:
         os_type=spec.os_type,
         tags=dict(spec.tags),
         created_at=vm.created_at,
-        binding=BindingAnswer(
-            address=vm.binding.address, local_address=vm.binding.local_address, netns=vm.binding.netns
-        ),
+        binding=binding_fields(vm.binding),
+    )
+
+
+def binding_fields(binding: Binding | BindingPattern) -> BindingAnswer:
+    return BindingAnswer(
+        address=binding.address,
+        local_address=binding.local_address,
+        netns=binding.netns,
+        interface=binding.interface,
     )
 
 

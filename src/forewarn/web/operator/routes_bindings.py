@@ -1,0 +1,32 @@
+"""How the metadata face knows a VM by its connection: told, told anew, and taken back."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from forewarn.core.commands import BindVm
+from forewarn.core.region import NO_BINDING, Binding
+from forewarn.web.operator.bodies import BindBody
+from forewarn.web.operator.desk import Asker, TheAsker
+from forewarn.web.operator.fleet_models import VmAnswer
+from forewarn.web.operator.views import find_vm, vm_fields
+
+router = APIRouter(prefix="/v1/vms", tags=["vms"])
+
+
+@router.put("/{name}/binding", summary="Bind a VM")
+async def bind(name: str, body: BindBody, asker: TheAsker) -> VmAnswer:
+    """In place of the binding it has. What another VM has is refused, and then nothing is changed."""
+    return await _bound(asker, name, body.binding())
+
+
+@router.delete("/{name}/binding", summary="Unbind a VM")
+async def unbind(name: str, asker: TheAsker) -> VmAnswer:
+    """Take back all that the metadata face knows a VM by; on loopback its name in the path still counts."""
+    return await _bound(asker, name, NO_BINDING)
+
+
+async def _bound(asker: Asker, name: str, binding: Binding) -> VmAnswer:
+    await asker.submit(BindVm(name, binding))
+    region = asker.look().region
+    return vm_fields(region, find_vm(region, name))
