@@ -94,6 +94,7 @@ class RegionMachine(RuleBasedStateMachine):
             assert event.host is not None
             by_host[event.campaign, event.host].append(event)
         for (campaign, host), events in by_host.items():
+            self.model.check_that_nothing_is_in_the_way(campaign, tenants(events))
             self.campaigns[campaign].takes(host, events, self.system.region)
             self.model.maintain(self.campaigns[campaign].kind, host, tenants(events), campaign)
         if self._spared:
@@ -385,12 +386,13 @@ class RegionMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Left alone, everything comes to its end."""
-        for _ in range(300):
+        for _ in range(1_000):
             due = self.model.next_deadline()
             if due is None:
                 break
             self._advance_to(due)
         assert not self.system.region.events
+        assert all(watch.state != "running" for watch in self.campaigns.values()), "a campaign stands still"
         self.system.shelf.close()
 
 

@@ -232,6 +232,17 @@ class Model:
                 notice.phase = "approved"
         self.settle()
 
+    def check_that_nothing_is_in_the_way(self, campaign: str, tenants: dict[str, tuple[str, list[str]]]) -> None:
+        """A campaign takes no VM that other work of a host is open for, and opens no second domain of a scope."""
+        for scope, (_, names) in tenants.items():
+            domain = self.machines[names[0]].update_domain
+            for other in self.notices.values():
+                if other.host is None or not other.targets:
+                    continue
+                theirs = self.machines[min(other.targets)].update_domain
+                assert other.scope != scope or theirs == domain, f"{other.id} has domain {theirs} of {scope} open"
+                assert other.campaign == campaign or not other.targets & set(names), f"{other.id} is in the way"
+
     def withdraw_work_on(self, host: int, names: list[str]) -> None:
         for notice in list(self.notices.values()):
             if notice.pending and notice.host == host and notice.targets & set(names):

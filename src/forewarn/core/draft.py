@@ -10,6 +10,9 @@ from forewarn.core.lifecycle import PENDING
 from forewarn.core.region import Region, fold
 from forewarn.core.rules import Rules
 
+# After these a host may be free for a campaign that other work has held up.
+_LETS_CAMPAIGNS_GO_ON = (f.EventCanceled, f.EventCompleted, f.VmSpared, f.VmMoved, f.VmDeallocated, f.VmDeleted)
+
 
 class Draft:
     """Nobody sees a draft until its facts are in the journal; a refused one is simply dropped."""
@@ -28,6 +31,8 @@ class Draft:
         self.region = evolve(before, fact)
         self.facts.append(fact)
         self.touched.extend(_consequences(before, self.region, fact))
+        if isinstance(fact, _LETS_CAMPAIGNS_GO_ON):
+            self.touched.extend(f"campaign/{campaign_id}" for campaign_id in sorted(self.region.campaigns_waiting))
 
 
 def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:

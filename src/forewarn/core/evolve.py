@@ -265,6 +265,7 @@ def _event_added(region: Region, event: Event, at: datetime) -> Region:
     if event.phase in PENDING:
         region = replace(region, agenda=region.agenda.add(event.not_before, f"event/{event.id}"))
         region = count_pending(region, None, event)
+    region = open_work(region, event)
     if event.campaign:
         campaign = region.campaigns[event.campaign]
         opened = campaign.open_events.set(event.id, -1 if event.host is None else event.host)
@@ -311,8 +312,25 @@ def _event_ended(region: Region, before: Event, event: Event, at: datetime) -> R
         campaign = region.campaigns[event.campaign]
         campaign = replace(campaign, open_events=campaign.open_events.delete(event.id))
         region = replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
-    region = keeping.event_ended(region, event)
+    region = keeping.event_ended(_close_work(region, event), event)
     return _document_changed(region, event, at)
+
+
+def open_work(region: Region, event: Event) -> Region:
+    """Note which update domain of its scope a host's event is open in. A lone VM has one only."""
+    if event.host is None or event.scope.startswith(f"{ScopeKind.VM.value}/"):
+        return region
+    opened = region.host_work.get(event.scope, Map()).set(event.id, event.update_domain)
+    return replace(region, host_work=region.host_work.set(event.scope, opened))
+
+
+def _close_work(region: Region, event: Event) -> Region:
+    opened = region.host_work.get(event.scope, Map())
+    if event.id not in opened:
+        return region
+    left = opened.delete(event.id)
+    work = region.host_work.set(event.scope, left) if left else region.host_work.delete(event.scope)
+    return replace(region, host_work=work)
 
 
 def _vm_spared(region: Region, event: Event, vm: Vm, at: datetime) -> Region:
@@ -411,9 +429,13 @@ _CampaignFact = (
 
 def _put_campaign(region: Region, campaign: Campaign) -> Region:
     """Set a campaign. Hosts may be waiting only because they are many, so the next tick has a look at them."""
+    waiting = region.campaigns_waiting
     if campaign.waiting and campaign.state is CampaignState.RUNNING:
         region = replace(region, agenda=region.agenda.add(campaign.started_at, f"campaign/{campaign.id}"))
-    return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
+        waiting = waiting.set(campaign.id, None)
+    elif campaign.id in waiting:
+        waiting = waiting.delete(campaign.id)
+    return replace(region, campaigns=region.campaigns.set(campaign.id, campaign), campaigns_waiting=waiting)
 
 
 def _campaign_after(campaign: Campaign | None, fact: _CampaignFact) -> Campaign:

@@ -12,7 +12,7 @@ from datetime import datetime
 from immutables import Map
 
 from forewarn.core.assemble import assemble
-from forewarn.core.campaigns import may_take
+from forewarn.core.campaigns import held_up, may_take
 from forewarn.core.causes import USER_OPERATIONS, Cause
 from forewarn.core.invariants_of_sets import of_domains, of_operations, of_resources, of_scale_sets
 from forewarn.core.lifecycle import PENDING, Phase
@@ -267,6 +267,7 @@ def _of_campaigns(region: Region) -> Iterator[str]:
     for event in region.events.values():
         if event.campaign:
             opened[event.campaign][event.id] = event.host
+    yield from _of_domains(region)
     for key in opened.keys() - set(region.campaigns):
         yield f"campaign {key} has events and no record"
     for key, campaign in region.campaigns.items():
@@ -274,6 +275,17 @@ def _of_campaigns(region: Region) -> Iterator[str]:
             yield f"campaign {key} lists other open events than it has"
         yield from _of_wave(region, campaign)
         yield from _of_state(campaign)
+
+
+def _of_domains(region: Region) -> Iterator[str]:
+    """All campaigns together have one update domain of a scope open."""
+    domains: dict[str, set[int]] = defaultdict(set)
+    for event in region.events.values():
+        if event.campaign:
+            domains[event.scope].add(event.update_domain)
+    for key, several in domains.items():
+        if len(several) > 1:
+            yield f"campaigns are at work in update domains {sorted(several)} of scope {key} at once"
 
 
 def _of_wave(region: Region, campaign: Campaign) -> Iterator[str]:
@@ -373,7 +385,8 @@ def _of_settled(region: Region, now: datetime) -> Iterator[str]:
         if not event.vms:
             yield f"event {event.id} has nobody left to hit and has not ended"
     for campaign in region.campaigns.values():
-        if campaign.state is CampaignState.RUNNING and not campaign.open_events:
+        stands = campaign.state is CampaignState.RUNNING and not campaign.open_events
+        if stands and held_up(region, campaign) is None:
             yield f"campaign {campaign.id} is running, and nothing will move it on"
 
 
