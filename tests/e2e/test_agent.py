@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from forewarn.core.causes import Cause
-from forewarn.core.commands import CancelEvents, EvictVms, MaintainHosts
+from forewarn.core.commands import CancelEvents, DeleteVms, EvictVms, MaintainHosts
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.web.metadata.faults import FaultKind, FaultRule
@@ -156,6 +156,20 @@ def test_a_shared_event_survives_the_death_of_the_one_that_approves(
             wire.until("web-0:undo:a", "web-1:undo:a")
             assert [first.end(), second.end()] == [0, 0]
         assert len(wire.lines) == 4
+        assert facts.approvals == ["web-0"]
+
+
+def test_a_member_that_is_deleted_while_it_is_awaited_is_awaited_no_longer(tmp_path: Path, wire: Wire) -> None:
+    with metadata_region(rules=_ONE_HOST) as region:
+        facts, (first, _) = watch(region), _pair(region, tmp_path, wire)
+        with agents(first):
+            region.submit(MaintainHosts((), Cause.REBOOT, "seed"))
+            first.start()
+            wire.until("web-0:do:a")
+            assert facts.approvals == []
+            region.submit(DeleteVms(("web-1",), "gone"))
+            facts.until_started()
+            assert first.end() == 0
         assert facts.approvals == ["web-0"]
 
 
