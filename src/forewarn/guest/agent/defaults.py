@@ -56,14 +56,15 @@ COMMENTED_TOML = """\
 #margin = "30s"
 # Where the agent remembers what it has changed, so that it can undo it after a reboot.
 #state_directory = "/var/lib/forewarn-agent"
-# /healthz, /readyz and /metrics. Empty: off.
-#status_listen = "127.0.0.1:16929"
+# Where /healthz, /readyz and /metrics are, such as 127.0.0.1:16929. Empty: nowhere.
+#status_listen = ""
 # /healthz turns bad when the last good answer of the metadata service is older than this.
 #unhealthy_after = "60s"
 # text or json
 #log_format = "text"
 
 # The policy. The first rule that fits decides; a condition that is left out fits everything.
+#   name          what logs and 'explain' call it
 #   verdict       ignore | notify | prepare-then-approve | approve-now | prepare-only (and never approve)
 #   types         Freeze, Reboot, Redeploy, Preempt, Terminate
 #   sources       Platform, User
