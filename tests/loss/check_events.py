@@ -52,7 +52,9 @@ def of_events(history: History, replay: Replay) -> Iterator[str]:
 
 def _of_one(history: History, replay: Replay, event: Event, story: Sequence[Record]) -> Iterator[str]:
     kinds = [type(record.fact) for record in story]
-    again = {f.EventApproved: kinds.count(f.EventAnnounced)}  # who begins to read is asked, whoever was not before
+    again: dict[type, int] = {
+        f.EventApproved: kinds.count(f.EventAnnounced)
+    }  # who begins to read is asked, whoever was not before
     for kind in _ABOUT_EVENTS:
         if kinds.count(kind) > 1 + again.get(kind, 0):
             yield f"has {kind.__name__} more than once: records {[r.seq for r in story if type(r.fact) is kind]}"

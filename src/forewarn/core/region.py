@@ -76,6 +76,31 @@ DEFAULT_POLICY = Policy()
 DEFAULT_RESOURCE_GROUP = "forewarn"
 
 
+class Particulars(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a Resource Manager was told about a machine that only the machine asks for, at ``/metadata/instance``."""
+
+    location: str = ""
+    zones: tuple[str, ...] = ()  # instances of a scale set take them in turn
+    publisher: str = ""
+    offer: str = ""
+    sku: str = ""
+    version: str = ""
+    image_id: str = ""
+    computer_name: str = ""  # of a VM outside scale sets
+    admin_username: str = ""
+    no_passwords: bool | None = None
+    public_keys: tuple[tuple[str, str], ...] = ()  # path and key
+    user_data: str = ""
+    interfaces: tuple[str, ...] = ()  # ids of resources, the primary one first
+
+    def zone(self, number: int) -> str:
+        """Of the machine with that number in its set."""
+        return self.zones[number % len(self.zones)] if self.zones else ""
+
+
+NO_PARTICULARS = Particulars()
+
+
 class VmSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     """What was asked for, shared by all VMs created together."""
 
@@ -92,6 +117,7 @@ class VmSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     os_type: str = "Linux"
     tags: tuple[tuple[str, str], ...] = ()
     rest: str = ""  # a digest of what else was asked for, which only makes a difference between models
+    about: Particulars = NO_PARTICULARS
 
 
 class Binding(Struct, frozen=True, gc=False, omit_defaults=True):

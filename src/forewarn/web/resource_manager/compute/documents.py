@@ -20,10 +20,11 @@ from forewarn.core.region import (
 )
 from forewarn.web.resource_manager import keeping
 from forewarn.web.resource_manager.call import Desk
-from forewarn.web.resource_manager.compute import finding
+from forewarn.web.resource_manager.compute import finding, particulars
 from forewarn.web.resource_manager.compute.event_settings import Notices, shown_policy, shown_profile
 from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object
+from forewarn.web.whereabouts import computer_name_of, location_of
 
 _FIRST_ETAG = '"1"'
 
@@ -66,17 +67,16 @@ def of_vm(desk: Desk, vm: Vm) -> Object:
 
 def _made_up_vm(desk: Desk, vm: Vm) -> Object:
     """What every VM has, said or not: readers look into these parts without asking."""
-    scale_set = finding.set_of(desk.plane.region, vm)
-    computer = vm.name if scale_set is None else scale_set.computer_name(vm.number)
-    return {
-        "location": desk.location if scale_set is None else of_scale_set(desk, scale_set)["location"],
+    made_up: Object = {
+        "location": location_of(vm.spec),
         "properties": {
             "storageProfile": {"osDisk": {"osType": vm.spec.os_type, "createOption": "FromImage"}, "dataDisks": []},
-            "osProfile": {"computerName": computer},
+            "osProfile": {"computerName": computer_name_of(desk.plane.region, vm)},
             "networkProfile": {"networkInterfaces": []},
         },
         "etag": _FIRST_ETAG,
     }
+    return merge(made_up, particulars.shown(vm.spec.about, vm.number))
 
 
 def _with_spec(profile: Object, spec: VmSpec) -> Object:
@@ -140,11 +140,12 @@ def _made_up_profile(scale_set: ScaleSet) -> Object:
 
 def of_instance(desk: Desk, scale_set: ScaleSet, vm: Vm) -> Object:
     """What is an instance's own: its tags and its protection. All else is its model's."""
-    document = kept(desk, finding.instance_id(desk, scale_set, vm)) or {"tags": dict(vm.spec.tags)}
+    document = kept(desk, finding.instance_id(desk, scale_set, vm)) or {}
     protection = document.get("properties", {}).get("protectionPolicy", {})
     if vm.protected != protects(protection):
         protection = {"protectFromScaleIn": vm.protected}
-    return {**document, "properties": {"protectionPolicy": protection} if protection else {}}
+    own = {"protectionPolicy": protection} if protection else {}
+    return {**document, "tags": dict(vm.spec.tags), "properties": own}
 
 
 def protects(protection: Object) -> bool:

@@ -54,7 +54,7 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
     if current is not None and current.deleting:
         raise ArmError(409, "OperationNotAllowed", f"Scale set '{name}' is being deleted and cannot be changed.")
     document = bodies.laid_over(base, change, call)
-    command = _command(call, name, document, change, current, base)
+    command = _command(desk, call, name, document, change, current, base)
     if current is not None:
         command = replace(command, vm_spec=_with_rest(command.vm_spec, current, base or {}, document))
     document["etag"] = documents.next_etag(base or {})
@@ -63,12 +63,13 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
 
 
 def _command(
-    call: Call, name: str, document: Object, change: Object, current: ScaleSet | None, base: Object | None
+    desk: Desk, call: Call, name: str, document: Object, change: Object, current: ScaleSet | None, base: Object | None
 ) -> c.PutScaleSet:
     properties = document["properties"]
     orchestration = _orchestration(properties, current)
     capacity = _capacity(document, change, orchestration, current)
-    profile = bodies.settle(properties.get(_PROFILE, {}), _AT, None if current is None else current.vm_spec)
+    known = None if current is None else current.vm_spec
+    profile = bodies.settle(desk, document, properties.get(_PROFILE, {}), _AT, known)
     group = call.names["group"] if current is None else current.resource_group
     size = document.get("sku", {}).get("name") or VmSpec().size
     return c.PutScaleSet(
