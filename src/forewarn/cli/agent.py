@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forewarn.cli import agent_explain, agent_install, parsing
-from forewarn.cli.agent_config import CONFIG_PATH, check_config, load_config
-from forewarn.cli.errors import Exit
+from forewarn.cli.agent_config import CONFIG_PATH, PATIENCE_SECONDS, check_config, load_config
+from forewarn.cli.errors import Exit, usage
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
 
@@ -40,13 +40,18 @@ def _add_run(group: Subparsers) -> None:
         "run",
         _run,
         "run the agent",
-        "Run the agent until it is ended. Without a file, the built-in rules decide and there are no steps.",
+        "Run the agent until it is ended. Without a file, the built-in rules decide and there are no steps. With "
+        "--once it looks a single time: it does the steps that this asks for, and waits for others (the metadata "
+        "service, the other VMs of a shared event, a step that failed) no longer than --patience; an approval that "
+        "the service has taken is all that a look can do. The exit status is 0 when all is done that the look asked "
+        "for, 1 when some of it failed, and 3 when there was no document to look at.",
         "forewarn agent run --config agent.toml",
         "forewarn agent run --once --dry-run",
     )
     _add_config(run)
     run.add_argument("--once", action="store_true", help="look once, do what that asks for, and end: for cron")
     run.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    _add_patience(run, "with --once, how long to wait for others altogether (default: 30s)")
 
 
 def _add_check(group: Subparsers) -> None:
@@ -78,6 +83,7 @@ def _add_explain(group: Subparsers) -> None:
     explain.add_argument("document", nargs="?", metavar="DOCUMENT", help="a file; - is standard input")
     explain.add_argument("--name", metavar="VM", help="this VM's name in documents")
     explain.add_argument("--now", type=parsing.instant, metavar="INSTANT", help="as if it were this instant")
+    _add_patience(explain, "how long to wait for the metadata service (default: 5s)")
     _add_config(explain)
     parsing.add_json(explain)
 
@@ -92,6 +98,7 @@ def _add_status(group: Subparsers) -> None:
         "0 when it is healthy, 1 when it is not, and 3 when it cannot be asked.",
         "forewarn agent status",
     )
+    _add_patience(status, "how long to wait for the agent (default: 5s)")
     _add_config(status)
     parsing.add_json(status)
 
@@ -124,6 +131,17 @@ def _add_install(group: Subparsers) -> None:
         parsing.add_json(parser)
 
 
+def _add_patience(parser: Parser, words: str) -> None:
+    parser.add_argument("--patience", type=_patience, metavar="DURATION", help=words)
+
+
+def _patience(text: str) -> float:
+    seconds = parsing.duration(text).total_seconds()
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError("patience must be longer than nothing")
+    return seconds
+
+
 def _add_config(parser: Parser) -> None:
     parser.add_argument("--config", metavar="FILE", help=f"the agent's file (default: {CONFIG_PATH})")
 
@@ -132,7 +150,9 @@ def _run(args: argparse.Namespace, out: Output) -> int:
     """As it is in ``forewarn.__main__``, for those who come through the parser."""
     from forewarn.guest.agent.starting import Order, start
 
-    return start(Order(args.config, args.once, args.dry_run))
+    if args.patience is not None and not args.once:
+        raise usage("--patience belongs to --once: an agent that stays waits for the service for ever.")
+    return start(Order(args.config, args.once, args.dry_run, args.patience))
 
 
 def _check(args: argparse.Namespace, out: Output) -> int:
@@ -159,7 +179,10 @@ def _summary(path: str, config: AgentConfig | None) -> str:
 def _status(args: argparse.Namespace, out: Output) -> int:
     from forewarn.guest.agent.status_report import report
 
-    found = report(load_config(args.config, out))
+    config = load_config(args.config, out)
+    if config.status_listen:
+        out.note(f"asking the agent at {config.status_listen}")
+    found = report(config, args.patience or PATIENCE_SECONDS)
     if out.as_json:
         out.json(found.as_json())
     else:

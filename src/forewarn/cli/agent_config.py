@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from forewarn.guest.agent.config import AgentConfig
     from forewarn.guest.agent.reading import Checked
 
+PATIENCE_SECONDS = 5.0  # of a person at a terminal
 CONFIG_PATH = "/etc/forewarn/agent.toml"  # of guest.agent.defaults, for whose import every command would pay
 
 

@@ -8,15 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forewarn.cli.agent_config import load_config
+from forewarn.cli.agent_config import PATIENCE_SECONDS, load_config
 from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.output import Output
 
 if TYPE_CHECKING:
     from forewarn.guest.agent.config import AgentConfig
     from forewarn.terms import Document
-
-_LOOKS = 3
 
 
 def explain_document(args: argparse.Namespace, out: Output) -> int:
@@ -26,7 +24,7 @@ def explain_document(args: argparse.Namespace, out: Output) -> int:
 
     config = load_config(args.config, out)
     if args.document is None:
-        document, name, now = _present(args, config)
+        document, name, now = _present(args, config, out)
     else:
         document, now = _document(args.document), args.now or _now()
         name = args.name or config.name or _only_name(document, out)
@@ -76,19 +74,20 @@ def _only_name(document: Document, out: Output) -> str:
     return next(iter(names), "")
 
 
-def _present(args: argparse.Namespace, config: AgentConfig) -> tuple[Document, str, datetime]:
+def _present(args: argparse.Namespace, config: AgentConfig, out: Output) -> tuple[Document, str, datetime]:
     """What the metadata service shows now, who it says we are, and what time it has."""
-    from forewarn.guest import Client
-    from forewarn.guest.faults import GuestError
+    from forewarn.guest.caller import hasty
+    from forewarn.guest.client import Client
+    from forewarn.guest.look import look_once
 
-    with Client(config.endpoint or None) as client:
-        try:
-            name = args.name or config.name or client.instance().name
-        except (GuestError, ValueError) as problem:
-            raise CommandFailed(f"the metadata service does not answer: {problem}.", Exit.UNREACHABLE) from None
-        reason = "it tells nothing"
-        for _, reading in zip(range(_LOOKS), client.readings(), strict=False):
-            if reading.document is not None:
-                return reading.document, name, args.now or reading.at
-            reason = reading.fault.reason if reading.fault else reason
-    raise CommandFailed(f"the metadata service has no document for us: {reason}.", Exit.UNREACHABLE)
+    patience = args.patience or PATIENCE_SECONDS
+    try:
+        client = Client(config.endpoint or None, **hasty(patience))
+    except ValueError as problem:
+        raise usage(f"{problem}") from None
+    out.note(f"asking {client.asks}")
+    found = look_once(client, args.name or config.name, patience)
+    if isinstance(found, str):
+        hint = "on Azure a VM's first answer may take two minutes, for which there is --patience 2m30s"
+        raise CommandFailed(f"no document within {patience:g} s: {found}; {hint}.", Exit.UNREACHABLE)
+    return found.document, found.name, args.now or found.at

@@ -6,6 +6,7 @@ import os
 import random
 import re
 from collections.abc import Callable, Mapping
+from typing import TypedDict
 
 from forewarn.guest.clock import Clock, SystemClock
 from forewarn.guest.endpoint import places
@@ -15,6 +16,23 @@ from forewarn.guest.session import Session
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 OnFault = Callable[[Fault, float], None]
+
+
+class Haste(TypedDict, total=False):
+    """The arguments of a ``Caller`` that say how long it waits."""
+
+    patience_seconds: float
+    first_timeout_seconds: float
+    timeout_seconds: float
+
+
+def hasty(patience_seconds: float) -> Haste:
+    """For a client that somebody waits for: it tries for so long, and waits no longer for a single answer."""
+    return {
+        "patience_seconds": patience_seconds,
+        "first_timeout_seconds": patience_seconds,
+        "timeout_seconds": min(patience_seconds, Manners.timeout_seconds),
+    }
 
 
 class Caller:
@@ -63,6 +81,11 @@ class Caller:
 
     def _set_up(self) -> None:
         """Where a client makes what it needs to reach the service."""
+
+    @property
+    def asks(self) -> str:
+        """Whom it asks, in words: the address it was given or has found, or the places where it looks for one."""
+        return self.endpoint or str(self._session.line.places)
 
     @property
     def endpoint(self) -> str | None:

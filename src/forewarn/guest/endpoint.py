@@ -43,6 +43,9 @@ class Places:
     endpoints: tuple[Endpoint, ...]
     dhcp: bool = False
 
+    def __str__(self) -> str:
+        return ", then ".join([*map(str, self.endpoints), *(["the address that DHCP tells"] if self.dhcp else [])])
+
 
 def parse_endpoint(text: str) -> Endpoint:
     """An address, ``host:port`` or URL; a whole URL of the service's documentation will do, its path is cut.

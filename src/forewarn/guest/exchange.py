@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from forewarn import __version__
+from forewarn.guest.backoff import Backoff
 from forewarn.guest.clock import Clock
 from forewarn.guest.endpoint import Endpoint, Places
 from forewarn.guest.faults import Fault
@@ -120,7 +121,7 @@ class Line:
         self.manners = manners
         self.clock = clock
         self.chance = chance
-        self._places = places
+        self.places = places
         self.endpoint: Endpoint | None = None if places.dhcp else places.endpoints[0]
         self._answer_seconds = manners.first_timeout_seconds
         self._dhcp_again_at = float("-inf")
@@ -144,9 +145,9 @@ class Line:
     def backoff_seconds(self, fault: Fault, tries: int) -> float:
         """Longer each time, and never the same for two guests that lost the service in one moment."""
         manners = self.manners
-        doubled = manners.first_backoff_seconds * 2.0 ** min(tries - 1, 16)
         longest = manners.longest_backoff_seconds if not fault.lasting else 4 * manners.longest_backoff_seconds
-        return max(min(doubled, longest) * (0.5 + self.chance.random() / 2), fault.retry_after_seconds)
+        pause = Backoff(manners.first_backoff_seconds, longest).seconds(tries, self.chance.random())
+        return max(pause, fault.retry_after_seconds)
 
     # One question
 
@@ -176,7 +177,7 @@ class Line:
         """The first place that answers as a metadata service is the one, for good."""
         failures: list[str] = []
         answered: Response | None = None
-        for endpoint in self._places.endpoints:
+        for endpoint in self.places.endpoints:
             outcome = yield from self._send(endpoint, request, held_seconds)
             if isinstance(outcome, Response) and outcome.status != 404:
                 self.endpoint = endpoint

@@ -22,3 +22,4 @@ class Reading:
     unchanged: bool = False  # the document is the one of the reading before
     fault: Fault | None = None
     retry_seconds: float = 0.0  # after a fault: when the next try will be
+    api_version: str = ""  # that the document was read with: an older one does not show everything

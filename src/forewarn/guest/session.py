@@ -101,7 +101,9 @@ class Session:
                 continue
             tries, news = 0, known.told and not result.value
             document = known.document if known.told else None
-            yield Give(Reading(self._time_of(answer), document, unchanged=result.value))
+            yield Give(
+                Reading(self._time_of(answer), document, unchanged=result.value, api_version=self.versions.current)
+            )
             gap = line.manners.least_gap_seconds if known.may_hold and news else line.manners.poll_seconds
             if (left := began + gap - line.clock.monotonic()) > 0:
                 yield Wait(left)
@@ -123,7 +125,7 @@ class Session:
             if reading.fault is not None and reading.fault.lasting and not read:
                 raise Refused(reading.fault)
             read = read or reading.fault is None
-            for change in watcher.see(reading.document, reading.at):
+            for change in watcher.see(reading.document, reading.at, reading.api_version):
                 yield Give(change)
 
     def _time_of(self, answer: Response | Fault) -> datetime:

@@ -1,7 +1,8 @@
 """From documents to changes. Pure: documents and instants in, changes out.
 
 A document shows what is, not what happened, and an event that has ended is just absent: completed and canceled look
-the same. What can still be known is worked out here, and what cannot be is called unknown.
+the same. What can still be known is worked out here, and what cannot be is called unknown. Library and agent both
+look through this: there is no second memory of documents.
 
 The life of an event is ``Appeared`` → ``Changed``* → ``Started`` → ``Ended``, in this order; only ``Appeared`` and
 ``Ended`` are certain to be told, because a start may fall between two looks.
@@ -11,10 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
+from forewarn.guest.versions import PREFER_AGAIN_SECONDS
 from forewarn.terms import Document, EventStatus, ScheduledEvent
+from forewarn.wire.versions import NEWEST, find
+
+# How long an event is believed to be there that the api-version in use cannot show: until the newest was tried again.
+HIDDEN_AT_MOST = timedelta(seconds=PREFER_AGAIN_SECONDS + 60)
+_HIDDEN = "it was scheduled when last seen, and the api-version in use since then does not show its type"
 
 
 class Ending(StrEnum):
@@ -62,6 +69,7 @@ class Ended(Change):
 class _Sight:
     event: ScheduledEvent
     started: bool
+    hidden_since: datetime | None = None  # the look from which on an older api-version could not show it
 
 
 class Watcher:
@@ -81,17 +89,20 @@ class Watcher:
         self._seen[_key(event)] = _Sight(event, is_started(event))
         self._incarnation = 0
 
-    def see(self, document: Document | None, at: datetime) -> tuple[Change, ...]:
+    def see(self, document: Document | None, at: datetime, api_version: str = "") -> tuple[Change, ...]:
         """What has changed since the last document. None, an answer that told nothing, changes nothing.
 
         What is new comes before what has ended: who restores on an end should know first of the next thing to come.
+        ``api_version`` is the one it was read with. An event of a type that an older one does not show is not gone
+        when that one does not show it; for an hour it is believed to be as it was.
         """
         if document is None:
             return ()
         shown = {_key(event): event for event in reversed(document.events)}
         step = document.incarnation - self._incarnation if self._incarnation > 0 else 0
         news = [change for key in reversed(shown) for change in self._look(key, shown[key], at)]
-        ends = [self._end(key, step, at) for key in [*self._seen] if key not in shown]
+        gone = [key for key in self._seen if key not in shown and not self._is_hidden(key, at, api_version)]
+        ends = [self._end(key, step, at) for key in gone]
         self._incarnation = document.incarnation
         return (*news, *ends)
 
@@ -108,8 +119,18 @@ class Watcher:
         if started and (before is None or not before.started):
             yield Started(event, at)
 
+    def _is_hidden(self, key: str, at: datetime, api_version: str) -> bool:
+        version, sight = find(api_version), self._seen[key]
+        if version is None or sight.event.type in version.types or sight.event.type not in NEWEST.types:
+            return False
+        since = sight.hidden_since or at
+        self._seen[key] = replace(sight, hidden_since=since)
+        return at - since <= HIDDEN_AT_MOST
+
     def _end(self, key: str, step: int, at: datetime) -> Ended:
         sight = self._seen.pop(key)
+        if sight.hidden_since is not None and not sight.started:
+            return Ended(sight.event, at, Ending.UNKNOWN, _HIDDEN)
         how, why = judge(sight.event, started=sight.started, step=step, at=at)
         return Ended(sight.event, at, how, why)
 
@@ -149,18 +170,25 @@ def _merged(before: _Sight, event: ScheduledEvent) -> ScheduledEvent:
     goes back: a document that says so is older than the one before.
     """
     known = before.event
+    same_names = _bare_names(known) == _bare_names(event)
     stale = before.started and not is_started(event)
     not_before = event.not_before
     if not_before is None and not is_started(event):
         not_before = known.not_before
     return replace(
         event,
+        resources=known.resources if same_names else event.resources,
         status=known.status if stale else event.status,
         not_before=known.not_before if stale else not_before,
         description=known.description if event.description is None else event.description,
         source=known.source if event.source is None else event.source,
         duration_seconds=known.duration_seconds if event.duration_seconds is None else event.duration_seconds,
     )
+
+
+def _bare_names(event: ScheduledEvent) -> list[str]:
+    """The first api-version writes an underscore before every name, which is none of it."""
+    return [name.strip().removeprefix("_") for name in event.resources]
 
 
 def _differs(before: ScheduledEvent, event: ScheduledEvent) -> bool:

@@ -11,7 +11,7 @@ from forewarn.core.commands import BeginImpact
 from forewarn.core.facts import EventBornStarted, EventStarted
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Event, Region
-from forewarn.plane.ports import Driver, Record
+from forewarn.plane.ports import Driver, JournalFault, Record
 
 _log = logging.getLogger(__name__)
 
@@ -36,11 +36,15 @@ class Impacts:
         """They are somebody else's now."""
         self._owed = []
 
-    def owe(self, begun: Sequence[BeginImpact]) -> None:
-        self._owe([each.event_id for each in begun])
+    def owe(self, begun: Sequence[BeginImpact], fault: Exception) -> None:
+        """They were begun, and that could not be written down."""
+        self._owe([each.event_id for each in begun], fault)
 
-    def _owe(self, event_ids: list[str]) -> None:
-        _log.exception("Impacts could not be begun or recorded; trying again in a moment.")
+    def _owe(self, event_ids: list[str], fault: Exception) -> None:
+        if isinstance(fault, JournalFault):
+            _log.warning("Impacts could not be recorded, trying again in a moment: %s", fault)
+        else:
+            _log.error("Impacts could not be begun or recorded; trying again in a moment.", exc_info=fault)
         self._owed += event_ids
         self.indebted.set()
 
@@ -52,8 +56,8 @@ class Impacts:
             if event_id in region.events and _is_to_begin(region.events[event_id]):
                 try:
                     begun.append(BeginImpact(event_id, self._driver.begin(region.events[event_id], now)))
-                except Exception:
-                    self._owe([event_id])
+                except Exception as fault:
+                    self._owe([event_id], fault)
         return begun
 
 

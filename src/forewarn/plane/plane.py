@@ -432,8 +432,8 @@ class Plane:
                 written = await self._commit(partial(_first, asked))
                 _log_faults(written)
                 begun = begun[len(written.answers) :] + self._begin_impacts(written.records)
-        except Exception:
-            self._impacts.owe(begun)
+        except Exception as fault:
+            self._impacts.owe(begun, fault)
         finally:
             self._quiet.set()
 

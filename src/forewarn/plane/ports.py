@@ -79,6 +79,12 @@ class Journal(Protocol):
     def verify(self) -> Iterator[str]:
         """Read everything; yield a sentence for each thing that is wrong."""
 
+    def ailment(self) -> str:
+        """Why nothing can be written just now, as a sentence, where that is known without trying; else empty.
+
+        Does not wait, and may be called from any thread.
+        """
+
     def close(self) -> None: ...
 
 
@@ -142,7 +148,7 @@ class JournalFault(Exception):  # noqa: N818 - the name says enough
 
 
 class Uncertain(JournalFault):
-    """The store went away while it was told to commit: the facts are there, or they are not, but never half of them."""
+    """The store failed while it was told to commit: the facts are there, or they are not, but never half of them."""
 
 
 class Diverged(JournalFault):

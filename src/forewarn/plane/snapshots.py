@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from forewarn.core.region import Region
-from forewarn.plane.ports import Journal
+from forewarn.plane.ports import Journal, JournalFault
 
 _log = logging.getLogger(__name__)
 _EVERY = 20_000  # facts, or as many as there are VMs where that is more
@@ -36,6 +36,8 @@ class Snapshots:
         try:
             await asyncio.to_thread(self._journal.snapshot, region, seq)
             self._kept_seq = seq
+        except JournalFault as fault:
+            _log.warning("A snapshot could not be kept; the facts are safe, the next start will take longer: %s", fault)
         except Exception:
             _log.exception("A snapshot could not be kept; the facts are safe, the next start will take longer.")
         finally:

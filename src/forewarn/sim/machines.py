@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from random import Random
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from forewarn.guest.agent.config import AgentConfig
 from forewarn.guest.agent.journal import Busy
@@ -247,11 +247,11 @@ class Machine:
             await asyncio.sleep(self.random.uniform(0.1, 60.0))
             await client.approve(change.event.event_id)
 
-    def client(self, endpoint: str | None, poll_seconds: float) -> SeenClient:
+    def client(self, endpoint: str | None, **manners: Any) -> SeenClient:
         """The client of this machine's agent."""
         chance = Random(self.random.random())
         hold = self._around.hold_seconds
-        made = SeenClient(endpoint, poll_seconds=poll_seconds, chance=chance, wait_seconds=hold, environment={})
+        made = SeenClient(endpoint, chance=chance, wait_seconds=hold, environment={}, **manners)
         made.vm, made.witness = self.key, self._around.witness
         return made
 

@@ -74,8 +74,8 @@ def _seams(
         found: Machine = hub.current().process.machine
         return found
 
-    def client(endpoint: str | None, *, poll_seconds: float) -> Any:
-        return machine().client(endpoint, poll_seconds)
+    def client(endpoint: str | None, **manners: Any) -> Any:
+        return machine().client(endpoint, **manners)
 
     seams += [
         (loop, "boot_id", lambda: str(machine().boots)),

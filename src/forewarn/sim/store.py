@@ -148,6 +148,9 @@ class Handle:
     def verify(self) -> Iterator[str]:
         yield from self._store.memory.verify()
 
+    def ailment(self) -> str:
+        return ""
+
     def close(self) -> None:
         self.dead = True
         self._store.release(self)

@@ -15,7 +15,8 @@ class DirectoryLock:
     """Held from construction until ``release``; the file tells the others whose it is."""
 
     def __init__(self, directory: Path) -> None:
-        descriptor = os.open(directory / NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        self.path = directory / NAME
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -79,5 +79,9 @@ class MemoryJournal:
             if record.seq != place:
                 yield f"Record {record.seq} of the journal stands where record {place} belongs."
 
+    def ailment(self) -> str:
+        """Memory can always be written."""
+        return ""
+
     def close(self) -> None:
         """Nothing to give back."""

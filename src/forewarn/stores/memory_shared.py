@@ -143,6 +143,9 @@ class MemoryNodeJournal:
         self._check()
         yield from self._region.journal.verify()
 
+    def ailment(self) -> str:
+        return ""
+
     def close(self) -> None:
         """Gone as a killed node is gone: the lead is free, but the list of nodes still shows it for a while."""
         self._withdrawn = True

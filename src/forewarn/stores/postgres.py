@@ -129,6 +129,10 @@ class PostgresJournal:
         except JournalFault as flaw:
             yield str(flaw)
 
+    def ailment(self) -> str:
+        """Only trying tells, and whoever follows the news tries all the time: see ``Plane.stale``."""
+        return ""
+
     def _rows_after(self, seq: int, limit: int) -> list[Row]:
         with self._connections.lent() as connection:
             return list(facts.rows_from(connection, seq + 1, limit))

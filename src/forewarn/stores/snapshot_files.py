@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from forewarn.core.region import Region
+from forewarn.durable import sync_directory
 from forewarn.plane.ports import JournalFault
 from forewarn.stores import snapshots
 from forewarn.stores.shelf import KEPT, Kept
@@ -45,7 +46,7 @@ def keep(directory: Path, region: Region, seq: int, mark: bytes) -> None:
     try:
         _write(unfinished, snapshots.pack(region, seq, mark))
         unfinished.replace(path)
-        sync(directory)
+        sync_directory(directory)
         for old in listed(directory)[KEPT:]:
             old.unlink()
     except OSError as flaw:
@@ -59,15 +60,6 @@ def discard_unfinished(directory: Path) -> None:
     """Remove what a killed server was writing."""
     for path in directory.glob(f"snapshot-*{_UNFINISHED}"):
         path.unlink()
-
-
-def sync(directory: Path) -> None:
-    """Make the directory's own entries durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:

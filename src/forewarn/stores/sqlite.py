@@ -1,11 +1,13 @@
 """The journal in a directory: facts in a SQLite file, snapshots beside it, one server at a time.
 
-A block of facts is durable when ``write`` ends: the log is forced to the disk with every commit. Readers have their own
-connections and never wait for the writer.
+A block of facts is durable when ``write`` ends: the log is forced to the disk with every commit. Where that fails, the
+log is emptied again, or nothing more is written until it could be. Readers have their own connections and never wait
+for the writer.
 """
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,13 +16,15 @@ from threading import Lock
 
 from forewarn import __version__
 from forewarn.core.region import Region
-from forewarn.durable import make_directory
-from forewarn.plane.ports import Entry, JournalFault, Record
-from forewarn.stores import shelf, snapshot_files, sqlite_file
+from forewarn.plane.ports import Entry, JournalFault, Record, Uncertain
+from forewarn.stores import own_directory, shelf, snapshot_files, sqlite_file, write_ahead
+from forewarn.stores.head_note import HeadNote
 from forewarn.stores.lock import DirectoryLock
 from forewarn.stores.rows import START, Row, checked, flaws_in, records_of, rows_of
+from forewarn.stores.standing import Standing
 from forewarn.stores.survey import chain_at, survey
 
+_log = logging.getLogger(__name__)
 _LAST = "SELECT seq, chain FROM facts ORDER BY seq DESC LIMIT 1"
 
 
@@ -41,10 +45,14 @@ class _Staged:
     def append(self, entries: Sequence[Entry]) -> None:
         self._entries.extend(entries)
 
-    def flush(self) -> None:
-        if self._entries:
-            seq, chain = self._connection.execute(_LAST).fetchone() or (0, START)
-            self._connection.executemany(sqlite_file.INSERT, rows_of(self._entries, seq, chain))
+    def flush(self) -> Row | None:
+        """Hand everything to SQLite. The last row, if there is one."""
+        if not self._entries:
+            return None
+        seq, chain = self._connection.execute(_LAST).fetchone() or (0, START)
+        rows = list(rows_of(self._entries, seq, chain))
+        self._connection.executemany(sqlite_file.INSERT, rows)
+        return rows[-1]
 
 
 class SqliteJournal:
@@ -61,9 +69,13 @@ class SqliteJournal:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._writer: sqlite3.Connection | None = None
+        self._note: HeadNote | None = None
+        self._doubt = ""  # why nobody knows what a restart would find
+        self._told = ""
         try:
-            make_directory(directory)
+            own_directory.prepare(directory)
             self._lock = DirectoryLock(directory)
+            self._standing = Standing(directory)
         except OSError as flaw:
             raise JournalFault(f"The data directory {directory} cannot be used: {flaw.strerror}.") from flaw
         try:
@@ -74,10 +86,16 @@ class SqliteJournal:
 
     def _open(self) -> None:
         try:
-            if not survey(self._directory):
+            if survey(self._directory):
+                sqlite_file.make_sure(self._path)
+            else:
                 with _explained(self._path):
                     sqlite_file.create(self._path)
+            own_directory.tighten(self._directory)
             snapshot_files.discard_unfinished(self._directory)
+            self._note = HeadNote(self._directory)
+            for path in (self._lock.path, self._path):
+                self._standing.learn(path)
         except OSError as flaw:
             raise JournalFault(f"The data directory {self._directory} cannot be used: {flaw.strerror}.") from flaw
         with _explained(self._path):
@@ -93,6 +111,8 @@ class SqliteJournal:
     @contextmanager
     def write(self) -> Iterator[_Staged]:
         with self._writing:
+            if self._doubt:
+                self._settle()
             with _explained(self._path):
                 connection = self._connected()
                 connection.execute("BEGIN IMMEDIATE")
@@ -100,16 +120,53 @@ class SqliteJournal:
                 staged = _Staged(self._path, connection)
                 yield staged
                 with _explained(self._path):
-                    staged.flush()
-                    connection.execute("COMMIT")
+                    last = staged.flush()
+                self._check_standing()
+                self._commit(connection, last)
             except BaseException:
                 self._roll_back(connection)
                 raise
 
+    def _commit(self, connection: sqlite3.Connection, last: Row | None) -> None:
+        """After an error the end of the transaction may stand in the log all the same: it is taken back for certain."""
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back(connection)
+            self._doubt = sqlite_file.doubt(self._path, error)
+            try:
+                self._settle()
+            except JournalFault:
+                raise Uncertain(sqlite_file.uncertain(self._path, error)) from error
+            raise sqlite_file.fault(self._path, error) from error
+        if last is not None and self._note is not None:
+            self._note.write(last[0], last[9])
+        if self._standing.flaw():
+            raise Uncertain(f"{self.ailment()} The last commit may have gone with it: look before you try again.")
+
+    def _settle(self) -> None:
+        """Nothing is in doubt any more when all that was acknowledged is in the file, and the log is empty."""
+        try:
+            with _explained(self._path):
+                (busy, *_) = self._connected().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy:
+                write_ahead.force(sqlite_file.wal_of(self._path))
+                self._doubt = ""
+        except (OSError, JournalFault) as flaw:
+            raise JournalFault(self._doubt) from flaw
+        finally:
+            self.ailment()
+        if self._doubt:
+            raise JournalFault(self._doubt)
+
     def _connected(self) -> sqlite3.Connection:
         self._check_open()
         if self._writer is None:
+            log = sqlite_file.wal_of(self._path)
+            self._standing.forget(log)  # the last one to close it may have taken it away
+            self._check_standing()
             self._writer = sqlite_file.open_writer(self._path)
+            self._standing.learn(log)
         return self._writer
 
     def _roll_back(self, connection: sqlite3.Connection) -> None:
@@ -120,6 +177,24 @@ class SqliteJournal:
         except sqlite3.Error:
             self._writer = None
             connection.close()
+
+    # What is wrong
+
+    def ailment(self) -> str:
+        """Looked at by whoever wants to know; said in the log when it changes."""
+        found = "" if self._closed else self._doubt or self._standing.flaw()
+        if found != self._told:
+            self._told = found
+            if found:
+                _log.error("%s", found)
+            else:
+                _log.info("The journal %s can be written again.", self._path)
+        return found
+
+    def _check_standing(self) -> None:
+        if flaw := self._standing.flaw():
+            self.ailment()
+            raise JournalFault(f"{flaw} Nothing was changed.")
 
     # Reading
 
@@ -143,7 +218,7 @@ class SqliteJournal:
         with _explained(self._path):
             with self._lending:
                 self._check_open()
-                connection = self._idle.pop() if self._idle else sqlite_file.open_reader(self._path)
+                connection = self._idle.pop() if self._idle else self._another_reader()
             try:
                 yield connection
             except BaseException:
@@ -154,6 +229,11 @@ class SqliteJournal:
                     self._idle.append(connection)
                     return
             connection.close()
+
+    def _another_reader(self) -> sqlite3.Connection:
+        """What the path leads to may be somebody else's by now."""
+        self._check_standing()
+        return sqlite_file.open_reader(self._path)
 
     # Snapshots
 
@@ -167,11 +247,15 @@ class SqliteJournal:
         with self._reader() as connection:
             mark = chain_at(connection, seq)
         with self._shelving:
+            self._check_standing()
             snapshot_files.keep(self._directory, region, seq, mark)
 
     # Care
 
     def verify(self) -> Iterator[str]:
+        if flaw := self.ailment():
+            yield flaw
+            return
         try:
             with self._reader() as connection:
                 pages = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
@@ -179,7 +263,10 @@ class SqliteJournal:
             yield from flaws_in(self._rows_after, self.head())
         except JournalFault as flaw:
             yield str(flaw)
-        yield from shelf.flaws(snapshot_files.shelf(self._directory))
+        try:
+            yield from shelf.flaws(snapshot_files.shelf(self._directory))
+        except OSError as flaw:
+            yield f"The snapshots in {self._directory} cannot be listed: {flaw.strerror}."
 
     def _rows_after(self, seq: int, limit: int) -> list[Row]:
         with self._reader() as connection:
@@ -195,6 +282,9 @@ class SqliteJournal:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+            if self._note is not None:
+                self._note.close()
+                self._note = None
             self._lock.release()
 
     def _check_open(self) -> None:

@@ -9,9 +9,10 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from forewarn import __version__
+from forewarn.durable import sync_directory
 from forewarn.plane.ports import JournalFault
+from forewarn.stores import write_ahead
 from forewarn.stores.rows import COLUMNS
-from forewarn.stores.snapshot_files import sync
 
 NAME = "journal.sqlite3"
 APPLICATION = int.from_bytes(b"FWjr")  # how tools that know many files tell ours
@@ -88,19 +89,42 @@ def create(path: Path) -> None:
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
     unfinished.replace(path)
-    sync(path.parent)
+    sync_directory(path.parent)
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    connection = _connect(path, "mode=rw")
+    connection = _connect(path, "mode=rw&psow=1")
     try:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint={_WAL_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit={_WAL_BYTES_KEPT}")
+        connection.execute(WRITTEN_BY).fetchone()  # which makes the log's file
+        _sync_entries(path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _sync_entries(path: Path) -> None:
+    """SQLite does so itself, but does not look whether it worked."""
+    try:
+        sync_directory(path.parent)
+    except OSError as flaw:
+        raise JournalFault(
+            f"The data directory {path.parent} could not be forced to the disk: {flaw.strerror}. Nothing was changed; "
+            "check the disk."
+        ) from flaw
+
+
+def make_sure(path: Path) -> None:
+    """All that is there is on the disk, and not only shown by the system, before anybody goes on from it."""
+    log = wal_of(path)
+    if log.exists():
+        write_ahead.renew(log)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    sync_directory(path.parent)
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
@@ -141,6 +165,23 @@ _MEANINGS = {
     sqlite3.SQLITE_PERM: "may not be opened. Check the permissions of the data directory.",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened. Check that the data directory is there, and its permissions.",
 }
+
+
+def doubt(path: Path, error: sqlite3.Error) -> str:
+    """Why nothing is written, for whoever asks after a commit that failed and could not be taken back."""
+    return (
+        f"The journal {path} could not be forced to the disk, so nobody knows what a restart would find there. Nothing "
+        f"more is written until that works; check the disk. (SQLite said: {error}.)"
+    )
+
+
+def uncertain(path: Path, error: sqlite3.Error) -> str:
+    """For those whose commit it was."""
+    return (
+        f"The journal {path} could not be forced to the disk when it was told to commit: after a restart the facts are "
+        "there, or they are not, but never half of them. Look before you try again; check the disk. "
+        f"(SQLite says: {error}.)"
+    )
 
 
 def fault(path: Path, error: sqlite3.Error) -> JournalFault:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from forewarn.core.facts import FORMAT
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import shelf, snapshot_files, sqlite_file
+from forewarn.stores import head_note, shelf, snapshot_files, sqlite_file, write_ahead
 from forewarn.stores.codec import newer_format
 from forewarn.stores.rows import START, checked
 
@@ -25,6 +25,7 @@ def survey(directory: Path) -> bool:
         _check_nothing_is_left(directory, path)
         return False
     _check_preamble(path)
+    _check_log(path)
     try:
         connection = sqlite_file.open_for_survey(path)
         try:
@@ -38,6 +39,8 @@ def survey(directory: Path) -> bool:
 
 def _check_nothing_is_left(directory: Path, path: Path) -> None:
     left = [found.name for found in (sqlite_file.wal_of(path), *snapshot_files.listed(directory)) if found.exists()]
+    if head_note.read(directory) is not None:
+        left.append(head_note.NAME)
     if left:
         raise JournalFault(
             f"The journal {path} is missing, though what belongs to it is still there: {', '.join(left)}. Bring it "
@@ -64,6 +67,13 @@ def _check_preamble(path: Path) -> None:
         )
 
 
+def _check_log(path: Path) -> None:
+    """Before SQLite opens it, which takes a damaged frame for the end of the log."""
+    log = sqlite_file.wal_of(path)
+    if log.exists() and write_ahead.is_damaged(log, path):
+        raise JournalFault(f"The write-ahead log {log} is damaged: the journal would lose records. {_RESTORE}.")
+
+
 def _written_by(path: Path) -> str:
     """The version that wrote the file, if that can be read at all from a layout we do not know."""
     try:
@@ -84,7 +94,9 @@ def _check_content(connection: sqlite3.Connection, path: Path) -> None:
         raise JournalFault(newer_format(f"The journal {path}", last[1], FORMAT, row[0] if row else ""))
     if path.stat().st_size <= _QUICKLY_CHECKED_BYTES:
         _check_pages(connection, path)
-    since = _check_snapshots(connection, path, last[0] if last is not None else 0)
+    head = last[0] if last is not None else 0
+    since = _check_snapshots(connection, path, head)
+    _check_note(connection, path, head)
     rows = connection.execute(f"{sqlite_file.SELECT} WHERE seq > ? ORDER BY seq", (since,))
     for _ in checked(rows, since, chain_at(connection, since)):
         pass
@@ -94,6 +106,17 @@ def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
     (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if result != "ok":
         raise JournalFault(f"The journal {path} is damaged. {_RESTORE}. (SQLite says: {result}.)")
+
+
+def _check_note(connection: sqlite3.Connection, path: Path, head: int) -> None:
+    """What was committed last is there."""
+    noted = head_note.read(path.parent)
+    if noted is not None and chain_at(connection, noted.seq) != noted.chain:
+        raise JournalFault(
+            f"The note {path.parent / head_note.NAME} says that record {noted.seq} was committed last, but the journal "
+            f"{path} ends at record {head} or holds another one there: it has lost records, or belongs elsewhere. "
+            f"{_RESTORE}, or move the note and the snapshots away to go on with what the journal holds."
+        )
 
 
 def _check_snapshots(connection: sqlite3.Connection, path: Path, head: int) -> int:

@@ -34,7 +34,10 @@ class Health:
         """Why requests should go elsewhere; nothing where they may come."""
         if self._plane is None:
             return [_STARTING]
-        return [reason for reason in (self._plane.stale, _DRAINING if self.draining else "") if reason]
+        plane = self._plane
+        return [
+            reason for reason in (plane.stale, plane.journal.ailment(), _DRAINING if self.draining else "") if reason
+        ]
 
     def answer(self, path: str) -> JSONResponse:
         """That somebody answers at all is what ``live`` wants to know."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -54,17 +55,74 @@ def test_directory_and_files_are_for_their_owner_only(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_directory_that_is_there_keeps_its_permissions_and_what_else_is_in_it(tmp_path: Path) -> None:
+def test_a_directory_that_is_there_keeps_what_else_is_in_it(tmp_path: Path) -> None:
     directory = tmp_path / "data with spaces? 100%#"
-    directory.mkdir(mode=0o750)
+    directory.mkdir(mode=0o700)
     (directory / "notes.txt").write_text("mine")
+    (directory / "notes.txt").chmod(0o644)
     closed(directory)
-    assert stat.S_IMODE(directory.stat().st_mode) == 0o750
     assert (directory / "notes.txt").read_text() == "mine"
+    assert stat.S_IMODE((directory / "notes.txt").stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755, 0o750, 0o720])
+def test_a_directory_that_is_open_to_others_is_closed_to_them_and_that_is_said(
+    mode: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    directory.chmod(mode)
+    closed(directory)
+    assert stat.S_IMODE(directory.stat().st_mode) & 0o777 == 0o700
+    assert f"{directory} was open to other users (mode {mode:04o}); it is now for its owner only" in caplog.text
+
+
+def test_a_directory_for_its_owner_only_is_taken_without_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    closed(closed(tmp_path / "data"))
+    assert caplog.text == ""
+
+
+def test_a_journal_that_was_put_back_open_to_all_is_closed_to_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory = closed(tmp_path / "data")
+    (directory / "journal.sqlite3").chmod(0o644)
+    SqliteJournal(directory).close()
+    assert stat.S_IMODE((directory / "journal.sqlite3").stat().st_mode) == 0o600
+    assert "is now for its owner only: journal.sqlite3." in caplog.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_a_directory_of_another_user_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    directory = closed(tmp_path / "data")
+    os.chown(directory, 12345, 12345)
+    before = content(directory)
+    with pytest.raises(JournalFault, match=r"belongs to another user \(number 12345\), who may replace .* \(chown 0\)"):
+        SqliteJournal(directory)
+    assert content(directory) == before
+    assert directory.stat().st_uid == 12345
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_a_directory_of_root_that_a_group_may_write_is_refused() -> None:
+    trial = (
+        "import os, sys; from pathlib import Path; from forewarn.stores.sqlite import SqliteJournal\n"
+        "os.setgid(12345); os.setuid(12345)\n"
+        "SqliteJournal(Path(sys.argv[1]))"
+    )
+    with TemporaryDirectory() as directory:
+        os.chown(directory, 0, 12345)
+        Path(directory).chmod(0o770)
+        done = subprocess.run([sys.executable, "-c", trial, directory], capture_output=True, text=True, check=False)
+        assert "belongs to root, and others may write to it (mode 0770)" in done.stderr
+        assert os.listdir(directory) == []  # noqa: PTH208
 
 
 def test_a_closed_journal_leaves_no_log_behind(tmp_path: Path) -> None:
     assert sorted(content(closed(tmp_path / "data"))) == [
+        "head",
         "journal.sqlite3",
         "snapshot-0000000000000010.bin",
         "snapshot-0000000000000020.bin",
@@ -145,6 +203,7 @@ def test_what_was_in_the_log_is_there_after_a_crash(tmp_path: Path) -> None:
 
 def test_a_block_that_was_not_finished_is_not_there_after_a_crash(tmp_path: Path) -> None:
     directory = crashed(tmp_path / "data", snapshots=())
+    (directory / "head").unlink()  # which is written when a block is finished
     log = directory / "journal.sqlite3-wal"
     log.write_bytes(log.read_bytes()[:-100])
     journal = SqliteJournal(directory)

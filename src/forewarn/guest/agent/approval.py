@@ -1,5 +1,10 @@
-"""Approvals, from the POST to the document that shows that it was heard. Until then they are repeated, ever more
-rarely: the service takes a second one for the first. Pure but for the thread that sends.
+"""Approvals, from the POST to the document that shows that the event has started. Pure but for the thread that sends.
+
+A 200 says that the service has taken it. The event may stay Scheduled for long after that: the other VMs of a shared
+event, or the others of a batch that is deleted together, have not approved yet. That is no failure, and no reason to
+approve again and again. But a service may forget (Azure moves VMs from host to host), and takes a second approval for
+the first: so it is repeated 30 s after it was taken, then 60 s after that, 120 s and so on. That makes 5 approvals in
+a notice of 15 minutes and 15 in a week. One that was not taken is tried again after 2 s, 4 s and so on up to a minute.
 """
 
 from __future__ import annotations
@@ -9,11 +14,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from forewarn.guest.agent.inbox import Inbox, Posted
+from forewarn.guest.backoff import Backoff
 from forewarn.guest.faults import Closed, Fault, GuestError
 
-_FIRST_PAUSE_SECONDS = 2.0
-_LONGEST_PAUSE_SECONDS = 60.0
-WORTH_A_WORD = 3  # so many approvals that nobody saw are reported
+_NOT_TAKEN = Backoff(2.0, 60.0)
+_TAKEN = Backoff(30.0, 7 * 86_400.0)
 
 
 class Approver(Protocol):
@@ -24,7 +29,8 @@ class Approver(Protocol):
 
 @dataclass(slots=True)
 class _Try:
-    sent: int = 0
+    taken: int = 0
+    lost: int = 0  # since the last one that was taken
     again_at: float = 0.0
     under_way: bool = False
 
@@ -34,6 +40,11 @@ class Approvals:
 
     def __init__(self) -> None:
         self._tries: dict[str, _Try] = {}
+
+    def resume(self, key: str, taken: int, seconds_ago: float, tick: float) -> None:
+        """Go on from what an earlier agent has sent. A clock that was set back since then tells nothing."""
+        if key not in self._tries and taken > 0 and seconds_ago >= 0:
+            self._tries[key] = _Try(taken, again_at=tick + max(0.0, _TAKEN.seconds(taken) - seconds_ago))
 
     def is_due(self, key: str, tick: float) -> bool:
         found = self._tries.get(key)
@@ -46,12 +57,11 @@ class Approvals:
     def begin(self, key: str) -> None:
         self._tries.setdefault(key, _Try()).under_way = True
 
-    def ended(self, key: str, tick: float) -> int:
-        """How many were sent by now."""
+    def ended(self, key: str, tick: float, *, taken: bool) -> None:
         found = self._tries.setdefault(key, _Try())
-        pause = min(_FIRST_PAUSE_SECONDS * 2 ** min(found.sent, 10), _LONGEST_PAUSE_SECONDS)
-        found.sent, found.under_way, found.again_at = found.sent + 1, False, tick + pause
-        return found.sent
+        found.taken, found.lost = (found.taken + 1, 0) if taken else (found.taken, found.lost + 1)
+        pause = _TAKEN.seconds(found.taken) if taken else _NOT_TAKEN.seconds(found.lost)
+        found.under_way, found.again_at = False, tick + pause
 
     def forget(self, key: str) -> None:
         self._tries.pop(key, None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from forewarn.guest.agent import barrier
-from forewarn.guest.agent.approval import WORTH_A_WORD, Approvals, Approver, post
+from forewarn.guest.agent.approval import Approvals, Approver, post
 from forewarn.guest.agent.barrier import Gathering, Ruling
 from forewarn.guest.agent.barrier_lines import BarrierLine, StanceOf
 from forewarn.guest.agent.barrier_words import Seal
@@ -19,6 +21,8 @@ from forewarn.guest.agent.reporting import LOG, Reporter
 from forewarn.guest.agent.state import Approval, Approving, Care
 from forewarn.guest.clock import SystemClock
 from forewarn.guest.faults import Fault
+
+_OVERDUE = timedelta(minutes=1)  # a document takes its time to show a start
 
 
 class Consent:
@@ -40,6 +44,7 @@ class Consent:
         self._report = report
         self._write = write
         self._dry_run = dry_run
+        self._clock = SystemClock()
         self._name = ""
         self._line: BarrierLine | None = None
         self._approvals = Approvals()
@@ -51,7 +56,7 @@ class Consent:
         settings = self._settings
         if settings.sharing is Sharing.TOGETHER and settings.listen and settings.secret_file and not self._dry_run:
             seal = Seal(Path(settings.secret_file).read_bytes().strip())
-            self._line = BarrierLine(seal, settings.address, SystemClock(), self._inbox, self._report.metrics)
+            self._line = BarrierLine(seal, settings.address, self._clock, self._inbox, self._report.metrics)
             where = self._line.open(settings.listen, name, stance_of)
             LOG.info("listening for the others at %s", where)
 
@@ -67,8 +72,8 @@ class Consent:
         return self._approvals.wake_seconds(time.monotonic())
 
     def can_come(self, care: Care) -> bool:
-        """Whether an approval of ours may still come, so that it is worth waiting for."""
-        if self._dry_run:
+        """Whether a first approval of ours may still come, so that it is worth waiting for."""
+        if self._dry_run or care.approval is Approval.SENT:
             return False
         alone = not barrier.is_shared(care.event, self._name) or self._settings.sharing is Sharing.ALONE
         return alone or self._line is not None
@@ -80,8 +85,10 @@ class Consent:
 
     # Approving
 
-    def consider(self, care: Care) -> None:
+    def consider(self, care: Care, now: datetime) -> None:
         """This VM is ready: approve, if it is time and our part."""
+        if care.approval is Approval.SENT:
+            self._remember(care, now)
         if barrier.is_shared(care.event, self._name) and not self._all_ready(care):
             return
         if not self._approvals.is_due(care.key, time.monotonic()):
@@ -91,17 +98,17 @@ class Consent:
             return
         if care.approval is Approval.NONE:
             self._write(Approving(care.key, Approval.INTENDED))
-        LOG.info("approving", extra=about(care.event))
+        LOG.info("approving %s%s", care.event.type, " again" if care.sent else "", extra=about(care.event))
         self._approvals.begin(care.key)
         post(self._approver, care.key, care.event.event_id, self._inbox)
 
     def posted(self, care: Care | None, key: str, fault: Fault | None) -> None:
         """What the service said. That it was heard is only known from the document."""
-        sent = self._approvals.ended(key, time.monotonic())
+        self._approvals.ended(key, time.monotonic(), taken=fault is None)
         if care is None:
             self._approvals.forget(key)
         elif fault is None:
-            self._sent(care, sent)
+            self._taken(care)
         elif care.approval is Approval.CONFIRMED:
             pass  # the first one was heard and only its answer lost; by now there is nothing left to approve
         elif fault.lasting:
@@ -112,12 +119,21 @@ class Consent:
             self._report.metrics.approval("fault")
             LOG.warning("the approval did not get through: %s", fault.reason, extra=about(care.event))
 
-    def _sent(self, care: Care, times: int) -> None:
+    def _taken(self, care: Care) -> None:
         self._report.metrics.approval("sent")
-        if care.approval is Approval.INTENDED:
-            self._write(Approving(care.key, Approval.SENT))
-        if times == WORTH_A_WORD:
-            LOG.warning("approved %d times, and the document does not show it", times, extra=about(care.event))
+        if care.approval in (Approval.INTENDED, Approval.SENT):
+            self._write(Approving(care.key, Approval.SENT, self._clock.now()))
+        self._report.say(care.event, f"the service has taken the approval of {care.event.type}; others may be awaited")
+
+    def _remember(self, care: Care, now: datetime) -> None:
+        """An earlier agent may have sent it. That it still waits is worth a warning only when its time is over."""
+        if care.sent_at is not None:
+            ago = (self._clock.now() - care.sent_at).total_seconds()
+            self._approvals.resume(care.key, care.sent, ago, time.monotonic())
+        not_before = care.event.not_before
+        if not_before is not None and now > not_before + _OVERDUE:
+            text = f"{care.event.type} was approved, its NotBefore is over, and the document still shows it Scheduled"
+            self._report.say(care.event, text, level=logging.WARNING)
 
     # The barrier
 

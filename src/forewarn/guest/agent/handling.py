@@ -17,26 +17,28 @@ from forewarn.guest.agent.config import AgentConfig, Step, Verdict
 from forewarn.guest.agent.defaults import NOTICES_SECONDS
 from forewarn.guest.agent.policy import APPROVES, PREPARES, chosen_steps, decide
 from forewarn.guest.agent.state import Approval, Care, Effect, Left, Mark, Seen, State, key_of
+from forewarn.guest.backoff import Backoff
 from forewarn.guest.instance import concerns
 from forewarn.guest.watch import is_started
-from forewarn.terms import Document, ScheduledEvent
+from forewarn.terms import ScheduledEvent
 
 UNDO_SECONDS = 300.0  # for a reverse whose step has no timeout: nothing presses, and nothing may hang for ever
 _LEAST_SECONDS = 0.05
 _UNSAID_SECONDS = 30.0  # what a step is taken to need that has no timeout, when it must be left to later ones
-_FIRST_PAUSE_SECONDS = 1.0
-_LONGEST_PAUSE_SECONDS = 30.0
+_BACKOFF = Backoff(1.0, 30.0)  # after a failed step
 _MARGIN_SHARE = 4  # of a short notice, the margin takes no more than this part
 
 
 # What a document changes
 
 
-def regard(config: AgentConfig, own_name: str, state: State, document: Document, now: datetime) -> list[Seen | Left]:
-    """What is to be noted of a document: events of this VM that came, changed or left. Others are not our business."""
-    shown = {key_of(event): event for event in reversed(document.events) if concerns(event, own_name)}
+def regard(
+    config: AgentConfig, own_name: str, state: State, events: Iterable[ScheduledEvent], now: datetime
+) -> list[Seen | Left]:
+    """What is to be noted of the events that a ``Watcher`` knows: those of this VM that came, changed or left."""
+    shown = {key_of(event): event for event in events if concerns(event, own_name)}
     news: list[Seen | Left] = []
-    for key in reversed(shown):
+    for key in shown:
         care = state.cares.get(key)
         record = _seen(config, own_name, care, shown[key], now)
         if care is None or (record.event, record.verdict, record.steps) != (care.event, care.verdict, care.steps):
@@ -45,24 +47,17 @@ def regard(config: AgentConfig, own_name: str, state: State, document: Document,
 
 
 def _seen(config: AgentConfig, own_name: str, care: Care | None, event: ScheduledEvent, now: datetime) -> Seen:
-    """A start changes no decision: what was prepared for an event stays so until the event has left.
+    """A start changes no decision: what was prepared for an event stays so until the event has left, and the time that
+    it was announced for is kept, which a started event does not tell any more.
 
     Until then it is decided anew at every look: the agent may have been started again with another file.
     """
-    if care is not None:
-        event = _merged(care.event, event)
-        if is_started(event):
-            return Seen(event, now, care.verdict, care.steps)
+    if care is not None and is_started(event):
+        told = event if event.not_before is not None else replace(event, not_before=care.event.not_before)
+        return Seen(told, now, care.verdict, care.steps)
     decision = decide(config.rules, event, own_name)
     steps = () if is_started(event) else chosen_steps(decision, config.steps)
     return Seen(event, now, decision.verdict, tuple(step.name for step in steps))
-
-
-def _merged(before: ScheduledEvent, event: ScheduledEvent) -> ScheduledEvent:
-    """A started event tells no NotBefore any more, and never goes back."""
-    if is_started(before) and not is_started(event):
-        return before
-    return event if event.not_before is not None else replace(event, not_before=before.not_before)
 
 
 # How much time there is
@@ -113,8 +108,7 @@ class Trouble:
 
 def after_failure(before: Trouble | None, tick: float) -> Trouble:
     tries = 1 if before is None else before.tries + 1
-    pause = min(_FIRST_PAUSE_SECONDS * 2 ** min(tries - 1, 10), _LONGEST_PAUSE_SECONDS)
-    return Trouble(tries, tick + pause)
+    return Trouble(tries, tick + _BACKOFF.seconds(tries))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import queue
 import signal
 import threading
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from forewarn.guest.agent.config import AgentConfig
@@ -39,6 +39,7 @@ from forewarn.guest.agent.reader import Reader
 from forewarn.guest.agent.reporting import LOG, Reporter
 from forewarn.guest.agent.running import Ended, boot_id
 from forewarn.guest.agent.sd_notify import Supervisor
+from forewarn.guest.agent.service_time import ServiceTime
 from forewarn.guest.agent.state import (
     Approval,
     Approving,
@@ -50,25 +51,44 @@ from forewarn.guest.agent.state import (
     Seen,
     State,
     Undoing,
+    key_of,
 )
 from forewarn.guest.agent.status import StatusServer
 from forewarn.guest.agent.steps import has_reverse, may_repeat
 from forewarn.guest.agent.worker import Worker
 from forewarn.guest.clock import SystemClock
-from forewarn.guest.watch import is_started
+from forewarn.guest.watch import Change, Ending, Started, Watcher, is_started
+from forewarn.guest.watch import Ended as Gone
 
 _IDLE_SECONDS = 30.0
 _BUSY_SECONDS = 1.0  # while there is something to do, time alone may change what it is
 _ENDING_SECONDS = 8.0
-_ONCE_PATIENCE_SECONDS = 180.0
+ONCE_PATIENCE_SECONDS = 30.0
+
+# Exit statuses beside 0; as those of the command line, whose modules an agent does not carry.
+FAILED = 1
+UNREACHABLE = 3
 
 
 class Agent:
-    """Everything of one agent. ``run`` returns when somebody ends it."""
+    """Everything of one agent. ``run`` returns when somebody ends it.
 
-    def __init__(self, config: AgentConfig, *, once: bool = False, dry_run: bool = False) -> None:
+    With ``once`` it looks a single time. Its own work takes the time it takes; for others (the metadata service, the
+    VMs of a shared event, a step that has to be tried again) it waits ``patience_seconds`` altogether.
+    """
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        *,
+        once: bool = False,
+        dry_run: bool = False,
+        patience_seconds: float = ONCE_PATIENCE_SECONDS,
+    ) -> None:
         self._config = config
         self._once, self._dry_run = once, dry_run
+        self._patience_seconds = patience_seconds if once else float("inf")
+        self._waited_seconds = 0.0
         directory = Path(config.state_directory)
         self._journal: Journal | Memory = Memory(peek_journal(directory)) if dry_run else Journal(directory)
         self._inbox: Inbox = queue.SimpleQueue()
@@ -79,13 +99,14 @@ class Agent:
         self._report = Reporter(config, metrics, health, supervisor, self.now)
         self._status = StatusServer(config.status_listen, health, metrics) if config.status_listen else None
         self._worker = Worker(directory / "runs", self._inbox, boot_id())
-        self._reader = Reader(config, self._inbox)
+        self._reader = Reader(config, self._inbox, patience_seconds if once else None)
+        self._tracker = Watcher()
         self._consent = Consent(config, self._reader.client, self._inbox, self._report, self._write, dry_run=dry_run)
         self._troubles: dict[str, Trouble] = {}
         self._name = ""
         self._read = False  # whether a document was seen by this process: before that nothing is begun
-        self._at, self._at_tick = datetime.min.replace(tzinfo=UTC), 0.0
-        self._faults_since: float | None = None
+        self._time = ServiceTime()
+        self._last_fault = "no answer"
         self._ending = False
         self._status_code = 0
 
@@ -95,9 +116,7 @@ class Agent:
 
     def now(self) -> datetime:
         """The service's time, carried on from its last answer; ours before there was one."""
-        if not self._at_tick:
-            return self._clock.now()
-        return self._at + timedelta(seconds=time.monotonic() - self._at_tick)
+        return self._time.now(time.monotonic()) or self._clock.now()
 
     def stop(self, why: str, *, status: int = 0) -> None:
         """From any thread, and from a signal's handler."""
@@ -111,7 +130,7 @@ class Agent:
             self._open()
             while not self._ending:
                 self._turn(self._wait())
-                if self._once and self._is_idle():
+                if self._once and not self._ending and self._has_looked():
                     break
         finally:
             self._close()
@@ -123,6 +142,8 @@ class Agent:
         if self._status is not None:
             LOG.info("status at http://%s", self._status.open())
         self._report.remember(self._state, lambda care: is_prepared(self._state, care))
+        for care in self._state.cares.values():
+            self._tracker.remember(care.event)
         self._take_up()
         self._reader.start()
         self._report.supervisor.ready("waiting for the metadata service")
@@ -137,20 +158,24 @@ class Agent:
     def _wait(self) -> list[Message]:
         """All that there is to hear, or nothing when it is time to look again."""
         heard: list[Message] = []
+        began, works = time.monotonic(), self._worker.running is not None
         try:
-            heard.append(self._inbox.get(timeout=self._patience()))
+            heard.append(self._inbox.get(timeout=self._pause_seconds()))
             while True:
                 heard.append(self._inbox.get_nowait())
         except queue.Empty:
+            self._waited_seconds += 0.0 if works else time.monotonic() - began
             return heard
 
-    def _patience(self) -> float:
+    def _pause_seconds(self) -> float:
         waits = [_BUSY_SECONDS if is_pressed(self._state, self._worker.running) else _IDLE_SECONDS]
         waits += [pause for pause in (self._consent.wake_seconds(),) if pause is not None]
         pauses = [trouble.again_at - time.monotonic() for trouble in self._troubles.values()]
         waits += [pause for pause in pauses if pause > 0]
         if self._report.supervisor.alive_every_seconds is not None:
             waits.append(self._report.supervisor.alive_every_seconds)
+        if self._worker.running is None:
+            waits.append(self._patience_seconds - self._waited_seconds)
         return max(0.01, min(waits))
 
     def _turn(self, heard: list[Message]) -> None:
@@ -194,35 +219,44 @@ class Agent:
         reading = looked.reading
         self._report.looked(reading)
         if reading.fault is not None:
-            self._faults_since = self._faults_since or looked.tick
+            self._last_fault = reading.fault.reason
             if self._once and reading.fault.lasting:
-                self.stop(f"the service refuses: {reading.fault.reason}", status=1)
+                self.stop(f"the service refuses: {reading.fault.reason}", status=UNREACHABLE)
             return
-        self._faults_since = None
-        self._at, self._at_tick = reading.at, looked.tick
+        self._time.heard(reading.at, looked.tick)
         if reading.document is None:
+            self._last_fault = "the service answers and tells nothing"
             return
         if not self._read:
             self._report.supervisor.status(f"{self._name}: reading the document")
         self._read = True
-        for record in regard(self._config, self._name, self._state, reading.document, self.now()):
+        changes = self._tracker.see(reading.document, reading.at, reading.api_version)
+        for change in changes:
+            self._confirm(change)  # it was approved before it started, and is told in this order
+            self._report.changed(change)
+        for record in regard(self._config, self._name, self._state, self._tracker.events, self.now()):
             self._note(record)
 
-    def _note(self, record: Seen | Left) -> None:
-        key = record.event.event_id.upper() if isinstance(record, Seen) else record.event_id.upper()
-        before = self._state.cares.get(key)
-        left = isinstance(record, Left)
-        started = left or (isinstance(record, Seen) and is_started(record.event))
-        heard = (Approval.SENT,) if left else (Approval.INTENDED, Approval.SENT)
-        if before is not None and started and before.approval in heard:
-            self._write(Approving(key, Approval.CONFIRMED))
+    def _confirm(self, change: Change) -> None:
+        """A start shows that our approval was heard, whether its answer reached us or not; so does an end behind one
+        that was answered, unless the event was canceled."""
+        care = self._state.cares.get(key_of(change.event))
+        heard = care is not None and (
+            (isinstance(change, Started) and care.approval in (Approval.INTENDED, Approval.SENT))
+            or (isinstance(change, Gone) and care.approval is Approval.SENT and change.how is not Ending.CANCELED)
+        )
+        if care is not None and heard:
+            self._write(Approving(care.key, Approval.CONFIRMED))
             self._report.metrics.approval("confirmed")
-            self._report.tell(Occasion.APPROVED, before.event, f"{before.event.type}: the approval was heard")
-        if isinstance(record, Seen) and before is None:
+            self._report.tell(Occasion.APPROVED, care.event, f"{care.event.type}: the approval was heard")
+
+    def _note(self, record: Seen | Left) -> None:
+        key = key_of(record.event) if isinstance(record, Seen) else record.event_id.upper()
+        if isinstance(record, Seen) and key not in self._state.cares:
             decision = decide(self._config.rules, record.event, self._name)
             self._report.decided(record.event, record.verdict, decision.reason)
         self._write(record)
-        if started:
+        if isinstance(record, Left) or is_started(record.event):
             self._consent.forget(key)
         if isinstance(record, Left):
             self._report.forget(key)
@@ -249,7 +283,7 @@ class Agent:
         self._direct(duties)
         self._judge(moment)
         for key in duties.approve:
-            self._consent.consider(self._state.cares[key])
+            self._consent.consider(self._state.cares[key], moment.now)
         self._report.in_service(self._state)
 
     def _direct(self, duties: Duties) -> None:
@@ -304,18 +338,31 @@ class Agent:
 
     # Ending
 
-    def _is_idle(self) -> bool:
-        """For a single look: whether all is done that it asked for."""
+    def _has_looked(self) -> bool:
+        """For a single look: whether all is done that it asked for, or patience is over. Sets the exit status."""
+        over = self._waited_seconds >= self._patience_seconds
         if not self._read:
-            waited = 0.0 if self._faults_since is None else time.monotonic() - self._faults_since
-            if waited > _ONCE_PATIENCE_SECONDS:
-                self._status_code = 1
-                return True
+            if over:
+                LOG.error("no document within %g s: %s", self._patience_seconds, self._last_fault)
+                self._status_code = UNREACHABLE
+            return over
+        if self._worker.running is not None:
             return False
-        if self._worker.running is not None or self._consent.under_way or not self._inbox.empty():
+        moment = self._moment()
+        duties = owed(moment)
+        waits = duties.wake_seconds is not None or self._consent.under_way or self._awaits_approval()
+        if duties.begin is not None or not self._inbox.empty() or (waits and not over):
             return False
-        duties = owed(self._moment())
-        return duties.begin is None and duties.wake_seconds is None and not self._awaits_approval()
+        self._status_code = FAILED if self._troubles or self._has_failed(moment) else 0
+        return True
+
+    def _has_failed(self, moment: Moment) -> bool:
+        """Whether something was to be done and is not. A service that took the approval may still wait for others."""
+        return any(
+            care.approval in (Approval.INTENDED, Approval.REFUSED) or is_hopeless(moment, care)
+            for care in moment.state.cares.values()
+            if not is_started(care.event)
+        )
 
     def _awaits_approval(self) -> bool:
         cares = self._state.cares.values()
@@ -345,15 +392,21 @@ class Agent:
                 self._hear(message)
 
 
-def run_agent(config: AgentConfig, *, once: bool = False, dry_run: bool = False) -> int:
+def run_agent(
+    config: AgentConfig,
+    *,
+    once: bool = False,
+    dry_run: bool = False,
+    patience_seconds: float = ONCE_PATIENCE_SECONDS,
+) -> int:
     """Run the agent until it is ended; its exit status."""
     if not LOG.handlers:
         logging.basicConfig(level=logging.INFO)
     try:
-        agent = Agent(config, once=once, dry_run=dry_run)
+        agent = Agent(config, once=once, dry_run=dry_run, patience_seconds=patience_seconds)
     except (Busy, OSError) as problem:
         LOG.error("cannot begin: %s", problem)
-        return 1
+        return FAILED
     if threading.current_thread() is threading.main_thread():
         for which in (signal.SIGTERM, signal.SIGINT):
             signal.signal(which, lambda number, _: agent.stop(f"heard {signal.Signals(number).name}"))
@@ -361,4 +414,4 @@ def run_agent(config: AgentConfig, *, once: bool = False, dry_run: bool = False)
         return agent.run()
     except OSError as problem:  # a full disk, an address that is taken: the next start may find it better
         LOG.error("cannot go on: %s", problem)
-        return 1
+        return FAILED

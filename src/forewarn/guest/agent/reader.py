@@ -9,25 +9,31 @@ from contextlib import suppress
 from forewarn.guest.agent.config import AgentConfig
 from forewarn.guest.agent.inbox import Inbox, Looked, Named, Stop
 from forewarn.guest.agent.reporting import LOG
+from forewarn.guest.backoff import Backoff
+from forewarn.guest.caller import Haste, hasty
 from forewarn.guest.client import Client
 from forewarn.guest.clock import SystemClock
 from forewarn.guest.faults import Closed, Fault, GuestError
 from forewarn.guest.instance import Instance, doubt_about, own_name
 from forewarn.guest.reading import Reading
 
-_AGAIN_SECONDS = 5.0
+_UNNAMED = Backoff(1.0, 30.0)  # a service that does not say who we are
 
 
 class Reader:
-    """Its client is used for approvals too."""
+    """Its client is used for approvals too. ``patience_seconds``: how long it goes on trying; None is the usual."""
 
-    def __init__(self, config: AgentConfig, inbox: Inbox) -> None:
+    def __init__(self, config: AgentConfig, inbox: Inbox, patience_seconds: float | None = None) -> None:
         self._given = config.name
         self._inbox = inbox
         self._closed = threading.Event()
-        self.client = Client(config.endpoint or None, poll_seconds=config.poll_seconds)
+        self._named = False
+        haste: Haste = {} if patience_seconds is None else hasty(patience_seconds)
+        endpoint, poll_seconds = config.endpoint or None, config.poll_seconds
+        self.client = Client(endpoint, poll_seconds=poll_seconds, on_fault=self._failed, **haste)
 
     def start(self) -> None:
+        LOG.info("asking %s", self.client.asks)
         threading.Thread(target=self._work, name="reader", daemon=True).start()
 
     def close(self) -> None:
@@ -39,6 +45,7 @@ class Reader:
             name = self._find_name()
             if name is None:
                 return
+            self._named = True
             self._inbox.put(Named(name))
             for reading in self.client.readings():
                 self._inbox.put(Looked(reading, time.monotonic()))
@@ -53,12 +60,14 @@ class Reader:
         if self._given.strip():
             threading.Thread(target=self._doubt, name="doubt", daemon=True).start()
             return self._given.strip()
+        tries = 0
         while not self._closed.is_set():
             try:
                 return own_name("", self.client.instance())
             except GuestError as problem:
                 self._fault(problem.fault)
-            self._closed.wait(_AGAIN_SECONDS)
+            tries += 1
+            self._closed.wait(_UNNAMED.seconds(tries))
         return None
 
     def _doubt(self) -> None:
@@ -68,6 +77,13 @@ class Reader:
         doubt = doubt_about(self._given, instance) if instance is not None else None
         if doubt is not None:
             LOG.warning("%s", doubt)
+
+    def _failed(self, fault: Fault, retry_seconds: float) -> None:
+        """A try of the client's that it will repeat. The stream of documents tells of its own; nobody else does."""
+        if retry_seconds == 0:
+            LOG.warning("%s", fault.reason)
+        elif not self._named:
+            self._fault(fault)
 
     def _fault(self, fault: Fault) -> None:
         self._inbox.put(Looked(Reading(SystemClock().now(), fault=fault), time.monotonic()))

@@ -66,8 +66,8 @@ def _fields(record: Record) -> dict[str, object]:
             return {"run": run, "outcome": outcome, "again": again}
         case Undoing(run, name, boot):
             return {"run": run, "name": name, "boot": boot}
-        case Approving(event_id, approval):
-            return {"event_id": event_id, "approval": approval}
+        case Approving(event_id, approval, at):
+            return {"event_id": event_id, "approval": approval, "at": _instant_field(at)}
         case Snapshot(cares, effects, last_run):
             return {
                 "cares": [_care_fields(care) for care in cares],
@@ -91,7 +91,8 @@ def _record(fields: Mapping[str, Any]) -> Record:
         case "Undoing":
             return Undoing(_number(fields["run"]), _text(fields["name"]), _text(fields["boot"]))
         case "Approving":
-            return Approving(_text(fields["event_id"]), Approval(fields["approval"]))
+            at = _optional_instant(fields.get("at"))
+            return Approving(_text(fields["event_id"]), Approval(fields["approval"]), at)
         case "Snapshot":
             cares = tuple(_care_of(each) for each in fields["cares"])
             effects = tuple(_effect_of(each) for each in fields["effects"])
@@ -154,6 +155,8 @@ def _care_fields(care: Care) -> dict[str, object]:
         "verdict": care.verdict,
         "steps": list(care.steps),
         "approval": care.approval,
+        "sent": care.sent,
+        "sent_at": _instant_field(care.sent_at),
     }
 
 
@@ -164,6 +167,8 @@ def _care_of(fields: Mapping[str, Any]) -> Care:
         Verdict(fields["verdict"]),
         _texts(fields["steps"]),
         Approval(fields["approval"]),
+        _number(fields.get("sent", 0)),
+        _optional_instant(fields.get("sent_at")),
     )
 
 
@@ -189,6 +194,14 @@ def _effect_of(fields: Mapping[str, Any]) -> Effect:
         bool(fields["again"]),
         bool(fields["touched"]),
     )
+
+
+def _instant_field(at: datetime | None) -> str | None:
+    return None if at is None else format_iso8601(at)
+
+
+def _optional_instant(text: str | None) -> datetime | None:
+    return None if text is None else _instant(text)
 
 
 def _instant(text: str) -> datetime:

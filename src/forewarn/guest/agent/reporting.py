@@ -17,7 +17,7 @@ from forewarn.guest.agent.state import Care, Outcome, State, key_of
 from forewarn.guest.agent.telling import Teller
 from forewarn.guest.instance import concerns
 from forewarn.guest.reading import Reading
-from forewarn.guest.watch import Appeared, Change, Ended, Ending, Started, Watcher
+from forewarn.guest.watch import Appeared, Change, Changed, Ended, Ending, Started
 from forewarn.terms import ScheduledEvent
 
 LOG = logging.getLogger(LOGGER_NAME)
@@ -38,7 +38,6 @@ class Reporter:
         self._teller: Teller | None = None
         self._name = ""
         self._told: set[tuple[str, str]] = set()
-        self._watcher = Watcher()
         self._faulty = False
         self._status = ""
 
@@ -50,7 +49,6 @@ class Reporter:
     def remember(self, state: State, prepared: Callable[[Care], bool]) -> None:
         """What an earlier agent has told already."""
         for key, care in state.cares.items():
-            self._watcher.remember(care.event)
             self._told |= {(key, Occasion.SCHEDULED), (key, Occasion.PREPARING)}
             if prepared(care):
                 self._told.add((key, Occasion.PREPARED))
@@ -74,15 +72,15 @@ class Reporter:
         self._faulty = False
         self.health.good_read()
         self.metrics.read("good" if reading.document is not None else "empty")
-        for change in self._watcher.see(reading.document, reading.at):
-            if concerns(change.event, self._name):
-                self._changed(change)
         if reading.document is not None and not reading.unchanged:
             mine = [event for event in reading.document.events if concerns(event, self._name)]
             self.metrics.document(reading.document.incarnation, mine)
 
-    def _changed(self, change: Change) -> None:
+    def changed(self, change: Change) -> None:
         """Count it, and tell people, unless the policy says that this event is nobody's business."""
+        if not concerns(change.event, self._name):
+            self._spared(change)
+            return
         if isinstance(change, Appeared):
             self.metrics.appeared(change.event)
         if decide(self._config.rules, change.event, self._name).verdict is Verdict.IGNORE:
@@ -95,6 +93,11 @@ class Reporter:
             case Ended(event, _, how, why):
                 gone = Occasion.CANCELED if how is Ending.CANCELED else Occasion.COMPLETED
                 self.tell(gone, event, f"{event.type} is over ({how}): {why}")
+
+    def _spared(self, change: Change) -> None:
+        if isinstance(change, Changed) and concerns(change.before, self._name):
+            text = f"{change.event.type} does not name this VM any more"
+            self.tell(Occasion.CANCELED, change.event, text)
 
     # The work
 
@@ -135,13 +138,13 @@ class Reporter:
         if self._teller is not None:
             self._teller.tell(occasion, event, text)
 
-    def say(self, event: ScheduledEvent, text: str) -> bool:
+    def say(self, event: ScheduledEvent, text: str, *, level: int = logging.INFO) -> bool:
         """The log only, once for each event and sentence; whether it was new."""
         key = (key_of(event), text)
         if key in self._told:
             return False
         self._told.add(key)
-        LOG.info("%s", text, extra=about(event))
+        LOG.log(level, "%s", text, extra=about(event))
         return True
 
     def forget(self, key: str) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from forewarn.guest.agent.config import AgentConfig
 from forewarn.guest.agent.defaults import CONFIG_PATH
+from forewarn.wire.json_bytes import WireError
+from forewarn.wire.times import parse_duration
 
 _BAD_FILE = 2  # the exit status by which systemd knows that another try would be in vain
 
@@ -20,23 +22,35 @@ class Order:
     config: str | None = None
     once: bool = False
     dry_run: bool = False
+    patience_seconds: float | None = None  # of a single look; None is the usual
 
 
 def read_words(words: Sequence[str]) -> Order | None:
     """What stands behind ``forewarn agent run``; None for all that a real parser should answer, such as --help."""
-    config, once, dry_run = None, False, False
+    config, once, dry_run, patience = None, False, False, None
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "--config" and rest and not rest[0].startswith("-"):
             config = rest.pop(0)
+        elif word == "--patience" and rest:
+            patience = _seconds(rest.pop(0))
+            if patience is None:
+                return None
         elif word == "--once":
             once = True
         elif word == "--dry-run":
             dry_run = True
         else:
             return None
-    return Order(config, once, dry_run)
+    return Order(config, once, dry_run, patience) if once or patience is None else None
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return parse_duration(text).total_seconds() or None
+    except WireError:
+        return None
 
 
 def start(order: Order) -> int:
@@ -45,10 +59,11 @@ def start(order: Order) -> int:
     if config is None:
         return _BAD_FILE
     from forewarn.guest.agent.logs import configure
-    from forewarn.guest.agent.loop import run_agent
+    from forewarn.guest.agent.loop import ONCE_PATIENCE_SECONDS, run_agent
 
     configure(config.log_format)
-    return run_agent(config, once=order.once, dry_run=order.dry_run)
+    patience = order.patience_seconds or ONCE_PATIENCE_SECONDS
+    return run_agent(config, once=order.once, dry_run=order.dry_run, patience_seconds=patience)
 
 
 def _load(path: str | None) -> AgentConfig | None:

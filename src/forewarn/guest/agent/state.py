@@ -54,6 +54,8 @@ class Care:
     verdict: Verdict
     steps: tuple[str, ...] = ()
     approval: Approval = Approval.NONE
+    sent: int = 0  # how many approvals the service has taken
+    sent_at: datetime | None = None  # when it took the last one, by this VM's clock
 
     @property
     def key(self) -> str:
@@ -146,6 +148,7 @@ class Approving:
 
     event_id: str
     approval: Approval
+    at: datetime | None = None  # with SENT: when the service took it, by this VM's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +180,9 @@ def fold(state: State, record: Record) -> State:
                 for effect in state.effects
             )
             return replace(state, effects=effects, last_run=run)
-        case Approving(event_id, approval):
+        case Approving(event_id):
             care = state.cares.get(event_id.upper())
-            return state if care is None else _with_care(state, replace(care, approval=approval))
+            return state if care is None else _with_care(state, _approving(care, record))
         case Snapshot(cares, effects, last_run):
             return State({care.key: care for care in cares}, effects, last_run)
 
@@ -203,6 +206,12 @@ def _seen(before: Care | None, record: Seen) -> Care:
     if before is None:
         return Care(record.event, record.at, record.verdict, record.steps)
     return replace(before, event=record.event, verdict=record.verdict, steps=record.steps)
+
+
+def _approving(care: Care, record: Approving) -> Care:
+    if record.approval is not Approval.SENT:
+        return replace(care, approval=record.approval)
+    return replace(care, approval=Approval.SENT, sent=care.sent + 1, sent_at=record.at)
 
 
 def _begun(state: State, record: Begun) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,6 @@ from forewarn.guest.agent.step_words import undoes
 from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
 from forewarn.wire.times import format_iso8601
 
-_PATIENCE_SECONDS = 5.0
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - where to ask, not where to listen
 
 
@@ -69,10 +69,11 @@ class Report:
             yield "events    none"
 
 
-def report(config: AgentConfig) -> Report:
-    """Ask the running agent, and look into what it has written."""
-    health, silence = _ask(config.status_listen, "/healthz", "healthy")
-    ready, _ = _ask(config.status_listen, "/readyz", "ready")
+def report(config: AgentConfig, patience_seconds: float) -> Report:
+    """Ask the running agent, for so long at most, and look into what it has written."""
+    ends_at = time.monotonic() + patience_seconds
+    health, silence = _ask(config.status_listen, "/healthz", "healthy", ends_at)
+    ready = None if health is None else _ask(config.status_listen, "/readyz", "ready", ends_at)[0]
     directory = Path(config.state_directory)
     return Report(health, ready, silence, _state(directory), str(directory / FILE_NAME))
 
@@ -89,11 +90,11 @@ def _state(directory: Path) -> State | None:
     return peek(directory)
 
 
-def _ask(listen: str, path: str, word: str) -> tuple[Answer | None, str]:
+def _ask(listen: str, path: str, word: str, ends_at: float) -> tuple[Answer | None, str]:
     if not listen:
         return None, "the file gives the agent no status_listen"
     try:
-        said = json.loads(_get(listen, path).body)
+        said = json.loads(_get(listen, path, ends_at).body)
         return Answer(bool(said[word]), str(said["why"])), ""
     except (OSError, BadResponse) as problem:
         return None, f"nobody answers at {listen}: {getattr(problem, 'strerror', None) or problem}"
@@ -101,14 +102,21 @@ def _ask(listen: str, path: str, word: str) -> tuple[Answer | None, str]:
         return None, f"what answers at {listen} is not an agent"
 
 
-def _get(listen: str, path: str) -> Response:
+def _get(listen: str, path: str, ends_at: float) -> Response:
     host, port = parse_listen(listen)
     reader = ResponseReader()
-    with socket.create_connection((_ANYWHERE.get(host, host), port), _PATIENCE_SECONDS) as connection:
+    with socket.create_connection((_ANYWHERE.get(host, host), port), _left(ends_at)) as connection:
         connection.sendall(Request("GET", path, (("Connection", "close"),)).encode(listen))
-        while (answer := reader.feed(connection.recv(65536))) is None:
-            pass
-    return answer
+        while True:
+            connection.settimeout(_left(ends_at))
+            if (answer := reader.feed(connection.recv(65536))) is not None:
+                return answer
+
+
+def _left(ends_at: float) -> float:
+    if (left := ends_at - time.monotonic()) <= 0:
+        raise TimeoutError("no answer in time")
+    return left
 
 
 def _answer(answer: Answer | None, silence: str) -> str:

@@ -21,6 +21,7 @@ from forewarn.guest.agent.metrics import Metrics
 from forewarn.guest.agent.occasions import OCCASIONS, Occasion
 from forewarn.guest.agent.record_lines import event_fields
 from forewarn.guest.agent.sending import Undeliverable, send_by_apprise, send_by_webhook, shown_url
+from forewarn.guest.backoff import Backoff
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.times import format_iso8601
 
@@ -28,8 +29,7 @@ __all__ = ["OCCASIONS", "Message", "Occasion", "Teller"]
 
 _WAITING_MOST = 100
 _TRIES = 6
-_FIRST_PAUSE_SECONDS = 1.0
-_LONGEST_PAUSE_SECONDS = 60.0
+_BACKOFF = Backoff(1.0, 60.0)
 _LOG = logging.getLogger(LOGGER_NAME)
 
 
@@ -77,14 +77,20 @@ class Teller:
     ) -> None:
         self._vm = vm
         self._now = now
+        self._last_at: datetime | None = None
         self._ending = threading.Event()
         self._channels = [_Channel(each, metrics or Metrics(), pause or self._ending.wait) for each in notifications]
 
     def tell(self, occasion: str, event: ScheduledEvent, text: str) -> None:
-        """Put a message before every channel that wants to hear of the occasion."""
+        """Put a message before every channel that wants to hear of the occasion.
+
+        Messages carry instants that never go back, even where the region's clock was set back: they are an order.
+        """
         wanted = [channel for channel in self._channels if channel.wants(occasion)]
         if wanted:
-            message = Message(occasion, self._vm, text, self._now(), event)
+            now = self._now()
+            self._last_at = now if self._last_at is None else max(now, self._last_at)
+            message = Message(occasion, self._vm, text, self._last_at, event)
             for channel in wanted:
                 channel.put(message)
 
@@ -153,7 +159,8 @@ class _Channel:
                 self._send(self._target.url, message)
             except Undeliverable as why:
                 problem = str(why)
-                if why.lasting or number == _TRIES - 1 or self._pause(_pause_seconds(number)):
+                pause = _BACKOFF.seconds(number + 1, random.random())  # noqa: S311 - not a secret
+                if why.lasting or number == _TRIES - 1 or self._pause(pause):
                     break
             except Exception as why:
                 problem = f"{type(why).__name__}"
@@ -162,9 +169,3 @@ class _Channel:
                 return True
         _LOG.warning("%s was not told that %s: %s", where, message.title, problem)
         return False
-
-
-def _pause_seconds(number: int) -> float:
-    """Doubling, with some chance in it, so that a fleet does not knock at the same door in step."""
-    longest = min(_FIRST_PAUSE_SECONDS * (1 << number), _LONGEST_PAUSE_SECONDS)
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret

@@ -89,8 +89,8 @@ async def server_sent(batches: AsyncGenerator[Sequence[Record], None]) -> AsyncG
             async for batch in batches:
                 lines = [f"id: {record.seq}\ndata: {record_fields(record).model_dump_json()}\n\n" for record in batch]
                 yield "".join(lines or [": still here\n\n"]).encode()
-        except JournalFault:
-            _log.exception("a stream of the journal ended early")
+        except JournalFault as fault:
+            _log.warning("A stream of the journal ended early: %s", fault)
 
 
 class JournalStream(StreamingResponse):

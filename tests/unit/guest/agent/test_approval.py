@@ -11,19 +11,39 @@ from forewarn.guest.agent.inbox import Inbox, Posted
 from forewarn.guest.faults import Closed, Fault, Refused
 
 
-def test_an_approval_that_nobody_saw_is_due_again_ever_more_rarely() -> None:
-    approvals, tick, pauses = Approvals(), 0.0, []
-    for _ in range(8):
+def pauses(approvals: Approvals, count: int, *, taken: bool) -> list[float]:
+    """How long each of so many approvals in a row is behind the one before."""
+    tick, found = 0.0, []
+    for _ in range(count):
         assert approvals.is_due("A", tick)
         approvals.begin("A")
-        assert not approvals.is_due("A", tick + 1e6)
-        approvals.ended("A", tick)
+        assert not approvals.is_due("A", tick + 1e9)
+        approvals.ended("A", tick, taken=taken)
         pause = approvals.wake_seconds(tick)
         assert pause is not None
         assert not approvals.is_due("A", tick + pause - 0.01)
-        pauses.append(pause)
+        found.append(pause)
         tick += pause
-    assert pauses == [2, 4, 8, 16, 32, 60, 60, 60]
+    return found
+
+
+def test_an_approval_that_did_not_get_through_is_tried_again_within_a_minute() -> None:
+    assert pauses(Approvals(), 8, taken=False) == [2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_an_approval_that_was_taken_is_repeated_a_few_times_in_a_whole_notice() -> None:
+    found = pauses(Approvals(), 6, taken=True)
+    assert found == [30, 60, 120, 240, 480, 960]
+    assert sum(found[:5]) > 15 * 60, "five approvals are all that a notice of fifteen minutes sees"
+
+
+@pytest.mark.parametrize(("taken", "ago", "pause"), [(1, 10, 20), (3, 10, 110), (1, 3600, 0), (1, -5, None)])
+def test_a_new_agent_goes_on_where_the_last_one_was(taken: int, ago: float, pause: float | None) -> None:
+    approvals = Approvals()
+    approvals.resume("A", taken, ago, 1000.0)
+    if pause:
+        assert not approvals.is_due("A", 1000.0 + pause - 0.01)
+    assert approvals.is_due("A", 1000.0 + (pause or 0))
 
 
 def test_approvals_of_several_events_do_not_wait_for_each_other() -> None:
@@ -31,7 +51,7 @@ def test_approvals_of_several_events_do_not_wait_for_each_other() -> None:
     approvals.begin("A")
     assert approvals.under_way
     assert approvals.is_due("B", 0)
-    approvals.ended("A", 0)
+    approvals.ended("A", 0, taken=True)
     assert not approvals.under_way
     approvals.forget("A")
     assert approvals.wake_seconds(0) is None

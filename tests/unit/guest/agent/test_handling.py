@@ -39,7 +39,10 @@ from forewarn.guest.agent.state import (
     fold,
     fold_all,
 )
+from forewarn.guest.watch import Ended, Ending, Watcher
 from forewarn.terms import Document, ScheduledEvent
+from forewarn.wire.document import decode_document, encode_document
+from forewarn.wire.versions import API_VERSIONS, ApiVersion
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DRAIN, STOP, LEAVE = Step("drain", "command"), Step("stop", "systemd"), Step("leave", "ready-file")
@@ -59,9 +62,19 @@ def event(name: str = "A", kind: str = "Reboot", status: str = "Scheduled", seco
     return ScheduledEvent(name, status, kind, ("web-0",), NOON + timedelta(seconds=seconds), source="Platform")
 
 
-def seen(state: State, *events: ScheduledEvent, at: float = 0) -> State:
-    document = Document(1, events)
-    for record in regard(ALL, "web-0", state, document, NOON + timedelta(seconds=at)):
+def seen(
+    state: State,
+    *events: ScheduledEvent,
+    at: float = 0,
+    config: AgentConfig = ALL,
+    api_version: str = "2020-07-01",
+) -> State:
+    """A document as a new agent sees it, which knows of earlier ones only what the state says."""
+    tracker, now = Watcher(), NOON + timedelta(seconds=at)
+    for care in state.cares.values():
+        tracker.remember(care.event)
+    tracker.see(Document(1, events), now, api_version)
+    for record in regard(config, "web-0", state, tracker.events, now):
         state = fold(state, record)
     return state
 
@@ -105,7 +118,7 @@ def test_an_event_is_approved_when_every_step_is_done_and_not_before() -> None:
 
 def test_an_event_of_others_is_not_our_business() -> None:
     foreign = replace(event(), resources=("web-1",))
-    assert regard(ALL, "web-0", State(), Document(1, (foreign,)), NOON) == []
+    assert regard(ALL, "web-0", State(), (foreign,), NOON) == []
 
 
 def test_what_must_never_be_approved_is_prepared_for_and_left_alone() -> None:
@@ -267,14 +280,59 @@ def test_a_started_event_keeps_the_not_before_that_it_told_once() -> None:
     assert state.cares["A"].event.not_before == event().not_before
 
 
+USERS = AgentConfig(
+    steps=STEPS,
+    rules=(
+        Rule("what users do", Verdict.APPROVE_NOW, sources=("User",)),
+        Rule("short", Verdict.NOTIFY, shorter_than_seconds=30),
+        Rule("all", Verdict.PREPARE_THEN_APPROVE),
+    ),
+)
+
+
+@pytest.mark.parametrize("version", API_VERSIONS, ids=lambda version: version.date)
+@pytest.mark.parametrize("source", ["User", "Platform"])
+@pytest.mark.parametrize("kind", ["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"])
+def test_a_host_that_falls_back_to_an_older_api_version_changes_no_verdict(
+    kind: str, source: str, version: ApiVersion
+) -> None:
+    told = replace(event(kind=kind), source=source, duration_seconds=9, description="why")
+    first = seen(State(), told, config=USERS)
+    older = decode_document(encode_document(Document(1, (told,)), version))
+    assert older is not None
+    assert seen(first, *older.events, config=USERS, api_version=version.date) == first
+
+
+def test_an_event_that_an_older_api_version_hides_is_let_go_after_an_hour() -> None:
+    told = event(kind="Terminate", seconds=300)
+    tracker = Watcher()
+    tracker.see(Document(1, (told,)), NOON, "2020-07-01")
+    assert tracker.see(Document(1), NOON, "2017-08-01") == ()
+    assert tracker.see(Document(1), NOON + timedelta(minutes=59), "2017-08-01") == ()
+    (end,) = tracker.see(Document(1), NOON + timedelta(minutes=62), "2017-08-01")
+    assert isinstance(end, Ended)
+    assert end.how is Ending.UNKNOWN
+    assert tracker.events == ()
+
+
+def test_what_happened_while_an_event_was_hidden_is_not_made_up() -> None:
+    told = event(kind="Terminate", seconds=300)
+    tracker = Watcher()
+    tracker.see(Document(1, (told,)), NOON, "2020-07-01")
+    tracker.see(Document(3), NOON, "2017-08-01")  # it may have started and ended between 1 and 3
+    (end,) = tracker.see(Document(4), NOON, "2020-07-01")
+    assert isinstance(end, Ended)
+    assert end.how is Ending.UNKNOWN
+
+
 def test_another_file_changes_what_is_planned_but_not_what_has_started() -> None:
     other = replace(ALL, rules=(Rule("none", Verdict.IGNORE),))
     state = done(seen(State(), event()), LEAVE)
-    (record,) = regard(other, "web-0", state, Document(1, (event(),)), NOON)
+    (record,) = regard(other, "web-0", state, (event(),), NOON)
     assert isinstance(record, Seen)
     assert (record.verdict, record.steps) == (Verdict.IGNORE, ())
     started = seen(state, event(status="Started"))
-    assert regard(other, "web-0", started, Document(1, (event(status="Started"),)), NOON) == []
+    assert regard(other, "web-0", started, (event(status="Started"),), NOON) == []
 
 
 @pytest.mark.parametrize(
@@ -311,6 +369,7 @@ class World:
 
     def __init__(self) -> None:
         self.records: list[Seen | Left | Begun | Finished | Undoing | Approving] = []
+        self.tracker = Watcher()
         self.state = State()
         self.at = 0.0
         self.running: Running | None = None
@@ -324,8 +383,9 @@ class World:
         assert fold_all(self.records) == self.state
 
     def look(self) -> None:
-        document = Document(1, tuple(self.shown.values()))
-        for record in regard(ALL, "web-0", self.state, document, NOON + timedelta(seconds=self.at)):
+        now = NOON + timedelta(seconds=self.at)
+        self.tracker.see(Document(1, tuple(self.shown.values())), now)
+        for record in regard(ALL, "web-0", self.state, self.tracker.events, now):
             self.note(record)
 
     def act(self) -> None:

@@ -11,7 +11,7 @@ from forewarn.guest.agent.health import Health
 from forewarn.guest.agent.metrics import Metrics
 from forewarn.guest.agent.reporting import Reporter
 from forewarn.guest.agent.sd_notify import Supervisor
-from forewarn.guest.reading import Reading
+from forewarn.guest.watch import Watcher
 from forewarn.terms import Document, ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -34,6 +34,6 @@ class Listening(Reporter):
 def test_an_ignored_event_is_nobodys_business(verdict: Verdict, heard: list[str]) -> None:
     reporter = Listening(AgentConfig(rules=(Rule("all", verdict),)))
     reporter.named("web-0")
-    reporter.looked(Reading(NOON, Document(1)))
-    reporter.looked(Reading(NOON, Document(2, (EVENT,))))
+    for change in Watcher().see(Document(2, (EVENT,)), NOON):
+        reporter.changed(change)
     assert reporter.heard == heard

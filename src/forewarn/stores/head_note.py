@@ -1,0 +1,53 @@
+"""The last record that was committed, noted beside the journal: a start notices when the journal does not hold it.
+
+The note is written after each commit and never forced to the disk. After a loss of power it may be older than the
+journal, never newer: what it names was safe. A note that cannot be read says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+NAME = "head"
+_LONGEST = 128
+
+
+class Noted(NamedTuple):
+    seq: int
+    chain: bytes
+
+
+def read(directory: Path) -> Noted | None:
+    try:
+        text = (directory / NAME).read_bytes()[:_LONGEST].decode("ascii")
+        seq, chain, proof = text.split()
+        if proof == _proof(seq, chain):
+            return Noted(int(seq), bytes.fromhex(chain))
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _proof(seq: str, chain: str) -> str:
+    return blake2b(f"{seq} {chain}".encode(), digest_size=8).hexdigest()
+
+
+class HeadNote:
+    """The note of a journal that is open."""
+
+    def __init__(self, directory: Path) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._descriptor = os.open(directory / NAME, flags, 0o600)
+
+    def write(self, seq: int, chain: bytes) -> None:
+        """Always as long as the last one, so that nothing of it is left. Failing to leaves the one before."""
+        number, text = f"{seq:020d}", chain.hex()
+        with suppress(OSError):
+            os.pwrite(self._descriptor, f"{number} {text} {_proof(number, text)}\n".encode(), 0)
+
+    def close(self) -> None:
+        os.close(self._descriptor)

@@ -1,0 +1,56 @@
+"""A data directory is for its owner only: made so, tightened, or refused where others could replace what is in it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from pathlib import Path
+
+from forewarn.durable import make_directory
+from forewarn.plane.ports import JournalFault
+
+_log = logging.getLogger(__name__)
+_OTHERS = 0o077
+_OTHERS_WRITE = 0o022
+
+
+def prepare(directory: Path) -> None:
+    """Make sure of the directory; raises ``OSError``, or ``JournalFault`` where others may change it."""
+    make_directory(directory)
+    found = directory.stat()
+    if found.st_uid not in (os.geteuid(), 0):
+        raise JournalFault(
+            f"The data directory {directory} belongs to another user (number {found.st_uid}), who may replace what is "
+            f"in it. Nothing was changed; give it to the server's user (chown {os.geteuid()}), or choose another one."
+        )
+    if found.st_mode & _OTHERS and found.st_uid == os.geteuid():
+        directory.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
+        _log.warning(
+            "The data directory %s was open to other users (mode %04o); it is now for its owner only (mode %04o).",
+            directory,
+            stat.S_IMODE(found.st_mode),
+            stat.S_IMODE(found.st_mode) & ~_OTHERS,
+        )
+    elif found.st_mode & _OTHERS_WRITE:
+        raise JournalFault(
+            f"The data directory {directory} belongs to root, and others may write to it (mode "
+            f"{stat.S_IMODE(found.st_mode):04o}). Nothing was changed; give it to the server's user "
+            f"(chown {os.geteuid()}), or choose another one."
+        )
+
+
+def tighten(directory: Path) -> None:
+    """The files in it too; a copy that was put back may be open to all."""
+    opened = [path for path in directory.iterdir() if _is_ours(path) and path.stat().st_mode & _OTHERS]
+    for path in opened:
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)
+    if opened:
+        names = ", ".join(sorted(path.name for path in opened))
+        _log.warning("What other users could read or write in %s is now for its owner only: %s.", directory, names)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whatever else somebody keeps there is not our business."""
+    named = path.name in ("lock", "head") or path.name.startswith(("journal.sqlite3", "snapshot-"))
+    return named and path.is_file() and not path.is_symlink() and path.stat().st_uid == os.geteuid()

@@ -1,0 +1,44 @@
+"""Whether what a server holds open is still what its data directory's path leads to.
+
+Files that were moved, replaced or deleted under a running server can be written as ever, and nobody would find again
+what is in them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class Standing:
+    """Files as they were when they were opened."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._known: dict[Path, tuple[int, int] | None] = {}
+        self.learn(directory)
+
+    def learn(self, path: Path) -> None:
+        """This is the one that was just opened."""
+        self._known[path] = _identity(path)
+
+    def forget(self, path: Path) -> None:
+        """Nobody holds it any more."""
+        self._known.pop(path, None)
+
+    def flaw(self) -> str:
+        """What is wrong, as a sentence; nothing where every path still leads to what it led to."""
+        for path, known in self._known.items():
+            if known is None or _identity(path) != known:
+                return (
+                    f"The data directory {self._directory} is not what this server has opened: {path} was moved, "
+                    "replaced or deleted. Bring it back, or stop this server and start it on what is to be kept."
+                )
+        return ""
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
