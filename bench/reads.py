@@ -19,7 +19,7 @@ PART = "reads"
 VMS = 10_000
 SECONDS = 2
 _LINES = 100
-_WORKLOADS = (
+WORKLOADS = (
     Workload("the same VM on every connection", 1),
     Workload("another VM at each request", VMS),
     Workload("bytes never seen before", VMS, new=True, compared=False),
@@ -31,13 +31,13 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
     """Rounds take turns, so that what disturbs the machine disturbs all alike."""
     figures: list[Figure] = []
     with _contestants(say) as peers:
-        for workload in _WORKLOADS:
+        for workload in WORKLOADS:
             for port, pid in peers.values():
                 load.ask(port, pid, workload, 1)
             taken: dict[str, list[Load]] = {name: [] for name in peers}
             for turn in range(rounds):
                 for name in sorted(peers, key=lambda name: (list(peers).index(name) + turn) % len(peers)):
-                    taken[name].append(_checked(name, load.ask(*peers[name], workload, SECONDS)))
+                    taken[name].append(checked(name, load.ask(*peers[name], workload, SECONDS)))
                 told = ", ".join(f"{name} {each[-1].cpu_microseconds:.1f} µs" for name, each in taken.items())
                 say(f"{workload.what}: {told}")
             figures += _figures(workload, taken)
@@ -95,7 +95,8 @@ def _fields(heard: Heard) -> set[bytes]:
     return {line.partition(b":")[0].lower() for line in heard.head.split(b"\r\n")[1:]}
 
 
-def _checked(name: str, load: Load) -> Load:
+def checked(name: str, load: Load) -> Load:
+    """The load, if every request was answered."""
     if load.errors:
         raise CannotMeasure(f"{name} failed {load.errors} of {load.requests} requests")
     return load

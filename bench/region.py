@@ -24,11 +24,11 @@ DOCUMENT = "metadata/scheduledevents?api-version=2020-07-01"
 class Served:
     """A server and the ways to talk to it. It can be ended and started again on the same data."""
 
-    def __init__(self, directory: Path, *options: str, pinned: bool = False) -> None:
+    def __init__(self, directory: Path, *options: str, pinned: bool = False, program: str | None = None) -> None:
         self.metadata_port, self.control_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.control_port}"
         self._pinned = pinned
-        self._command = [PROGRAM, "serve", "--data", str(directory / "data"), "--log-level", "warning"]
+        self._command = [program or PROGRAM, "serve", "--data", str(directory / "data"), "--log-level", "warning"]
         self._command += ["--metadata", f"127.0.0.1:{self.metadata_port}"]
         self._command += ["--control", f"127.0.0.1:{self.control_port}", "--resource-manager", "off", *options]
         self._control: http.client.HTTPConnection | None = None
@@ -97,10 +97,12 @@ def _was_closed(connection: http.client.HTTPConnection) -> bool:
 
 
 @contextmanager
-def served(*options: str, pinned: bool = False, directory: Path | None = None) -> Iterator[Served]:
+def served(
+    *options: str, pinned: bool = False, directory: Path | None = None, program: str | None = None
+) -> Iterator[Served]:
     """A region in a directory that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as own:
-        region = Served(directory or Path(own), *options, pinned=pinned)
+        region = Served(directory or Path(own), *options, pinned=pinned, program=program)
         try:
             region.wait()
             yield region

@@ -55,3 +55,10 @@ def write_whole(path: Path, content: bytes, mode: int) -> None:
             new.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
+
+
+def remove(path: Path) -> None:
+    """Take a file away for good. One that is not there is no fault."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+        sync_directory(path.parent)

@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from forewarn.cli.listening import GRACE_SECONDS
 from forewarn.cli.setting_table import SETTINGS
 from forewarn.plane.clock import wall_time
+from forewarn.plane.following import _REFRESH_SECONDS
+from forewarn.stores.postgres_address import _SETTINGS
+from forewarn.stores.postgres_connections import _SILENCE_SECONDS
 from forewarn.web.resource_manager.tls import prepare
 
 PAGE = (Path(__file__).parents[2] / "docs/nodes.md").read_text()
@@ -51,3 +55,11 @@ def test_every_setting_that_the_page_names_exists() -> None:
 
     assert variables <= {*SETTINGS, "url"}
     assert flags <= {*SETTINGS, "config"}
+
+
+def test_how_long_a_write_may_take_is_what_the_page_says() -> None:
+    """A look before it, somebody's attempt that is under way, and its own; or a server that says nothing."""
+    lock = int(_SETTINGS["lock_timeout"].removesuffix("s"))
+    assert f"within {_REFRESH_SECONDS + 2 * lock:g} s where somebody locks its tables" in " ".join(PAGE.split())
+    assert f"within {_SILENCE_SECONDS:g} s where it says nothing" in " ".join(PAGE.split())
+    assert _REFRESH_SECONDS + 2 * lock < GRACE_SECONDS

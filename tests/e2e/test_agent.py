@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from forewarn.core.causes import Cause
-from forewarn.core.commands import CancelEvents, EvictVms, MaintainHosts
+from forewarn.core.commands import CancelEvents, Command, DeleteVms, EvictVms, MaintainHosts, RestartVms
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
+from forewarn.guest.agent.defaults import COMMENTED_TOML
 from forewarn.web.metadata.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from tests.e2e.agents import AgentProgram, Wire, agents, run_out, step, toml, watch
@@ -356,3 +357,38 @@ def test_two_agents_of_one_state_directory_are_one_too_many(tmp_path: Path, wire
             second.start()
             assert second.wait() == 1
         assert "another agent" in agent.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        (MaintainHosts((), Cause.FREEZE, "seed"), "Freeze"),
+        (MaintainHosts((), Cause.REBOOT, "seed"), "Reboot"),
+        (MaintainHosts((), Cause.REDEPLOY, "seed"), "Redeploy"),
+        (RestartVms(("web-0",), "seed"), "Reboot"),
+        (EvictVms(("web-0",), "seed"), "Preempt"),
+        (DeleteVms(("web-0",), "seed"), "Terminate"),
+    ],
+    ids=["freeze", "reboot", "redeploy", "by a user", "eviction", "deletion"],
+)
+def test_an_agent_with_the_generated_file_gives_none_of_the_vms_time_away(
+    tmp_path: Path, command: Command, kind: str
+) -> None:
+    with metadata_region() as region:
+        spot = kind == "Preempt"
+        notice = None if spot else timedelta(minutes=5)
+        region.create("web-0", spec=VmSpec(spot=spot, terminate_notice=notice))
+        region.get("web-0")
+        config = tmp_path / "agent.toml"
+        settings = f'[agent]\nendpoint = "http://127.0.0.1:{region.face.port}/vm/web-0"\n'
+        settings += f'state_directory = "{tmp_path / "state"}"\n'
+        config.write_text(COMMENTED_TOML.replace("[agent]\n", settings, 1))
+        facts, agent = watch(region), AgentProgram(tmp_path, config)
+        region.submit(command)
+        with agents(agent):
+            agent.start("never", 0, "--once")
+            assert agent.wait() == 0
+        log = agent.log.read_text()
+    assert facts.approvals == []
+    assert f"{kind} is announced" in log
+    assert 'warning: there are no steps: people are told of events (verdict = "notify")' in log.splitlines()[0]

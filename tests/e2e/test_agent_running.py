@@ -76,6 +76,15 @@ def test_a_program_that_hangs_is_ended_with_its_group(tmp_path: Path, receipts: 
     pipe.until_nobody_holds_it()
 
 
+@pytest.mark.parametrize(
+    ("timeout", "said"),
+    [(0.3, "was ended by its own timeout of 0.3 s"), (60, "took longer than there was time before the event")],
+)
+def test_what_ended_a_program_that_hangs_is_told_truly(receipts: Receipts, timeout: float, said: str) -> None:
+    ended = run(shell("sleep 600"), Budget(0.3, timeout), receipts)
+    assert (ended.outcome, ended.detail) == (Outcome.TIMED_OUT, said)
+
+
 def test_those_who_leave_the_group_of_a_program_that_hangs_are_found(tmp_path: Path, receipts: Receipts) -> None:
     pipe = Pipe(tmp_path / "pipe")
     script = f"setsid /bin/sh -c '{HOLDER}' & {HOLDER}"

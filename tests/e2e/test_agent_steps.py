@@ -154,6 +154,19 @@ def test_units_are_stopped_in_order_and_started_in_reverse_but_only_those_that_r
     ]
 
 
+def test_no_unit_is_stopped_unless_it_is_noted_which_ones_ran(tmp_path: Path, told: Path) -> None:
+    """Nor is one started: a note that could not be written says that nothing was done."""
+    units = ["a.service", "idle.service"]
+    blocked = tmp_path / "runs" / ".units-it.new"
+    blocked.mkdir(parents=True)
+    (blocked / "in-the-way").touch()
+    ended = do(task(tmp_path, "systemd", units=units))
+    assert ended.outcome is Outcome.FAILED
+    assert "none was stopped" in str(ended)
+    assert do(task(tmp_path, "systemd", units=units, undo=True)).good
+    assert [line for line in told.read_text().splitlines() if "is-active" not in line] == []
+
+
 def test_a_node_is_cordoned_drained_in_the_time_there_is_and_uncordoned(tmp_path: Path, told: Path) -> None:
     assert do(task(tmp_path, "kubernetes", seconds=100.9)).good
     assert do(task(tmp_path, "kubernetes", node="n1", undo=True)).good

@@ -131,7 +131,7 @@ def test_who_lacks_the_privilege_is_told_which(realm: Realm) -> None:
     _wire(realm)
     found = _python(realm, _ASK % 5, "setpriv", "--inh-caps=-all", "--bounding-set=-all")
     assert found["lasting"]
-    for word in ("UDP port 68", "root", "CAP_NET_BIND_SERVICE", "FOREWARN_METADATA"):
+    for word in ("UDP port 68", "root", "CAP_NET_BIND_SERVICE", "FOREWARN_ENDPOINT"):
         assert word in found["failed"]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,19 @@ def test_javascript(server: ServerProgram) -> None:
         "silent": [],
     }
     assert too_long[:2] == [400, "InvalidParameter"]
+
+
+def test_every_number_of_domains_that_a_set_may_have(server: ServerProgram) -> None:
+    found = told(server, BUILD / "sdk" / "bin" / "python", STORIES / "sdk" / "domains.py")
+
+    for update, fault in product(range(1, 21), range(1, 4)):
+        shown = found.pop(f"{update} {fault}")
+        turns = [[number % update, number % fault] for number in range(max(update, fault) + 1)]
+        assert shown == {"counts": [update, fault], "domains": turns}
+    for mode, most in (("Uniform", 5), ("Flexible", 3)):
+        for count in range(1, most + 1):
+            shown = found.pop(f"{mode} {count}")
+            assert shown["counts"] == [count]
+            faults = sorted(fault for _, fault in shown["domains"])
+            assert faults == sorted(number % count for number in range(6))
+    assert not found

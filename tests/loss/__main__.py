@@ -16,20 +16,26 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
+from tests.loss.durables import DURABLES
 from tests.loss.report import line, summary
 from tests.loss.rounds import Plan, Verdict, run_round
 from tests.loss.sabotage import SABOTAGES
+from tests.loss.trying import tried
 
 _TRIES_MOST = 5
-_SOLE_EVERY = 5  # one round in so many is for the default store
+_CUTS, _STARTED = 300, 6  # of power, in a round that is recorded; on so many of them the server is started
+_IMAGES = 10  # of the power lost, for each call that fails
 
 
 def plan_of(seed: int, seconds: float) -> Plan:
     """All that a round does follows from its seed."""
     chance = random.Random(seed)
-    shared = chance.randrange(_SOLE_EVERY) != 0
+    kind = chance.choice(("shared", "shared", "recorded", "behind its back"))
+    shared = kind == "shared"
     return Plan(
         seed=seed,
         shared=shared,
@@ -37,6 +43,9 @@ def plan_of(seed: int, seconds: float) -> Plan:
         disable_seconds=chance.choice((0, 12)) if shared else 0,
         longest_fault_seconds=chance.choice((2.0, 5.0, 15.0)),
         at_once=chance.random() < 0.5,
+        behind_its_back=kind == "behind its back",
+        cuts=_CUTS if kind == "recorded" else 0,
+        started=_STARTED,
     )
 
 
@@ -48,10 +57,11 @@ def main() -> int:
         return _prove(args.seed)
     kept = Path(args.keep or tempfile.mkdtemp(prefix="forewarn-torture-"))
     verdicts: list[Verdict] = []
-    over = time.monotonic() + args.minutes * 60
+    spoiled = 0
     try:
-        while not verdicts or (args.round is None and time.monotonic() < over):
-            seed = args.round if args.round is not None else args.seed * 1_000_000 + len(verdicts)
+        if args.round is None:
+            spoiled = _try_durables(kept)
+        for seed in _seeds(args, verdicts):
             plan = plan_of(seed, args.seconds)
             directory = kept / f"round-{seed}"
             verdict = _round(plan, directory)
@@ -66,7 +76,34 @@ def main() -> int:
         print("called off", flush=True)
     if verdicts:
         print(summary(verdicts))
-    return 1 if any(verdict.losses for verdict in verdicts) or not verdicts else 0
+    return 1 if spoiled or any(verdict.losses for verdict in verdicts) or not verdicts else 0
+
+
+def _seeds(args: argparse.Namespace, verdicts: list[Verdict]) -> Iterator[int]:
+    """One for each round: until the time is over, and then only those with power cuts, until there were enough."""
+    if args.round is not None:
+        yield args.round
+        return
+    over = time.monotonic() + args.minutes * 60
+    for seed in count(args.seed * 1_000_000):
+        if verdicts and time.monotonic() >= over:
+            if sum(verdict.figures["power cuts"] for verdict in verdicts) >= args.cuts:
+                return
+            if not plan_of(seed, args.seconds).cuts:
+                continue
+        yield seed
+
+
+def _try_durables(kept: Path) -> int:
+    """Every call of every durable file fails in turn; how much was wrong."""
+    found = 0
+    for name in DURABLES:
+        wrong, told = tried(name, kept / f"durable-{name}", _IMAGES)
+        print(f"{name}: {told['cases']} failing calls, {told['cuts']} power cuts, {len(wrong)} losses", flush=True)
+        for what in wrong[:20]:
+            print(f"  {what}"[:2000])
+        found += len(wrong)
+    return found
 
 
 def _round(plan: Plan, directory: Path) -> Verdict:
@@ -82,7 +119,14 @@ def _prove(seed: int) -> int:
     unseen = []
     for name, sabotage in SABOTAGES.items():
         for attempt in range(_TRIES_MOST):
-            plan = Plan(seed + attempt, sabotage.shared, sabotage.faults, longest_fault_seconds=6.0, sabotage=name)
+            plan = Plan(
+                seed + attempt,
+                sabotage.shared,
+                sabotage.faults,
+                longest_fault_seconds=6.0,
+                sabotage=name,
+                cuts=sabotage.cuts,
+            )
             with tempfile.TemporaryDirectory(prefix="forewarn-prove-") as directory:
                 found = run_round(plan, Path(directory)).losses
             if found:
@@ -101,6 +145,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=20.0, help="begin no new round after so long (20)")
     parser.add_argument("--seconds", type=float, default=40.0, help="how long faults go on in each round (40)")
     parser.add_argument("--seed", type=int, default=1, help="of the whole run (1)")
+    parser.add_argument("--cuts", type=int, default=1000, help="of power: go on until there were so many (1000)")
     parser.add_argument("--round", type=int, help="only the round with this seed")
     parser.add_argument("--prove", action="store_true", help="break the program on purpose; the judge must see it")
     parser.add_argument("--keep", help="where failed rounds are kept (a new directory)")

@@ -12,11 +12,12 @@ from forewarn.core.region import fold
 from forewarn.core.settle import ALL_DOWN
 from forewarn.core.work import NOBODY_READS
 from forewarn.plane.ports import Record
-from tests.loss.history import Approval, History, Outcome, Write
+from tests.loss.history import Approval, Gone, History, Outcome, Write
 from tests.loss.replay import Replay
 
 # The store's clock and ours are the same machine's, but one is steered and the other is not.
 TOLERANCE = timedelta(seconds=1)
+OLDER = timedelta(seconds=0.1)  # than its command no fact may be: its notice would be shorter than promised
 
 CAUSES = {
     "restart": Cause.USER_RESTART,
@@ -44,7 +45,7 @@ def of_writes(history: History, replay: Replay) -> Iterator[str]:
 def _of_one(history: History, replay: Replay, write: Write, records: list[Record]) -> Iterator[str]:
     if write.outcome is Outcome.REFUSED:
         if records:
-            yield f"it was refused, and records {_numbers(records)} are its own"
+            yield f"returned: it was refused, and records {_numbers(records)} are its own"
         return
     yield from _of_place(history, write, records)
     if write.outcome is Outcome.OK:
@@ -69,7 +70,7 @@ def _of_place(history: History, write: Write | Approval, records: Sequence[Recor
 def of_time(history: History, note: Write | Approval, record: Record) -> Iterator[str]:
     """The region's time is the store's, whatever the node's own clock says."""
     at, asked, answered = record.fact.at, history.wall(note.asked), history.wall(note.answered)
-    if at < asked - TOLERANCE or (note.outcome is Outcome.OK and at > answered + TOLERANCE):
+    if at < asked - OLDER or (note.outcome is Outcome.OK and at > answered + TOLERANCE):
         yield f"record {record.seq} says {at}, and it was asked at {asked} and answered at {answered}"
 
 
@@ -159,7 +160,7 @@ def of_approvals(history: History, replay: Replay) -> Iterator[str]:
         records = by_request.get(note.request_id, []) if note.request_id else []
         told = f"approval by {note.vm} through {note.node} ({note.outcome}, {note.status})"
         if note.outcome is Outcome.REFUSED and records:
-            yield f"{told}: it was refused, and records {_numbers(records)} are its own"
+            yield f"{told}: returned: it was refused, and records {_numbers(records)} are its own"
         if note.outcome is Outcome.OK:
             if records:
                 yield from (f"{told}: {what}" for what in of_time(history, note, records[0]))
@@ -179,6 +180,17 @@ def _of_unasked(approvals: Iterable[Approval], by_request: dict[str, list[Record
             notes = asked[record.origin.who, record.fact.event_id]
             if not any(note.outcome is Outcome.UNKNOWN or note.request_id == request_id for note in notes):
                 yield f"record {record.seq} approves {record.fact.event_id} for {record.origin.who}, who did not ask"
+
+
+def of_gone(history: History) -> Iterator[str]:
+    """No success for what is in no file that a restart would find."""
+    gone = [note for note in history.notes if isinstance(note, Gone)]
+    made = {record.origin.request_id for record in history.journal}
+    for note in history.notes:
+        if isinstance(note, Write | Approval) and note.outcome is Outcome.OK:
+            for each in gone:
+                if each.began < note.asked and note.answered < each.ended and note.request_id in made:
+                    yield f"{note.request_id} was acknowledged with {note.status} while the {each.what}"
 
 
 def _has_effect(history: History, replay: Replay, event_id: str, note: Write | Approval) -> bool:

@@ -11,8 +11,8 @@ from forewarn.core import facts as f
 from forewarn.core.invariants import violations
 from tests.loss.check_events import of_events
 from tests.loss.check_views import of_disabling, of_views
-from tests.loss.check_writes import of_approvals, of_writes
-from tests.loss.history import Approval, Begun, History, Look, Outcome, Sight, Trouble, Write
+from tests.loss.check_writes import of_approvals, of_gone, of_writes
+from tests.loss.history import Approval, Begun, History, Look, Outcome, Sight, Trouble, Write, Wrong
 from tests.loss.replay import Replay
 
 
@@ -26,6 +26,8 @@ def losses(history: History) -> list[str]:
     found += of_views(history, replay)
     found += of_disabling(history, replay)
     found += _of_faults_of_ours(history)
+    found += of_gone(history)
+    found += [note.what for note in history.notes if isinstance(note, Wrong)]
     return found
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import psycopg
 
+from tests.loss import file_faults
 from tests.loss.history import Notebook, Trouble
 from tests.loss.machines import Node
 from tests.loss.proxy import Wires
@@ -19,6 +20,7 @@ from tests.loss.world import World
 from tests.postgres import Server
 
 _HOUR_SECONDS = 3600
+_GLANCE_SECONDS = 0.0005
 
 
 @dataclass
@@ -77,6 +79,12 @@ class Nemesis:
     def last(self, share: float = 1.0) -> None:
         """As long as chance wants, or until it is called off."""
         self._over.wait(self.chance.uniform(0.3, 1.0) * self.longest_seconds * share)
+
+    def await_that(self, holds: Callable[[], bool]) -> None:
+        """Until it does, or for as long as a fault may last."""
+        over = time.monotonic() + self.longest_seconds
+        while not holds() and time.monotonic() < over and not self._over.wait(_GLANCE_SECONDS):
+            pass
 
 
 _Fault: TypeAlias = Callable[[Nemesis, Node], Node | None]
@@ -227,11 +235,26 @@ _OF_STORES: dict[str, _Fault] = {
     "sessions ended": _end_sessions,
     "disk full": _fill_disk,
 }
-_FAULTS = _OF_NODES | _OF_STORES
-EVERY = tuple(_FAULTS)
+_OF_CALLS: dict[str, _Fault] = {
+    "sync fails": file_faults.fail_syncs,
+    "last sync fails": file_faults.fail_last_sync,
+    "write fails": file_faults.fail_writes,
+    "another call fails": file_faults.fail_others,
+    "sync slow": file_faults.slow_syncs,
+}
+_OF_FILES: dict[str, _Fault] = {
+    "directory deleted": file_faults.delete_directory,
+    "directory moved": file_faults.move_directory,
+    "directory replaced": file_faults.replace_directory,
+    "journal deleted": file_faults.unlink_journal,
+    "bits flipped": file_faults.flip_bits,
+}
+_FAULTS = _OF_NODES | _OF_STORES | _OF_CALLS | _OF_FILES
+EVERY = (*_OF_NODES, *_OF_STORES)
 # Two may be at work at once where neither undoes what the other does.
 OF_NODES, OF_STORES = tuple(_OF_NODES), tuple(_OF_STORES)
-SOLE = ("node killed", "node restarted", "node asleep", "disk full")
+SOLE = ("node killed", "node restarted", "node asleep", "disk full", *_OF_CALLS)
+BEHIND_ITS_BACK = tuple(_OF_FILES)  # done to the files by others: a record of the node's own calls does not have them
 
 
 @contextmanager

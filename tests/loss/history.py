@@ -95,7 +95,21 @@ class Trouble(Struct, frozen=True, tag=True):
     ended: float
 
 
-Note: TypeAlias = Write | Approval | Sight | Look | Begun | Trouble
+class Gone(Struct, frozen=True, tag=True):
+    """From when to when the path of the journal led to nothing, or to something else: nothing may be acknowledged."""
+
+    what: str
+    began: float
+    ended: float
+
+
+class Wrong(Struct, frozen=True, tag=True):
+    """What whoever did something to the world found wrong with what came of it."""
+
+    what: str
+
+
+Note: TypeAlias = Write | Approval | Sight | Look | Begun | Trouble | Gone | Wrong
 
 
 class History(Struct, frozen=True):

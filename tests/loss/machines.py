@@ -23,7 +23,7 @@ from tests.loss.watched_disk import WatchedDisk, library
 
 _NODE = Path(__file__).with_name("node.py")
 _PATIENCE_SECONDS = 30.0
-_STUMBLE = re.compile(r"ERROR (Request \S+|request \S+|A \w+|Following the store) failed|^AssertionError")
+_STUMBLE = re.compile(r"ERROR (Request \S+|request \S+|A \w+|Following the store) failed|^AssertionError|^Traceback")
 
 
 def steady_port() -> int:
@@ -103,6 +103,9 @@ class Node:
             if self._was_ready:
                 self.exits.append(status)
             self.start()
+
+    def has_ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
 
     def is_ready(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=1)

@@ -16,9 +16,9 @@ import msgspec
 
 from forewarn.plane.clock import wall_time
 from tests.loss.checker import figures, latest_start, losses
-from tests.loss.faults import EVERY, OF_NODES, OF_STORES, SOLE, Nemesis, striking
+from tests.loss.faults import BEHIND_ITS_BACK, EVERY, OF_NODES, OF_STORES, SOLE, Nemesis, striking
 from tests.loss.guests import Guests
-from tests.loss.history import History, Note, Notebook, read_notes
+from tests.loss.history import History, Note, Notebook, Trouble, read_notes
 from tests.loss.line import Lines
 from tests.loss.machines import Node
 from tests.loss.operators import Operator
@@ -43,6 +43,7 @@ class Plan:
     disable_seconds: int = 0  # without a read, after which a scope is disabled; 0 leaves it at a day
     sabotage: str = ""  # a fault of the program's own, see sabotage.py
     at_once: bool = False  # two at work: one on nodes and wires, one on the store
+    behind_its_back: bool = False  # whether files go away and bits turn, where the node has a store of its own
     cuts: int = 0  # of power, where the node has a store of its own
     started: int = 0  # on so many of them the server is started again
 
@@ -87,7 +88,9 @@ def live(plan: Plan, directory: Path) -> Lived:
     with (shared_world if plan.shared else lone_world)(directory, environment) as world:
         wrong = _live_through(plan, world)
         history = _collect(plan, world)
-    if world.watched is None:
+    if world.watched is None or any(
+        isinstance(note, Trouble) and note.kind in BEHIND_ITS_BACK for note in history.notes
+    ):
         return Lived(history, wrong)
     return Lived(history, wrong, recording_of(world.disk.place, world.watched, history))
 
@@ -136,7 +139,8 @@ def _of_healed(world: World, operator: Operator) -> Iterator[str]:
 
 def _harm(plan: Plan, world: World, chance: random.Random) -> None:
     book = Notebook(world.directory / "troubles.notes")
-    kinds = [SOLE] if not plan.shared else [OF_NODES, OF_STORES] if plan.at_once else [EVERY]
+    of_one = [(*SOLE, *BEHIND_ITS_BACK)] if plan.behind_its_back else [SOLE]
+    kinds = of_one if not plan.shared else [OF_NODES, OF_STORES] if plan.at_once else [EVERY]
     nemeses = [
         Nemesis(world, random.Random(chance.random()), book, plan.longest_fault_seconds, plan.faults, among)
         for among in kinds

@@ -6,15 +6,18 @@ Each is a mistake that somebody could really make; ``node.py`` puts it in before
 from __future__ import annotations
 
 import os
+import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import psycopg
 
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Transaction
-from forewarn.stores import postgres_writer, sqlite
+from forewarn.stores import head_note, postgres_writer, sqlite, sqlite_file, standing, write_ahead
 from forewarn.stores.postgres_errors import fault
 
 VARIABLE = "LOSS_SABOTAGE"
@@ -28,6 +31,7 @@ class Sabotage:
     do: Callable[[], None]
     faults: tuple[str, ...]
     shared: bool = True
+    cuts: int = 0  # of power, at which it must come to light
 
 
 def _believe_in_commits() -> None:
@@ -71,14 +75,73 @@ def _blind() -> None:
     sqlite.SqliteJournal.write = blind  # type: ignore[method-assign,assignment]
 
 
-_CUTS = ("packets lost", "packets lost", "packets lost")
+def _rarely_synced() -> None:
+    _synced_as("NORMAL")
+
+
+def _never_synced() -> None:
+    _synced_as("OFF")
+
+
+def _synced_as(often: str) -> None:
+    open_writer = sqlite_file.open_writer
+
+    def opened(path: Path) -> sqlite3.Connection:
+        connection = open_writer(path)
+        connection.execute(f"PRAGMA synchronous={often}")
+        return connection
+
+    sqlite_file.open_writer = opened
+
+
+def _names_never_synced() -> None:
+    """Neither by us nor by SQLite: no directory can be opened for it."""
+    sync = os.fsync
+
+    def synced(file: int) -> None:
+        if not stat.S_ISDIR(os.fstat(file).st_mode):
+            sync(file)
+
+    os.fsync = synced  # type: ignore[assignment]
+
+
+def _doubts_nothing() -> None:
+    """A commit that failed is taken for one that did not happen."""
+    sqlite.SqliteJournal._settle = lambda self: setattr(self, "_doubt", "")  # type: ignore[method-assign]
+
+
+def _looks_nowhere() -> None:
+    standing.Standing.flaw = lambda self: ""  # type: ignore[method-assign]
+
+
+def _trusts_its_log() -> None:
+    """Damage in the log is taken for its end."""
+    write_ahead.is_damaged = lambda *_: False
+    head_note.read = lambda _: None  # type: ignore[assignment]
+
+
+_RESTART = ("node restarted",)
+_LOST_PACKETS = ("packets lost", "packets lost", "packets lost")
 SABOTAGES = {
-    "believes": Sabotage("a commit whose answer got lost is believed in", _believe_in_commits, _CUTS),
-    "despairs": Sabotage("a commit whose answer got lost is said to have failed", _despair_of_commits, _CUTS),
+    "believes": Sabotage("a commit whose answer got lost is believed in", _believe_in_commits, _LOST_PACKETS),
+    "despairs": Sabotage("a commit whose answer got lost is said to have failed", _despair_of_commits, _LOST_PACKETS),
     "own-clock": Sabotage("facts carry the node's own time", _own_clock, ("clock turned", "clock turned")),
     "never-stale": Sabotage("a node that hears nothing answers as ever", _always_current, ("black hole", "black hole")),
     "all-lead": Sabotage("every node begins impacts", _everybody_leads, ("clock turned",)),
     "blind": Sabotage("a full disk is not noticed", _blind, ("disk full",), shared=False),
+    "never-synced": Sabotage("no commit is synced", _never_synced, _RESTART, shared=False, cuts=60),
+    "rarely-synced": Sabotage("the log is synced now and then", _rarely_synced, _RESTART, shared=False, cuts=60),
+    "names-never-synced": Sabotage("no directory is synced", _names_never_synced, _RESTART, shared=False, cuts=60),
+    "doubts-nothing": Sabotage(
+        "a commit whose sync failed is taken for none", _doubts_nothing, ("last sync fails",) * 3, shared=False
+    ),
+    "looks-nowhere": Sabotage(
+        "a directory that is gone is not noticed",
+        _looks_nowhere,
+        ("directory moved", "directory deleted"),
+        shared=False,
+    ),
+    "trusts-its-log": Sabotage("damage is taken for the end", _trusts_its_log, ("bits flipped",) * 3, shared=False),
 }
 
 

@@ -30,7 +30,19 @@ THREE_NODES = Plan(
     longest_fault_seconds=3.0,
 )
 ONE_NODE = Plan(
-    seed=20260802, shared=False, faults=("node killed", "disk full", "node killed"), longest_fault_seconds=2.0
+    seed=20260802,
+    shared=False,
+    faults=(
+        "node killed",
+        "disk full",
+        "sync fails",
+        "last sync fails",
+        "write fails",
+        "directory replaced",
+        "journal deleted",
+        "bits flipped",
+    ),
+    longest_fault_seconds=2.0,
 )
 
 

@@ -17,7 +17,9 @@ from tests.loss.power import Recording, cut_losses, without_syncs, without_syncs
 from tests.loss.rounds import Lived, Plan, live
 from tests.loss.watched_disk import Call, Deed
 
-ROUND = Plan(seed=20261101, shared=False, faults=("node restarted", "node killed"), longest_fault_seconds=1.0)
+ROUND = Plan(
+    seed=20261101, shared=False, faults=("node restarted", "sync fails", "node killed"), longest_fault_seconds=1.0
+)
 CUTS, STARTED = 50, 5
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

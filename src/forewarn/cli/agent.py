@@ -6,6 +6,7 @@ What it needs of the guest is imported by the command that needs it, so that the
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,8 @@ def _add_check(group: Subparsers) -> None:
         _check,
         "find what is wrong with an agent.toml",
         "Read the file as the agent would and tell everything that is wrong with it, with lines and suggestions. The "
-        "exit status is 0 when it can be obeyed, warnings or not, and 2 when it cannot.",
+        "exit status is 0 when it can be obeyed, warnings or not, and 2 when it cannot. It also warns of what the "
+        "steps need and this machine does not have now, and lists the events that skip the steps.",
         "forewarn agent check --config agent.toml",
     )
     _add_config(check)
@@ -156,33 +158,48 @@ def _run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _check(args: argparse.Namespace, out: Output) -> int:
+    from forewarn.guest.agent import plain_words
+    from forewarn.guest.agent.missing import missing
+
     path = args.config or CONFIG_PATH
     checked = check_config(path)
     good = checked.config is not None
+    complaints = [*checked.complaints, *(missing(checked.config) if checked.config else ())]
     if out.as_json:
-        out.json({"file": path, "good": good, "complaints": [each.as_json() for each in checked.complaints]})
+        skipped = plain_words.skipped(checked.config) if checked.config else []
+        told = [each.as_json() for each in complaints]
+        out.json({"file": path, "good": good, "complaints": told, "skip_steps": skipped})
     else:
-        for complaint in checked.complaints:
+        for complaint in complaints:
             out.line(str(complaint))
-        if good:
-            out.line(_summary(path, checked.config))
+        if checked.config is not None:
+            for line in _summary(path, checked.config):
+                out.line(line)
     return Exit.OK if good else Exit.USAGE
 
 
-def _summary(path: str, config: AgentConfig | None) -> str:
-    assert config is not None
+def _summary(path: str, config: AgentConfig) -> Iterator[str]:
+    from forewarn.guest.agent import plain_words
+
     counts = ((len(config.rules), "rule"), (len(config.steps), "step"), (len(config.notifications), "notification"))
     told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
-    return f"{path} is good: {told}"
+    yield f"{path} is good: {told}"
+    if doubt := plain_words.warning(config):
+        yield f"beware: {doubt}"
+    skipped = plain_words.skipped(config)
+    if skipped:
+        yield "events that skip the steps:" if config.steps else "events:"
+        yield from (f"  {each}" for each in skipped)
 
 
 def _status(args: argparse.Namespace, out: Output) -> int:
     from forewarn.guest.agent.status_report import report
+    from forewarn.guest.clock import SystemClock
 
     config = load_config(args.config, out)
     if config.status_listen:
         out.note(f"asking the agent at {config.status_listen}")
-    found = report(config, args.patience or PATIENCE_SECONDS)
+    found = report(config, args.patience or PATIENCE_SECONDS, SystemClock().now())
     if out.as_json:
         out.json(found.as_json())
     else:

@@ -78,11 +78,16 @@ def _present(args: argparse.Namespace, config: AgentConfig, out: Output) -> tupl
     """What the metadata service shows now, who it says we are, and what time it has."""
     from forewarn.guest.caller import hasty
     from forewarn.guest.client import Client
+    from forewarn.guest.faults import Fault
     from forewarn.guest.look import look_once
+
+    def heard(fault: Fault, retry_seconds: float) -> None:
+        if retry_seconds == 0:
+            out.note(f"{fault.reason}.")
 
     patience = args.patience or PATIENCE_SECONDS
     try:
-        client = Client(config.endpoint or None, **hasty(patience))
+        client = Client(config.endpoint or None, on_fault=heard, **hasty(patience))
     except ValueError as problem:
         raise usage(f"{problem}") from None
     out.note(f"asking {client.asks}")

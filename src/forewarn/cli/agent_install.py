@@ -29,9 +29,26 @@ def install(args: argparse.Namespace, out: Output) -> int:
         raise usage("--enable needs a running systemd, and no --root.")
     program = [args.program] if args.program else _this_program()
     _carry_out(args, out, lambda: plan_install(args.root, program, config, enable=args.enable))
+    if not out.as_json:
+        _say_the_policy(args.root / config.lstrip("/"), out)
     if not (args.enable or args.dry_run or out.as_json):
         out.note(f"To start it, now and at every boot: systemctl daemon-reload && systemctl enable --now {UNIT_NAME}")
     return Exit.OK
+
+
+def _say_the_policy(path: Path, out: Output) -> None:
+    """What the agent will do about events; a file that is only planned says what an empty one does."""
+    from forewarn.guest.agent.config import AgentConfig
+    from forewarn.guest.agent.plain_words import skipped, warning
+    from forewarn.guest.agent.reading import check_file
+
+    config = check_file(path).config if path.exists() else AgentConfig()
+    if config is None:
+        out.note(f"{path} cannot be obeyed; 'forewarn agent check' says why.")
+        return
+    told = warning(config)
+    for line in [told] if told else [f"without steps: {each}" for each in skipped(config)]:
+        out.note(line)
 
 
 def uninstall(args: argparse.Namespace, out: Output) -> int:

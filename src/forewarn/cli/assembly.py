@@ -62,6 +62,7 @@ async def open_server(
         name = settings.node_name or _usual_name(urls)
         plane.introduce(name, tuple(face.replace("_", "-") for face in urls), tuple(urls.values()))
         opening.health.started(plane)
+        stack.callback(asyncio.create_task(plane.watch_on()).cancel)
         yield Running(plane, opening.health, name, {**urls, **health_url})
 
 

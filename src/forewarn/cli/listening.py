@@ -21,6 +21,7 @@ _BACKLOG = 1024
 GRACE_SECONDS = 15  # for requests that have come; a write may wait for its store for most of that
 _WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _ANY_HOST = "*"
+_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2: fresh keys, and encryption that proves itself; 1.3 has no other
 
 
 def listen(address: Address, setting: str) -> socket.socket:
@@ -85,6 +86,7 @@ async def serve_app(
             timeout_graceful_shutdown=GRACE_SECONDS,
             ssl_certfile=certificate_file,
             ssl_keyfile=key_file,
+            ssl_ciphers=_CIPHERS,
         )
     )
     serving = asyncio.create_task(server.serve([listening]))

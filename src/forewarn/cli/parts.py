@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from forewarn.cli.errors import CommandFailed
 from forewarn.cli.extras import import_part
 from forewarn.cli.listening import GRACE_SECONDS, open_files_most
 from forewarn.cli.setting_kinds import ClockChoice
@@ -19,7 +18,6 @@ from forewarn.stores.sqlite import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 
 _log = logging.getLogger(__name__)
-_SKEW_MOST = timedelta(minutes=5)  # a machine's clock may have been set back by so much; that is waited out
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -97,9 +95,4 @@ def local_clock(choice: ClockChoice, latest_at: datetime | None) -> Clock:
     """
     if choice.kind != "real":
         return TurnableClock(latest_at or wall_time().replace(microsecond=0), choice.speed)
-    if latest_at is not None and latest_at > wall_time() + _SKEW_MOST:
-        raise CommandFailed(
-            f"this region's time is {latest_at:%Y-%m-%d %H:%M:%S} UTC, ahead of the real one, and time only goes on; "
-            "go on with --clock virtual or --clock x1, or choose another --data directory."
-        )
     return RealClock(latest_at)

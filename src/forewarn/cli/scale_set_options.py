@@ -34,6 +34,13 @@ def add_creation_options(parser: Parser) -> None:
         help="one scope for all instances, 100 at most; otherwise each 100 have their own",
     )
     parser.add_argument(
+        "--fault-domains",
+        type=parsing.cursor,
+        default=argparse.SUPPRESS,
+        metavar="N",
+        help="how many each placement group has: 1 to 5, Flexible 1 to 3 (default: the region's)",
+    )
+    parser.add_argument(
         "--resource-group",
         default=argparse.SUPPRESS,
         metavar="GROUP",
@@ -90,6 +97,7 @@ _PLAIN = (
     "capacity",
     "orchestration",
     "single_placement_group",
+    "fault_domains",
     "resource_group",
     "upgrade",
     "scale_in",

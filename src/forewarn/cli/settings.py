@@ -97,7 +97,15 @@ class _Found:
             return self.setting.kind.read(self.text)
         except ValueError as problem:
             place = f" ({self.where})" if self.where else ""
-            raise usage(f"the setting {self.setting.name}{place} is not right: {problem}.") from None
+            raise usage(f"the setting {self.setting.name}{place} is not right: {problem}{self._hint()}.") from None
+
+    def _hint(self) -> str:
+        """A guest's address in the server's variable: so 0.1 pointed guests at a VM, and so its environment may be."""
+        if self.where != SETTINGS["metadata"].variable or not self.text.lower().startswith("http"):
+            return ""
+        return (
+            f"; it looks like a guest's address, which belongs in FOREWARN_ENDPOINT (unset {self.where} for the server)"
+        )
 
 
 def resolve(

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from forewarn.core.causes import Cause
-from forewarn.core.region import Binding, Orchestration, Policy, ScaleSetSpec, VmSpec
+from forewarn.core.region import REGIONS_DOMAINS, Binding, Domains, Orchestration, Policy, ScaleSetSpec, VmSpec
 
 
 class CreateVms(Struct, frozen=True):
@@ -70,9 +70,12 @@ class RespecifyVm(Struct, frozen=True):
 
 
 class PutAvailabilitySet(Struct, frozen=True):
+    """Create or change an availability set. How many domains it has is said once; 0 says nothing."""
+
     name: str
     resource_group: str
     policy: Policy
+    domains: Domains = REGIONS_DOMAINS
 
 
 class DeleteAvailabilitySet(Struct, frozen=True):
@@ -91,6 +94,7 @@ class PutScaleSet(Struct, frozen=True):
     single_placement_group: bool = False
     computer_prefix: str = ""
     capacity: int | None = None
+    fault_domains: int = 0  # of each placement group, said once; 0 says nothing
 
 
 class DeleteScaleSet(Struct, frozen=True):

@@ -78,9 +78,9 @@ def _fold(region: Region, fact: f.Fact) -> Region:
         case f.ScopeDisabled(scope=key):
             disabled = replace(region.scopes[key], enabled_at=None, last_read_at=None, lapses_at=None)
             return replace(region, scopes=region.scopes.set(key, disabled))
-        case f.ScopeCreated(kind=kind, name=name, resource_group=resource_group):
+        case f.ScopeCreated(kind=kind, name=name, resource_group=resource_group, domains=domains):
             region, scope = keeping.scope_made(region, scope_key(kind, name), kind, name)
-            return _put_scope(region, replace(scope, resource_group=resource_group))
+            return _put_scope(region, replace(scope, resource_group=resource_group, domains=domains))
         case f.ScopeRemoved(scope=key):
             return keeping.owner_left(keeping.scope_left(region, key), key)
         case f.PolicySet():

@@ -14,7 +14,9 @@ from msgspec import Struct
 from forewarn.core.causes import Cause
 from forewarn.core.region import (
     DEFAULT_RESOURCE_GROUP,
+    REGIONS_DOMAINS,
     Binding,
+    Domains,
     Event,
     Health,
     Orchestration,
@@ -47,6 +49,7 @@ class ScopeCreated(_Fact, frozen=True):
     kind: ScopeKind
     name: str
     resource_group: str = DEFAULT_RESOURCE_GROUP
+    domains: Domains = REGIONS_DOMAINS
 
 
 class ScopeRemoved(_Fact, frozen=True):
@@ -212,6 +215,7 @@ class ScaleSetCreated(_Fact, frozen=True):
     single_placement_group: bool
     computer_prefix: str
     seed: str
+    fault_domains: int = 0  # of each placement group; 0: as the region's rules say
 
 
 class ScaleSetChanged(_Fact, frozen=True):

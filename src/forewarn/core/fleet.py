@@ -13,10 +13,25 @@ from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_scope, find_vms
 from forewarn.core.placement import find_host
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import DOWN, Power, ScopeKind, Vm, VmSpec, fold, replace, scope_key
+from forewarn.core.region import (
+    DOWN,
+    REGIONS_DOMAINS,
+    Domains,
+    Power,
+    Region,
+    ScopeKind,
+    Vm,
+    VmSpec,
+    fold,
+    replace,
+    scope_key,
+)
+from forewarn.core.rules import Rules
 from forewarn.core.work import leave_host, raise_event, under
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_])?")
+UPDATE_DOMAINS_MOST = 20  # of an availability set, as the Compute API has it
+FAULT_DOMAINS_MOST = 3
 OS_IMAGE_NOTICE = timedelta(minutes=15)
 TERMINATE_NOTICE = (timedelta(minutes=5), timedelta(minutes=15))
 
@@ -47,8 +62,8 @@ def _next_number(draft: Draft, spec: VmSpec) -> int:
 
 def create_one(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int = 0) -> None:
     """Place a VM and make it."""
-    update_domain = number % draft.rules.update_domains
-    fault_domain = number % draft.rules.fault_domains
+    domains = domains_of(draft.region, draft.rules, scope_key(spec.kind, spec.set_name or name))
+    update_domain, fault_domain = number % domains.update, number % domains.fault
     host = find_host(draft, fault_domain, update_domain)
     draft.record(f.VmCreated(draft.now, name, spec, seed, number, update_domain, fault_domain, host, model))
 
@@ -70,12 +85,37 @@ def put_availability_set(draft: Draft, command: c.PutAvailabilitySet) -> None:
     scope = draft.region.scopes.get(key)
     if scope is None:
         check_name("availability set", command.name)
+        _check_domains(command.domains)
         kind = ScopeKind.AVAILABILITY_SET
-        draft.record(f.ScopeCreated(draft.now, kind, command.name, command.resource_group))
+        draft.record(f.ScopeCreated(draft.now, kind, command.name, command.resource_group, command.domains))
         scope = draft.region.scopes[key]
     check_group("Availability set", scope.name, scope.resource_group, command.resource_group)
+    _check_same(scope.name, command.domains, domains_of(draft.region, draft.rules, key))
     if scope.policy != command.policy:
         draft.record(f.PolicySet(draft.now, key, command.policy))
+
+
+def domains_of(region: Region, rules: Rules, scope: str) -> Domains:
+    """How many domains the VMs of a scope are spread over: its own numbers, or the region's where it has none."""
+    found = region.scopes.get(scope)
+    own = REGIONS_DOMAINS if found is None else found.domains
+    return Domains(own.update or rules.update_domains, own.fault or rules.fault_domains)
+
+
+def _check_domains(domains: Domains) -> None:
+    for what, count, most in (
+        ("update", domains.update, UPDATE_DOMAINS_MOST),
+        ("fault", domains.fault, FAULT_DOMAINS_MOST),
+    ):
+        if count and not 1 <= count <= most:
+            raise Refused(Hint.INVALID, f"An availability set has 1 to {most} {what} domains, not {count}.")
+
+
+def _check_same(name: str, wanted: Domains, actual: Domains) -> None:
+    """Its VMs have their places already."""
+    if wanted.update not in (0, actual.update) or wanted.fault not in (0, actual.fault):
+        sentence = f"{actual.update} update domains and {actual.fault} fault domains, which cannot be changed"
+        raise Refused(Hint.CONFLICT, f"Availability set '{name}' has {sentence}.")
 
 
 def delete_availability_set(draft: Draft, command: c.DeleteAvailabilitySet) -> None:

@@ -14,7 +14,7 @@ from immutables import Map
 from forewarn.core.assemble import assemble
 from forewarn.core.campaigns import may_take
 from forewarn.core.causes import USER_OPERATIONS, Cause
-from forewarn.core.invariants_of_sets import of_operations, of_resources, of_scale_sets
+from forewarn.core.invariants_of_sets import of_domains, of_operations, of_resources, of_scale_sets
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.region import (
     DOWN,
@@ -47,7 +47,13 @@ def check(region: Region, *, now: datetime | None = None, user_operation_limit: 
 def violations(region: Region, *, now: datetime | None = None, user_operation_limit: int = 0) -> list[str]:
     """A sentence for each thing that is wrong. ``now``: the region has settled then. 0 stands for no limit."""
     found = [*_of_vms(region), *_of_hosts(region), *_of_scopes(region), *_of_events(region), *_of_campaigns(region)]
-    found += [*_of_indexes(region), *of_scale_sets(region), *of_operations(region), *of_resources(region)]
+    found += [
+        *_of_indexes(region),
+        *of_scale_sets(region),
+        *of_domains(region),
+        *of_operations(region),
+        *of_resources(region),
+    ]
     if user_operation_limit and region.user_operations > user_operation_limit:
         found.append(f"{region.user_operations} user operations are scheduled; the limit is {user_operation_limit}")
     if now is not None:

@@ -17,6 +17,19 @@ _GROUP_MOST = Rules().placement_group_size
 # Scale sets
 
 
+def of_domains(region: Region) -> Iterator[str]:
+    """A set's own numbers of domains bound the domains of its VMs, and a placement group has its scale set's."""
+    for scope in region.scopes.values():
+        update, fault = scope.domains.update, scope.domains.fault
+        for key in scope.members if update or fault else ():
+            vm = region.vms.get(key)
+            if vm is not None and ((update and vm.update_domain >= update) or (fault and vm.fault_domain >= fault)):
+                yield f"VM {key} is in domains {vm.update_domain}/{vm.fault_domain} of {update}/{fault}"
+        scale_set = region.scale_sets.get(fold(scope.name.partition("~")[0]))
+        if scope.kind is ScopeKind.PLACEMENT_GROUP and scale_set is not None and fault != scale_set.fault_domains:
+            yield f"scope {scope.key} has {fault} fault domains, its scale set {scale_set.fault_domains}"
+
+
 def of_scale_sets(region: Region) -> Iterator[str]:
     instances: dict[str, list[Vm]] = defaultdict(list)
     for vm in region.vms.values():

@@ -68,6 +68,7 @@ def fold_scale_set(region: Region, fact: ScaleSetFact) -> Region:
                     computer_prefix=fact.computer_prefix,
                     seed=fact.seed,
                     created_at=fact.at,
+                    fault_domains=fact.fault_domains,
                 ),
             )
         case f.ScaleSetChanged(scale_set=key, spec=spec, single_placement_group=single):

@@ -76,6 +76,31 @@ DEFAULT_POLICY = Policy()
 DEFAULT_RESOURCE_GROUP = "forewarn"
 
 
+class Particulars(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a Resource Manager was told about a machine that only the machine asks for, at ``/metadata/instance``."""
+
+    location: str = ""
+    zones: tuple[str, ...] = ()  # instances of a scale set take them in turn
+    publisher: str = ""
+    offer: str = ""
+    sku: str = ""
+    version: str = ""
+    image_id: str = ""
+    computer_name: str = ""  # of a VM outside scale sets
+    admin_username: str = ""
+    no_passwords: bool | None = None
+    public_keys: tuple[tuple[str, str], ...] = ()  # path and key
+    user_data: str = ""
+    interfaces: tuple[str, ...] = ()  # ids of resources, the primary one first
+
+    def zone(self, number: int) -> str:
+        """Of the machine with that number in its set."""
+        return self.zones[number % len(self.zones)] if self.zones else ""
+
+
+NO_PARTICULARS = Particulars()
+
+
 class VmSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     """What was asked for, shared by all VMs created together."""
 
@@ -92,6 +117,7 @@ class VmSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     os_type: str = "Linux"
     tags: tuple[tuple[str, str], ...] = ()
     rest: str = ""  # a digest of what else was asked for, which only makes a difference between models
+    about: Particulars = NO_PARTICULARS
 
 
 class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -168,6 +194,16 @@ class Vm(Struct, frozen=True, gc=False):
         return derive_guid(self.seed, self.key).lower()
 
 
+class Domains(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How many update and fault domains the VMs of a set are spread over; 0 where the region's rules say it."""
+
+    update: int = 0
+    fault: int = 0
+
+
+REGIONS_DOMAINS = Domains()
+
+
 class Host(Struct, frozen=True, gc=False):
     """One machine of the platform. All its VMs share a fault domain and an update domain."""
 
@@ -199,6 +235,7 @@ class Scope(Struct, frozen=True, gc=False):
     incarnation: int = 0  # of the last document that there was; kept while nobody reads, for it never begins again
     events: tuple[str, ...] = ()  # announced and not ended, oldest first
     changed_at: datetime | None = None  # when the incarnation last grew
+    domains: Domains = REGIONS_DOMAINS
 
 
 class Event(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -288,6 +325,7 @@ class ScaleSet(Struct, frozen=True):
     instances: Map[str, None] = Map()
     leaving: int = 0  # how many of them somebody has asked to delete
     deleting: bool = False
+    fault_domains: int = 0  # of each of its placement groups; 0: as the region's rules say
 
     @property
     def key(self) -> str:

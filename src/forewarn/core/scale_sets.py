@@ -14,6 +14,7 @@ from forewarn.core.fleet import check_group, check_name, check_names, check_spec
 from forewarn.core.lookup import check_scope, find_scale_set, find_vms
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import (
+    Domains,
     Orchestration,
     ScaleInRule,
     ScaleSet,
@@ -30,6 +31,7 @@ from forewarn.terms import derive_guid
 
 CAPACITY_MOST = 1_000
 NAME_LONGEST = 64  # so that every instance's name is a VM's name
+FAULT_DOMAINS_MOST = {Orchestration.UNIFORM: 5, Orchestration.FLEXIBLE: 3}  # as the Compute API has it outside zones
 
 
 def put(draft: Draft, command: c.PutScaleSet) -> None:
@@ -46,10 +48,11 @@ def put(draft: Draft, command: c.PutScaleSet) -> None:
                 command.single_placement_group,
                 command.computer_prefix or command.name.lower()[:9],
                 command.seed,
+                command.fault_domains,
             )
         )
     scale_set = find_scale_set(draft, key)
-    _check_kept(scale_set, command)
+    _check_kept(draft, scale_set, command)
     _change(draft, scale_set, command.spec, command.single_placement_group)
     _change_model(draft, key, command.vm_spec)
     if command.capacity is not None:
@@ -117,11 +120,14 @@ def _check(command: c.PutScaleSet, group_size: int) -> None:
     capacity = command.capacity or 0
     if not 0 <= capacity <= CAPACITY_MOST:
         raise Refused(Hint.INVALID, f"The capacity must be between 0 and {CAPACITY_MOST}.")
+    most = FAULT_DOMAINS_MOST[command.orchestration]
+    if not 0 <= command.fault_domains <= most:
+        raise Refused(Hint.INVALID, f"A scale set of this orchestration mode has 1 to {most} fault domains.")
     if command.single_placement_group and capacity > group_size:
         raise Refused(Hint.INVALID, f"A single placement group holds at most {group_size} instances.")
 
 
-def _check_kept(scale_set: ScaleSet, command: c.PutScaleSet) -> None:
+def _check_kept(draft: Draft, scale_set: ScaleSet, command: c.PutScaleSet) -> None:
     """What cannot be changed about a scale set."""
     name = scale_set.name
     check_group("Scale set", name, scale_set.resource_group, command.resource_group)
@@ -129,6 +135,9 @@ def _check_kept(scale_set: ScaleSet, command: c.PutScaleSet) -> None:
         raise Refused(Hint.CONFLICT, f"Scale set '{name}' is being deleted.")
     if scale_set.orchestration is not command.orchestration:
         raise Refused(Hint.CONFLICT, f"The orchestration mode of scale set '{name}' cannot be changed.")
+    actual = scale_set.fault_domains or draft.rules.fault_domains
+    if command.fault_domains not in (0, actual):
+        raise Refused(Hint.CONFLICT, f"Scale set '{name}' has {actual} fault domains, which cannot be changed.")
     if command.single_placement_group and not scale_set.single_placement_group:
         raise Refused(Hint.CONFLICT, f"Scale set '{name}' cannot be put back into a single placement group.")
 
@@ -211,7 +220,8 @@ def _places(draft: Draft, scale_set: ScaleSet) -> Iterator[VmSpec]:
 
 
 def _add_group(draft: Draft, scale_set: ScaleSet, name: str, key: str) -> None:
-    draft.record(f.ScopeCreated(draft.now, ScopeKind.PLACEMENT_GROUP, name, scale_set.resource_group))
+    domains = Domains(fault=scale_set.fault_domains)
+    draft.record(f.ScopeCreated(draft.now, ScopeKind.PLACEMENT_GROUP, name, scale_set.resource_group, domains))
     if draft.region.scopes[key].policy != scale_set.spec.policy:
         draft.record(f.PolicySet(draft.now, key, scale_set.spec.policy))
 

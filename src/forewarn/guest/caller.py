@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TypedDict
 
@@ -59,7 +60,8 @@ class Caller:
         A call tries for ``patience_seconds``, the first time again after ``retry_seconds``. Streams look every
         ``poll_seconds`` where the server does not hold answers back for ``wait_seconds``.
 
-        ``on_fault`` hears of every try that failed, and in how many seconds the next will be made. ``clock``,
+        ``on_fault`` hears of every try that failed, and in how many seconds the next will be made; 0 is for what was
+        made good at once, and for what should be put right in the set-up. ``clock``,
         ``chance`` and ``environment`` are the machine's unless others are given.
         """
         if not _VERSION.fullmatch(api_version):
@@ -77,6 +79,10 @@ class Caller:
         dice = chance or random.Random()  # noqa: S311 - it spreads retries, it keeps no secret
         self._session = Session(Line(found, manners, clock or SystemClock(), dice))
         self._on_fault = on_fault
+        if found.doubt and on_fault is None:
+            warnings.warn(found.doubt, FutureWarning, stacklevel=2)
+        elif found.doubt:
+            self._report(Report(Fault(found.doubt)))
         self._set_up()
 
     def _set_up(self) -> None:

@@ -125,11 +125,11 @@ def _explained(problem: OSError, interface: Interface) -> DhcpFailed:
     if problem.errno in (errno.EACCES, errno.EPERM):
         return DhcpFailed(
             f"{_NEEDED}, which only root or a process with CAP_NET_BIND_SERVICE may open "
-            "(systemd: AmbientCapabilities=CAP_NET_BIND_SERVICE); or set FOREWARN_METADATA",
+            "(systemd: AmbientCapabilities=CAP_NET_BIND_SERVICE); or set FOREWARN_ENDPOINT",
             lasting=True,
         )
     if problem.errno == errno.EADDRINUSE:
-        return DhcpFailed(f"{_NEEDED}, which another program holds; ask it, or set FOREWARN_METADATA")
+        return DhcpFailed(f"{_NEEDED}, which another program holds; ask it, or set FOREWARN_ENDPOINT")
     return DhcpFailed(f"DHCP on {interface.name}: {problem.strerror}")
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-ADDRESS_VARIABLE = "FOREWARN_METADATA"  # ours: a URL, with the VM's prefix where there is one
+ADDRESS_VARIABLE = "FOREWARN_ENDPOINT"  # ours: a URL, with the VM's prefix where there is one
+FORMER_VARIABLE = "FOREWARN_METADATA"  # what it was called in 0.1; since then it is the server's alone
 SAMPLE_VARIABLE = "SCHEDULEDEVENTSIP"  # of Microsoft's discovery sample: an address it once found
 
 _URL = re.compile(
@@ -42,6 +43,7 @@ class Places:
 
     endpoints: tuple[Endpoint, ...]
     dhcp: bool = False
+    doubt: str = ""  # a sentence for whoever set this up, where one is due
 
     def __str__(self) -> str:
         return ", then ".join([*map(str, self.endpoints), *(["the address that DHCP tells"] if self.dhcp else [])])
@@ -70,13 +72,17 @@ def _prefix(path: str) -> str:
 def places(given: str | None, environment: Mapping[str, str]) -> Places:
     """Given address, environment, 169.254.169.254, DHCP.
 
-    An address that was given, or set in FOREWARN_METADATA, is the only one: a program that was pointed at a test
+    An address that was given, or set in FOREWARN_ENDPOINT, is the only one: a program that was pointed at a test
     region must never talk to the machine's real service because the region is down. What the sample's variable says
     may be stale, so it is only the first to be tried.
     """
     told = given or environment.get(ADDRESS_VARIABLE, "").strip()
     if told:
         return Places((parse_endpoint(told),))
+    former = environment.get(FORMER_VARIABLE, "").strip()
+    if former.lower().startswith("http"):  # a server's own setting is HOST:PORT
+        doubt = f"{FORMER_VARIABLE} is the server's setting; say {ADDRESS_VARIABLE}={former} to a guest"
+        return Places((parse_endpoint(former),), doubt=doubt)
     sample = environment.get(SAMPLE_VARIABLE, "").strip()
     first = (parse_endpoint(sample),) if sample else ()
     return Places((*first, *(() if AZURE in first else (AZURE,))), dhcp=True)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import logging
 import math
 import time
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 from typing import Protocol
 
 from forewarn.core.refusal import Hint, Refused
 
+_log = logging.getLogger(__name__)
 _LAST_YEAR = 9000
+_END = datetime(_LAST_YEAR, 12, 31, 23, 59, 59, tzinfo=UTC)  # of every clock: deadlines after it can be written down
+_ENDED = f"A region's calendar ends with the year {_LAST_YEAR}."
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+_JUMP = timedelta(seconds=1)  # what is less is followed
+_BELIEVED_AFTER_SECONDS = 60.0
+_CATCHING_UP = 0.9  # of the usual speed, which makes notices a little longer and never shorter
 _GROWING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -47,31 +56,90 @@ def elapsed() -> float:
 
 
 class RealClock:
-    """The machine's clock, except that it never goes back: a step backwards is waited out.
+    """The machine's clock, except that it never goes back and does not believe every jump.
 
-    Where nodes have agreed on a time, that one runs on here by itself, and the machine's own may say what it likes.
+    Time goes on by the machine's growing clock. A jump ahead is followed when it has lasted for a minute. Where the
+    machine's clock is behind, because it was set back or the region has lived ahead, time runs at nine tenths until the
+    two meet. Where nodes have agreed on a time, that one runs on here by itself, and the machine's own may say what it
+    likes. May be read by any thread.
     """
 
     kind = "real"
     speed = 1.0
 
     def __init__(self, not_before: datetime | None = None) -> None:
-        self._not_before = self._latest = not_before or datetime.min.replace(tzinfo=UTC)
+        self._not_before = not_before or _BEGINNING
         self._agreed: float | None = None  # the agreed time, in seconds since 1970, when ``elapsed`` was zero
+        self._reading = Lock()
+        self._latest = max(self._not_before, min(wall_time(), _END))
+        self._read_at = elapsed()
+        self._jumped_at: float | None = None
+        self._is_behind = False
 
     def now(self) -> datetime:
-        found = wall_time() if self._agreed is None else datetime.fromtimestamp(self._agreed + elapsed(), UTC)
-        self._latest = max(self._latest, found)
-        return self._latest
+        with self._reading:
+            self._latest = max(self._latest, min(self._found(), _END))
+            return self._latest
+
+    def _found(self) -> datetime:
+        at = elapsed()
+        if self._agreed is not None:
+            return datetime.fromtimestamp(self._agreed + at, UTC)
+        passed, self._read_at = timedelta(seconds=max(at - self._read_at, 0)), at
+        machine = wall_time()
+        gap = machine - self._latest - passed
+        if gap > _JUMP:
+            return machine if self._is_believed(gap, at) else self._latest + passed
+        self._note_return(at)
+        if gap < -_JUMP:
+            self._note_behind(gap)
+            return max(self._latest + passed * _CATCHING_UP, machine)
+        self._note_even()
+        return machine
+
+    def _is_believed(self, gap: timedelta, at: float) -> bool:
+        """Whether the machine's clock has been so far ahead for long enough."""
+        if self._jumped_at is None:
+            self._jumped_at = at
+            _log.warning(
+                "The machine's clock has jumped ahead by %s. The region's time goes on as before, and follows if that "
+                "lasts for %g s.",
+                _rounded(gap),
+                _BELIEVED_AFTER_SECONDS,
+            )
+        if at - self._jumped_at < _BELIEVED_AFTER_SECONDS:
+            return False
+        _log.warning("The region's time follows the machine's clock, and is %s later at once.", _rounded(gap))
+        self._jumped_at, self._is_behind = None, False
+        return True
+
+    def _note_return(self, at: float) -> None:
+        if self._jumped_at is not None:
+            _log.warning("The machine's clock was ahead for %.1f s, and is not any more.", at - self._jumped_at)
+            self._jumped_at = None
+
+    def _note_behind(self, gap: timedelta) -> None:
+        if not self._is_behind:
+            self._is_behind = True
+            _log.warning(
+                "The machine's clock is %s behind the region's time. That runs at nine tenths of its speed until the "
+                "two meet; nothing is lost.",
+                _rounded(-gap),
+            )
+
+    def _note_even(self) -> None:
+        if self._is_behind:
+            self._is_behind = False
+            _log.info("The machine's clock has caught up with the region's time.")
 
     def agree(self, now: datetime) -> None:
-        if self._agreed is None:
-            self._latest = self._not_before  # what the machine's own clock has said until now does not count
-        self._agreed = now.timestamp() - elapsed()
+        with self._reading:
+            if self._agreed is None:
+                self._latest = self._not_before  # what the machine's own clock has said until now does not count
+            self._agreed = now.timestamp() - elapsed()
 
     async def sleep_until(self, at: datetime) -> None:
-        left = (at - self.now()).total_seconds()
-        if left > 0:
+        while (left := (at - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 - time passes, and nobody tells
             await asyncio.sleep(left)
 
     def move_to(self, at: datetime) -> None:
@@ -81,24 +149,38 @@ class RealClock:
         raise Refused(Hint.CONFLICT, "A real clock has one speed; start the region with --clock virtual or xN.")
 
 
+def _rounded(gap: timedelta) -> timedelta:
+    return timedelta(seconds=round(gap.total_seconds()))
+
+
 class TurnableClock:
-    """A clock that runs at any speed, may stand still, and may be moved forward."""
+    """A clock that runs at any speed, may stand still, and may be moved forward. May be read by any thread."""
 
     def __init__(self, start: datetime, speed: float = 0.0) -> None:
-        self.speed = speed
-        self._base = start
-        self._base_monotonic = time.monotonic()
+        self._running = (start, time.monotonic(), speed)  # from when on, and how fast: changed together
         self._sleepers: list[tuple[datetime, int, asyncio.Future[None]]] = []
         self._numbered = 0
+
+    @property
+    def speed(self) -> float:
+        return self._running[2]
 
     @property
     def kind(self) -> str:
         return "fast" if self.speed else "virtual"
 
     def now(self) -> datetime:
-        if not self.speed:
-            return self._base
-        return self._base + timedelta(seconds=(time.monotonic() - self._base_monotonic) * self.speed)
+        base, since, speed = self._running
+        if not speed:
+            return base
+        seconds = (time.monotonic() - since) * speed
+        return base + timedelta(seconds=seconds) if seconds < (_END - base).total_seconds() else self._end(base)
+
+    def _end(self, base: datetime) -> datetime:
+        """The end of the calendar: here every clock stands."""
+        self._running = (max(base, _END), time.monotonic(), 0.0)
+        _log.warning("%s The clock stands still from here on.", _ENDED)
+        return self._running[0]
 
     async def sleep_until(self, at: datetime) -> None:
         while at > self.now():
@@ -117,7 +199,7 @@ class TurnableClock:
     def move_to(self, at: datetime) -> None:
         """Set the clock forward and wake whoever waited for a time that has now come."""
         check_forward(self.now(), at)
-        self._base, self._base_monotonic = at, time.monotonic()
+        self._running = (at, time.monotonic(), self.speed)
         while self._sleepers and self._sleepers[0][0] <= at:
             _wake(heapq.heappop(self._sleepers)[2])
 
@@ -125,7 +207,9 @@ class TurnableClock:
         """Change the speed from here on; sleepers look again at how long they have to wait."""
         if not (math.isfinite(speed) and speed >= 0):
             raise Refused(Hint.INVALID, "A clock's speed is 0, which stands still, or any number above it.")
-        self._base, self._base_monotonic, self.speed = self.now(), time.monotonic(), speed
+        if speed and self.now() >= _END:
+            raise Refused(Hint.CONFLICT, _ENDED)
+        self._running = (self.now(), time.monotonic(), speed)
         while self._sleepers:
             _wake(heapq.heappop(self._sleepers)[2])
 
@@ -133,7 +217,7 @@ class TurnableClock:
 def check_forward(now: datetime, to: datetime) -> None:
     """Refuse to go back, or so far on that no deadline could be written down any more."""
     if to.year > _LAST_YEAR:
-        raise Refused(Hint.INVALID, f"A region's calendar ends with the year {_LAST_YEAR}.")
+        raise Refused(Hint.INVALID, _ENDED)
     if to < now:
         raise Refused(Hint.CONFLICT, f"Time only goes forward, and it is {now:%Y-%m-%dT%H:%M:%SZ} already.")
 

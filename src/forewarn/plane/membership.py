@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from forewarn import __version__
 from forewarn.core.rules import Rules
+from forewarn.plane.agreement import Agreement
 from forewarn.plane.clock import wall_time
 from forewarn.plane.ports import JournalFault, Node, Shared
 
@@ -56,6 +57,12 @@ class Membership:
         self._standing = standing
         self._introduced = asyncio.Event()
         self._changed = asyncio.Event()
+        self._agreement = Agreement()
+
+    @property
+    def odds(self) -> str:
+        """Why this node decides nothing, as a sentence; empty as long as it may."""
+        return self._agreement.odds
 
     @property
     def node(self) -> Node:
@@ -88,6 +95,7 @@ class Membership:
             self._changed.clear()
             try:
                 await asyncio.to_thread(self._shared.announce, self.node)
+                await self.look()
             except JournalFault as fault:
                 _log.debug("This node could not be announced: %s", fault)
             except Exception:
@@ -97,6 +105,11 @@ class Membership:
                     await self._changed.wait()
             except TimeoutError:
                 pass
+
+    async def look(self) -> None:
+        """See whether the others go by the same rules."""
+        if self._shared is not None:
+            self._agreement.look(await asyncio.to_thread(self._shared.nodes), self.node)
 
     async def withdraw(self) -> None:
         if self._shared is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from forewarn.core.commands import BeginImpact, Command, Pulse, Tick
 from forewarn.core.facts import Fact
-from forewarn.core.region import Region, Vm, replace
+from forewarn.core.region import Region, Vm
 from forewarn.core.rules import Rules
 from forewarn.core.settle import is_behind, next_deadline
 from forewarn.plane.clock import Clock, elapsed
@@ -39,6 +39,7 @@ _BATCH_MOST = 1_000
 _BATCH_FEW = 3  # where so much is due that each of them takes on as much of it as it may
 _STALENESS = timedelta(seconds=10)
 _NOT_YET_SECONDS = 0.25
+_WATCH_SECONDS = 5.0
 
 _Waiting = tuple[Asked, asyncio.Future[tuple[Fact, ...]]]
 
@@ -59,8 +60,7 @@ class Plane:
         self.journal = journal
         self.clock = clock
         self.rules = rules
-        self._instant = clock.now()  # one for a whole transaction, so that what is due is judged once
-        self._writer = Writer(journal, rules, lambda: self._instant)
+        self._writer = Writer(journal, rules, lambda: self.clock.now())
         self.region, self.seq = self._writer.region, self._writer.seq
         self._snapshots = Snapshots(journal, self._writer.loaded_seq)
         self._reads = ReadBook()
@@ -90,6 +90,7 @@ class Plane:
         """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""
         self._tasks = [asyncio.create_task(self._write_on())]
         if self._follower is not None:
+            await self._membership.look()
             await self._follower.start()
             self._tasks += [asyncio.create_task(work()) for work in (self._follower.follow, self._keep_on)]
         else:
@@ -103,7 +104,7 @@ class Plane:
     async def close(self) -> None:
         """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
         if self._tasks:
-            reads = self._reads.newer_than(self.region, timedelta(0))
+            reads = [] if self.odds else self._reads.newer_than(self.region, timedelta(0))
             last = [self._enqueue(pulse, _VM) for pulse in _pulses(reads) or [Pulse(())]]  # all else stands before it
             if self._is_ahead_of_its_facts():
                 last.append(self._enqueue(Tick(moved=True), CLOCK))
@@ -136,6 +137,8 @@ class Plane:
         """
         if self._closing:
             raise JournalFault("The region is shutting down; nothing was written.")
+        if self.odds:
+            raise JournalFault(f"{self.odds} Nothing was changed; ask another node.")
         self.editing.check()
         return await self._enqueue(command, origin)
 
@@ -188,7 +191,12 @@ class Plane:
 
     @property
     def willing(self) -> bool:
-        return not (self._closing or self._membership.draining)
+        return not (self._closing or self._membership.draining or self.odds)
+
+    @property
+    def odds(self) -> str:
+        """Why this node decides nothing, as a sentence; empty as long as its rules are the region's."""
+        return self._membership.odds
 
     @property
     def stale(self) -> str:
@@ -201,9 +209,7 @@ class Plane:
     def agree(self, now: datetime) -> None:
         """The store has just said what time it is; it may be later than we thought."""
         self.clock.agree(now)
-        due = self.region.agenda.first()
-        if due is not None and due.at <= now:
-            self._published.set()
+        self._tick_if_due(now)
 
     def vouch(self, until: float) -> None:
         """This node knows everything that the store knew, and its word is good for a while."""
@@ -251,15 +257,16 @@ class Plane:
     async def _pulse_on(self) -> None:
         while True:
             await self.clock.sleep_until(self.clock.now() + self._pulse_every)
-            for pulse in _pulses(self._reads.newer_than(self.region, self._pulse_every)):
-                await self._submit_ours(pulse, _VM)
+            if not self.odds:
+                for pulse in _pulses(self._reads.newer_than(self.region, self._pulse_every)):
+                    await self._submit_ours(pulse, _VM)
 
     async def _keep_on(self) -> None:
         """Whoever leads knows of reads through other nodes only what these have told: in time for what would lapse."""
         while True:
             await asyncio.sleep(self._keep_every.total_seconds())
             soon = self.clock.now() + 2 * self._keep_every
-            if kept := self._reads.keeping_alive(self.region, soon):
+            if not self.odds and (kept := self._reads.keeping_alive(self.region, soon)):
                 await self._submit_ours(Pulse(tuple(kept)), _VM)
 
     # Time
@@ -284,6 +291,19 @@ class Plane:
     async def settled(self) -> None:
         """Nothing that was written leads to an impact that is not recorded yet."""
         await self._quiet.wait()
+
+    def _tick_if_due(self, now: datetime) -> None:
+        """It may be later than whoever waits for a deadline thinks."""
+        due = self.region.agenda.first()
+        if due is not None and due.at <= now:
+            self._published.set()
+
+    async def watch_on(self) -> None:
+        """See, and say in the log, what may go wrong while nobody asks: the machine's clock, and the store's place."""
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            self.journal.ailment()
+            self._tick_if_due(self.clock.now())
 
     async def _tick_on(self) -> None:
         """While the clock runs, tick when the agenda says so. An entry that has become stale costs an idle tick."""
@@ -381,19 +401,17 @@ class Plane:
 
         All of that is looked at by the writer's thread, with the journal's head in hand.
         """
-        first: list[Asked] = []
 
         def ask(region: Region, now: datetime) -> list[Asked]:
-            batch = take(_BATCH_FEW if is_behind(region, now) else _BATCH_MOST)
-            if kept := tuple(self._reads.keeping_alive(region, now, len(batch))):
-                first.append(Asked(Pulse(kept), _VM))
-            return first + batch
+            return take(_BATCH_FEW if is_behind(region, now) else _BATCH_MOST)
 
-        written = await self._publish(partial(self._writer.write, ask))
-        return replace(written, answers=written.answers[len(first) :])
+        def first(region: Region, now: datetime, commands: int) -> list[Asked]:
+            kept = tuple(self._reads.keeping_alive(region, now, commands))
+            return [Asked(Pulse(kept), _VM)] if kept else []
+
+        return await self._publish(partial(self._writer.write, ask, first))
 
     async def _publish(self, work: Callable[[], Written]) -> Written:
-        self._instant = self.clock.now()
         written = await asyncio.get_running_loop().run_in_executor(self._thread, work)
         self.region, self.seq = written.region, written.seq
         self._tell_listeners(written)

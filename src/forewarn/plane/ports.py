@@ -43,7 +43,13 @@ class Transaction(Protocol):
 
     @property
     def now(self) -> datetime | None:
-        """The store's own clock, which nodes that share a region agree on; None where there is one node only."""
+        """What the store's own clock, which nodes that share a region agree on, said when the head became ours.
+
+        None where there is one node only.
+        """
+
+    def read_clock(self) -> datetime | None:
+        """What it says by now: later than the answer about the head, which may have been long on its way."""
 
     def since(self, seq: int) -> Sequence[Record]:
         """What others appended after ``seq``."""

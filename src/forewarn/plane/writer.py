@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from forewarn.core.commands import Command
 from forewarn.core.evolve import evolve
@@ -16,7 +16,8 @@ from forewarn.core.region import Region
 from forewarn.core.rules import Rules
 from forewarn.core.settle import tidied
 from forewarn.core.step import step
-from forewarn.plane.ports import Entry, Journal, Origin, Record
+from forewarn.plane.clock import elapsed
+from forewarn.plane.ports import Entry, Journal, Origin, Record, Transaction
 
 _READ_AT_ONCE = 10_000
 _TIDIED_LEAST = 100  # more entries of the agenda than facts can have added, so that it becomes no longer than it must
@@ -24,16 +25,18 @@ _ENOUGH_FACTS = 5_000  # for one transaction: others wait for the journal's head
 
 
 class Asked(Struct, frozen=True):
-    """A command on its way to the writer."""
+    """A command on its way to the writer. ``since`` is when it was received, by ``clock.elapsed``."""
 
     command: Command
     origin: Origin
+    since: float = field(default_factory=elapsed)
 
 
 Answer: TypeAlias = tuple[Fact, ...] | Exception
 
 
 Ask: TypeAlias = Callable[[Region, datetime], Sequence[Asked]]  # what to do, once it is known where things stand
+First: TypeAlias = Callable[[Region, datetime, int], Sequence[Asked]]  # and before that: at that time, with so many
 
 
 class Written(Struct, frozen=True):
@@ -85,22 +88,40 @@ class Writer:
         self._tidy(records)
         return Written(self.region, self.seq, self._told(), ())
 
-    def write(self, batch: Sequence[Asked] | Ask) -> Written:
+    def write(self, batch: Sequence[Asked] | Ask, first: First | None = None) -> Written:
         """Carry out commands, each whole or refused, in one transaction.
 
-        Where they lead to very much, the last of them are left for another one: those have no answer.
+        Where they lead to very much, the last of them are left for another one: those have no answer. What is to be
+        done ``first`` has none either.
         """
+        begun = elapsed()
         with self._journal.write() as transaction:
             self._hear(transaction.since(self.seq))
-            now = self._not_before_the_last(transaction.now or self._now())
-            asked = batch(self.region, now) if callable(batch) else batch
-            region, answers, entries = self._step_all(asked, now)
+            asked = batch(self.region, self._dated(transaction.now)) if callable(batch) else batch
+            now = self._closed_at(transaction, asked, begun)
+            before = first(self.region, now, len(asked)) if first is not None else ()
+            region, answers, entries = self._step_all((*before, *asked), now)
             transaction.append(entries)
         records = tuple(
             Record(seq, entry.fact, entry.command, entry.origin) for seq, entry in enumerate(entries, self.seq + 1)
         )
         self.region, self.seq = region, self.seq + len(entries)
-        return Written(region, self.seq, self._told() + records, tuple(answers))
+        return Written(region, self.seq, self._told() + records, tuple(answers[len(before) :]))
+
+    def _closed_at(self, transaction: Transaction, asked: Sequence[Asked], begun: float) -> datetime:
+        """An instant after all of them were received: no fact is older than its command.
+
+        What the store said when the head became ours is good for those who had asked by then. Its answer may have been
+        long on its way, and others may have come along meanwhile.
+        """
+        now = transaction.now
+        if now is not None and any(each.since >= begun for each in asked):
+            now = transaction.read_clock()
+        return self._dated(now)
+
+    def _dated(self, now: datetime | None) -> datetime:
+        """By the store's clock where it has one; and not before the last fact."""
+        return self._not_before_the_last(now or self._now())
 
     def _not_before_the_last(self, now: datetime) -> datetime:
         latest = self.region.latest_at

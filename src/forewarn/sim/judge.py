@@ -283,7 +283,7 @@ class Judge:
 
 def wanted_steps(machine: Machine, event: Event) -> tuple[str, ...]:
     """By the policy of the VM's own file."""
-    decision = decide(machine.config.rules, shown(event), machine.name)
+    decision = decide(machine.config, shown(event), machine.name)
     return tuple(step.name for step in chosen_steps(decision, machine.config.steps))
 
 

@@ -109,7 +109,7 @@ class Handle:
         before = store.memory.head()
         try:
             with store.memory.write() as staged:
-                transaction = _Timed(staged, store.now() if store.shared else None)
+                transaction = _Timed(staged, store.now if store.shared else lambda: None)
                 yield transaction
                 if fate is Fate.FAILS:
                     raise JournalFault("The journal cannot be written: no space left on device.")
@@ -198,8 +198,9 @@ class _Staging(Protocol):
 class _Timed:
     """A transaction that knows what the store's clock says."""
 
-    def __init__(self, staged: _Staging, now: datetime | None) -> None:
-        self.now = now
+    def __init__(self, staged: _Staging, read_clock: Callable[[], datetime | None]) -> None:
+        self.now = read_clock()
+        self.read_clock = read_clock
         self.since = staged.since
         self.append = staged.append
 

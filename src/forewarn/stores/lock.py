@@ -26,12 +26,16 @@ class DirectoryLock:
                 f"The data directory {directory} is in use by process {holder or '(starting)'}. Stop that server, or "
                 "give this one a directory of its own."
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        except OSError:
+            os.close(descriptor)
+            raise
         self._descriptor: int | None = descriptor
 
     def release(self) -> None:
         """The file stays: taking it away could take it from under somebody who waits for it."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)

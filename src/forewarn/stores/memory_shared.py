@@ -71,10 +71,11 @@ class SharedMemory:
 class _Staged:
     """What one block has read and wants to append."""
 
-    def __init__(self, node: MemoryNodeJournal, kept: Transaction, now: datetime) -> None:
+    def __init__(self, node: MemoryNodeJournal, kept: Transaction, read_clock: Callable[[], datetime]) -> None:
         self._node = node
         self._kept = kept
-        self.now = now
+        self.now = read_clock()
+        self.read_clock = read_clock
         self.entries: list[Entry] = []
 
     def since(self, seq: int) -> Sequence[Record]:
@@ -108,7 +109,7 @@ class MemoryNodeJournal:
     def write(self) -> Iterator[_Staged]:
         self._check()
         with self._region.journal.write() as kept:
-            staged = _Staged(self, kept, self._region.now())
+            staged = _Staged(self, kept, self._region.now)
             yield staged
             self._check()
             kept.append(staged.entries)

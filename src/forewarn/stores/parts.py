@@ -19,8 +19,10 @@ from forewarn.core.assemble import assemble
 from forewarn.core.region import (
     DEFAULT_POLICY,
     NO_BINDING,
+    REGIONS_DOMAINS,
     Binding,
     Campaign,
+    Domains,
     Event,
     Health,
     Host,
@@ -89,6 +91,7 @@ class _ScopeRow(Struct, array_like=True, gc=False):
     events: tuple[str, ...]
     changed_at: datetime | None
     resource_group: str
+    domains: Domains | None = None
 
 
 class _Scopes(Struct, array_like=True, tag="scopes"):
@@ -190,6 +193,7 @@ def _scopes_part(scopes: list[Scope]) -> _Scopes:
                 scope.events,
                 scope.changed_at,
                 scope.resource_group,
+                None if scope.domains == REGIONS_DOMAINS else scope.domains,
             )
             for scope in scopes
         ]
@@ -377,4 +381,5 @@ class Assembly:
             events=row.events,
             changed_at=enabled if row.changed_at == enabled else self._moment(row.changed_at),
             resource_group=row.resource_group,
+            domains=REGIONS_DOMAINS if row.domains is None else row.domains,
         )

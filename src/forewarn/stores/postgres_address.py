@@ -29,7 +29,7 @@ _PARAMETERS = {
 }
 # For the server: nobody waits long for a lock, and a node that froze or vanished does not keep one.
 _SETTINGS = {
-    "lock_timeout": "10s",
+    "lock_timeout": "5s",
     "idle_in_transaction_session_timeout": "30s",
     "statement_timeout": "5min",
     "tcp_keepalives_idle": "5",

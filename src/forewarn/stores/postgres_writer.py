@@ -1,7 +1,8 @@
 """The one connection that appends: take the head's lock, hand out what others wrote, append, commit.
 
-Two round trips for a block, one for each end of it. What became of a commit whose answer got lost is found out by
-taking the lock again: who holds it knows that the transaction before is over.
+Two round trips for a block, one for each end of it, and one more to date what came along after it was begun. What
+became of a commit whose answer got lost is found out by taking the lock again: who holds it knows that the transaction
+before is over.
 """
 
 from __future__ import annotations
@@ -53,6 +54,13 @@ class _Staged:
         assert row is not None
         self.now: datetime = row[2].astimezone(UTC)
         seen.check_head(self._last, self.head)
+
+    def read_clock(self) -> datetime:
+        with explained(self._address):
+            row = self._connection.execute("SELECT clock_timestamp()", binary=True).fetchone()
+        assert row is not None
+        now: datetime = row[0]
+        return now.astimezone(UTC)
 
     def since(self, seq: int) -> Sequence[Record]:
         seq = max(seq, 0)

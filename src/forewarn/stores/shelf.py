@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
 from forewarn.stores import snapshots
-from forewarn.stores.snapshots import Header, Unusable
+from forewarn.stores.snapshots import Header, OtherFormat, Unusable
 
 KEPT = 2  # the one before the newest helps when the newest is damaged
 _log = logging.getLogger(__name__)
@@ -46,11 +46,13 @@ def headers(shelf: Iterable[Kept]) -> Iterator[tuple[str, Header]]:
 
 
 def flaws(shelf: Iterable[Kept]) -> Iterator[str]:
-    """A sentence for each snapshot that could not be used."""
+    """A sentence for each damaged snapshot. One of another version is none: after an upgrade it is simply not used."""
     for kept in shelf:
         try:
             with kept.opened() as stream:
                 snapshots.check(stream)
+        except OtherFormat:
+            continue
         except Unusable as reason:
             yield (
                 f"The snapshot {kept.name} cannot be used: {reason}. It may be deleted; the facts rebuild what it held."

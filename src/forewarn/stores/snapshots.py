@@ -34,6 +34,10 @@ class Unusable(Exception):  # noqa: N818 - the name says enough
     """The snapshot has to be ignored. The message says why, as the end of a sentence."""
 
 
+class OtherFormat(Unusable):
+    """The snapshot is whole, but another version wrote it in a form that this one does not read."""
+
+
 class Header(Struct):
     """What a snapshot says of itself. ``mark`` is the journal's own proof of record ``seq``, from ``stores.rows``."""
 
@@ -110,5 +114,5 @@ def _collector_at_rest() -> Iterator[None]:
 def _header(payload: bytes) -> Header:
     found = _decode_any_header(payload)
     if found.format != FORMAT:
-        raise Unusable(f"forewarn {found.written_by} wrote it in format {found.format}; this one reads {FORMAT}")
+        raise OtherFormat(f"forewarn {found.written_by} wrote it in format {found.format}; this one reads {FORMAT}")
     return _decode_header(payload)

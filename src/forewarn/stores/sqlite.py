@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
@@ -37,6 +37,9 @@ class _Staged:
         self._entries: list[Entry] = []
 
     now = None  # there is one node, with a clock of its own
+
+    def read_clock(self) -> None:
+        return None
 
     def since(self, seq: int) -> Sequence[Record]:
         with _explained(self._path):
@@ -282,10 +285,12 @@ class SqliteJournal:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
-            if self._note is not None:
-                self._note.close()
-                self._note = None
-            self._lock.release()
+            note, self._note = self._note, None
+            with suppress(OSError):  # what is in these two does not wait for their close
+                if note is not None:
+                    note.close()
+            with suppress(OSError):
+                self._lock.release()
 
     def _check_open(self) -> None:
         if self._closed:

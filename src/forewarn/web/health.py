@@ -35,9 +35,8 @@ class Health:
         if self._plane is None:
             return [_STARTING]
         plane = self._plane
-        return [
-            reason for reason in (plane.stale, plane.journal.ailment(), _DRAINING if self.draining else "") if reason
-        ]
+        reasons = (plane.stale, plane.odds, plane.journal.ailment(), _DRAINING if self.draining else "")
+        return [reason for reason in reasons if reason]
 
     def answer(self, path: str) -> JSONResponse:
         """That somebody answers at all is what ``live`` wants to know."""

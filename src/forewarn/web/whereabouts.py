@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from forewarn.core.region import ScaleSet, Vm
+from forewarn.core.region import Region, ScaleSet, Vm, VmSpec, fold
 from forewarn.terms import derive_guid
 
 SUBSCRIPTION = "00000000-0000-0000-0000-00000000f0e0"
 TENANT = "00000000-0000-0000-0000-00000000f0e1"
 LOCATION = "local"
+IMAGE_VERSION = "1.0.0"  # which the latest version of any image is
 
 
 def placement_group_id(scale_set: ScaleSet, vm: Vm) -> str:
     """The GUID of the placement group that an instance is in."""
     return derive_guid(scale_set.seed, vm.spec.set_name).lower()
+
+
+def location_of(spec: VmSpec) -> str:
+    """Where a VM is, in the words of whoever made it."""
+    return spec.about.location or LOCATION
+
+
+def computer_name_of(region: Region, vm: Vm) -> str:
+    """The name that a VM has inside."""
+    scale_set = region.scale_sets.get(fold(vm.scale_set)) if vm.scale_set else None
+    return vm.spec.about.computer_name or vm.name if scale_set is None else scale_set.computer_name(vm.number)

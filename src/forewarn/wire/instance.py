@@ -16,6 +16,17 @@ _PREVIEW = "2017-03-01"  # the only version whose network part has other keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """One network interface."""
+
+    mac: str  # twelve hexadecimal digits without separators
+    ipv4: tuple[tuple[str, str], ...] = ()  # private and public address
+    ipv6: tuple[str, ...] = ()
+    subnet_address: str = ""
+    subnet_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceInfo:
     """All that the tree is made of. Numbers are given as the strings they become."""
 
@@ -43,15 +54,14 @@ class InstanceInfo:
     publisher: str = ""
     offer: str = ""
     sku: str = ""
-    image_version: str = ""
+    image_version: str = ""  # as it was asked for: may be "latest"
+    exact_version: str = ""
+    image_id: str = ""
+    no_passwords: str = ""  # true, false
+    public_keys: tuple[tuple[str, str], ...] = ()  # path and key
     user_data: str = ""  # Base64
     tags: tuple[tuple[str, str], ...] = ()
-    private_ip: str = ""
-    public_ip: str = ""
-    private_ipv6: str = ""
-    subnet_address: str = ""
-    subnet_prefix: str = ""
-    mac: str = ""  # twelve hexadecimal digits without separators
+    interfaces: tuple[Interface, ...] = ()
     dns_servers: tuple[str, ...] = ()
 
 
@@ -82,6 +92,10 @@ def _tags_list(info: InstanceInfo) -> Node:
     return [{"name": name, "value": value} for name, value in info.tags]
 
 
+def _public_keys(info: InstanceInfo) -> Node:
+    return [{"keyData": key, "path": path} for path, key in info.public_keys]
+
+
 _OS_DISK = "storageProfile.osDisk"
 _IMAGE = "storageProfile.imageReference"
 
@@ -95,7 +109,7 @@ _COMPUTE: tuple[tuple[str, str, _Value], ...] = (
     ("2017-03-01", "platformUpdateDomain", attrgetter("update_domain")),
     ("2017-03-01", "publisher", attrgetter("publisher")),
     ("2017-03-01", "sku", attrgetter("sku")),
-    ("2017-03-01", "version", attrgetter("image_version")),
+    ("2017-03-01", "version", attrgetter("exact_version")),
     ("2017-03-01", "vmId", attrgetter("vm_id")),
     ("2017-03-01", "vmSize", attrgetter("size")),
     ("2017-08-01", "placementGroupId", attrgetter("placement_group_id")),
@@ -107,13 +121,13 @@ _COMPUTE: tuple[tuple[str, str, _Value], ...] = (
     ("2018-04-02", "plan.name", _none),
     ("2018-04-02", "plan.product", _none),
     ("2018-04-02", "plan.publisher", _none),
-    ("2018-04-02", "publicKeys", _no_items),
+    ("2018-04-02", "publicKeys", _public_keys),
     ("2018-10-01", "azEnvironment", attrgetter("environment")),
     ("2018-10-01", "provider", _provider),
     ("2019-02-01", "customData", _none),
     ("2019-03-11", "resourceId", attrgetter("resource_id")),
     ("2019-06-01", "storageProfile.dataDisks", _no_items),
-    ("2019-06-01", f"{_IMAGE}.id", _none),
+    ("2019-06-01", f"{_IMAGE}.id", attrgetter("image_id")),
     ("2019-06-01", f"{_IMAGE}.offer", attrgetter("offer")),
     ("2019-06-01", f"{_IMAGE}.publisher", attrgetter("publisher")),
     ("2019-06-01", f"{_IMAGE}.sku", attrgetter("sku")),
@@ -137,7 +151,7 @@ _COMPUTE: tuple[tuple[str, str, _Value], ...] = (
     ("2020-07-15", "osProfile.adminUsername", attrgetter("admin_username")),
     ("2020-07-15", "osProfile.computerName", attrgetter("computer_name")),
     ("2020-09-01", "licenseType", _none),
-    ("2020-10-01", "osProfile.disablePasswordAuthentication", _none),
+    ("2020-10-01", "osProfile.disablePasswordAuthentication", attrgetter("no_passwords")),
     ("2020-12-01", "evictionPolicy", attrgetter("eviction_policy")),
     ("2020-12-01", "priority", attrgetter("priority")),
     ("2021-01-01", "userData", attrgetter("user_data")),
@@ -156,7 +170,7 @@ _COMPUTE: tuple[tuple[str, str, _Value], ...] = (
     ("2021-11-15", "hostGroup.id", _none),
     ("2021-12-13", "securityProfile.securityType", _none),
     ("2023-07-01", f"{_IMAGE}.communityGalleryImageId", _none),
-    ("2023-07-01", f"{_IMAGE}.exactVersion", _none),
+    ("2023-07-01", f"{_IMAGE}.exactVersion", attrgetter("exact_version")),
     ("2023-07-01", f"{_IMAGE}.sharedGalleryImageId", _none),
     ("2023-11-15", "physicalZone", attrgetter("physical_zone")),
 )
@@ -168,8 +182,10 @@ def instance_tree(info: InstanceInfo, version: str) -> dict[str, Node]:
     for since, path, value in _COMPUTE:
         if since <= version:
             insert(compute, path.split("."), value(info))
-    interface = _preview_interface(info) if version == _PREVIEW else _interface(info)
-    return {"compute": sort_keys(compute), "network": {"interface": [interface]}}
+    interfaces: list[Node] = [
+        _preview_interface(info, each) if version == _PREVIEW else _interface(each) for each in info.interfaces
+    ]
+    return {"compute": sort_keys(compute), "network": {"interface": interfaces}}
 
 
 def vm_resource_id(subscription_id: str, resource_group: str, name: str) -> str:
@@ -178,25 +194,27 @@ def vm_resource_id(subscription_id: str, resource_group: str, name: str) -> str:
     return f"{group}/providers/Microsoft.Compute/virtualMachines/{name}"
 
 
-def _interface(info: InstanceInfo) -> Node:
+def _interface(interface: Interface) -> Node:
+    addresses: list[Node] = [
+        {"privateIpAddress": private, "publicIpAddress": public} for private, public in interface.ipv4
+    ]
     return {
         "ipv4": {
-            "ipAddress": [{"privateIpAddress": info.private_ip, "publicIpAddress": info.public_ip}],
-            "subnet": [{"address": info.subnet_address, "prefix": info.subnet_prefix}],
+            "ipAddress": addresses,
+            "subnet": [{"address": interface.subnet_address, "prefix": interface.subnet_prefix}],
         },
-        "ipv6": {"ipAddress": [{"privateIpAddress": info.private_ipv6}] if info.private_ipv6 else []},
-        "macAddress": info.mac,
+        "ipv6": {"ipAddress": [{"privateIpAddress": each} for each in interface.ipv6]},
+        "macAddress": interface.mac,
     }
 
 
-def _preview_interface(info: InstanceInfo) -> Node:
+def _preview_interface(info: InstanceInfo, interface: Interface) -> Node:
     """2017-03-01 had lower-case keys and the name servers."""
     servers: list[Node] = [{"ipaddress": server} for server in info.dns_servers]
+    addresses: list[Node] = [{"ipaddress": private, "publicip": public} for private, public in interface.ipv4]
+    subnet: Node = {"address": interface.subnet_address, "dnsservers": servers, "prefix": interface.subnet_prefix}
     return {
-        "ipv4": {
-            "ipaddress": [{"ipaddress": info.private_ip, "publicip": info.public_ip}],
-            "subnet": [{"address": info.subnet_address, "dnsservers": servers, "prefix": info.subnet_prefix}],
-        },
-        "ipv6": {"ipaddress": [{"ipaddress": info.private_ipv6}] if info.private_ipv6 else []},
-        "mac": info.mac,
+        "ipv4": {"ipaddress": addresses, "subnet": [subnet]},
+        "ipv6": {"ipaddress": [{"ipaddress": each} for each in interface.ipv6]},
+        "mac": interface.mac,
     }

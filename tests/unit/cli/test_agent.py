@@ -83,12 +83,90 @@ def test_a_good_file_is_called_good(run: Run, config: Path) -> None:
     result = run("agent", "check", "--config", str(config))
 
     assert (result.status, result.err) == (0, "")
-    assert result.out == f"{config} is good: 1 rule, 1 step, 0 notifications\n"
+    assert result.lines == [
+        f"{config} is good: 1 rule, 1 step, 0 notifications",
+        "events that skip the steps:",
+        "  type Freeze: ignored (rule 'freezes', line 4)",
+        "  source User: approved at once (rule 'user operations', built in)",
+    ]
     assert run("agent", "check", "--config", str(config), "--json").json == {
         "file": str(config),
         "good": True,
         "complaints": [],
+        "skip_steps": [line.strip() for line in result.lines[2:]],
     }
+
+
+def test_a_file_without_steps_is_told_what_becomes_of_its_events(run: Run, config: Path) -> None:
+    config.write_text(COMMENTED_TOML)
+    result = run("agent", "check", "--config", str(config))
+    assert result.status == 0
+    assert 'beware: there are no steps: people are told of events (verdict = "notify")' in result.lines[1]
+    assert 'verdict = "approve-now"' in result.lines[1]
+
+    config.write_text('[[rule]]\nname = "idle"\nverdict = "approve-now"\n')
+    result = run("agent", "check", "--config", str(config))
+    assert result.lines[1:] == ["events:", "  every event: approved at once (rule 'idle', line 1)"]
+
+
+def test_what_the_steps_need_and_the_machine_has_not_is_told(run: Run, config: Path, tmp_path: Path) -> None:
+    (tmp_path / "not-executable").touch(mode=0o644)
+    config.write_text(f"""\
+[[step]]
+name = "gone"
+kind = "command"
+run = ["{tmp_path}/gone"]
+undo = ["no-such-program-at-all"]
+
+[[step]]
+name = "mode"
+kind = "command"
+run = ["{tmp_path}/not-executable"]
+directory = "{tmp_path}/nowhere"
+
+[[step]]
+name = "line"
+kind = "wait"
+command = "no-such-program-at-all --idle"
+
+[[step]]
+name = "fine"
+kind = "command"
+shell = true
+run = ["cd / && for i in 1 2; do true; done"]
+undo = ["/bin/true"]
+
+[[step]]
+name = "proxy"
+kind = "haproxy"
+socket = "{tmp_path}/admin.sock"
+backend = "web"
+server = "web-0"
+
+[[step]]
+name = "file"
+kind = "ready-file"
+path = "{tmp_path}/run/app/ready"
+
+[[step]]
+name = "cluster"
+kind = "kubernetes"
+kubectl = "{tmp_path}/kubectl"
+""")
+    result = run("agent", "check", "--config", str(config))
+
+    assert result.status == 0
+    warned = [line.removeprefix(f"{config}:") for line in result.lines if "warning" in line]
+    assert warned == [
+        f"1: warning: step 'gone': the command {tmp_path}/gone is not found",
+        "1: warning: step 'gone': the command no-such-program-at-all is not found",
+        f"7: warning: step 'mode': the directory {tmp_path}/nowhere is not there",
+        f"7: warning: step 'mode': the command {tmp_path}/not-executable is not executable",
+        "13: warning: step 'line': the command no-such-program-at-all is not found",
+        f"25: warning: step 'proxy': the socket {tmp_path}/admin.sock cannot be reached: no such file or directory",
+        f"32: warning: step 'file': the directory {tmp_path}/run/app is not there",
+        f"37: warning: step 'cluster': the command {tmp_path}/kubectl is not found",
+    ]
 
 
 def test_a_bad_file_is_told_everything_and_has_status_2(run: Run, config: Path) -> None:
@@ -135,8 +213,8 @@ def test_explain_tells_what_would_be_done(run: Run, config: Path, tmp_path: Path
 def test_explain_reads_standard_input_and_needs_no_file(run: Run) -> None:
     result = run("agent", "explain", "-", "--now", "2026-01-01T12:00:00Z", stdin=document(EVENT))
 
-    assert "  rule        'everything else' (built in) fits every event" in result.lines
-    assert "  approval    by this agent, at once" in result.lines
+    assert "  rule        'no steps' (built in) fits every event" in result.lines
+    assert any(line.startswith("  approval    not by this agent") for line in result.lines)
 
 
 def test_explain_has_nothing_to_say_of_an_empty_document(run: Run) -> None:
@@ -210,12 +288,22 @@ def test_status_reads_the_memory_and_asks_the_agent(run: Run, config: Path, tmp_
         "healthy   yes",
         "ready     yes",
         "events    A1 Reboot Scheduled, NotBefore 2026-01-01T12:15:00Z: prepare-then-approve, approval none",
-        "changed   drain doing; to be undone: run /bin/false",
+        "changed   drain: doing; to be undone: run /bin/false",
     ]
     assert (told["healthy"], told["ready"], told["why_not_ready"]) == (True, False, "draining")
     assert told["events"][0]["event"]["id"] == "A1"
     assert told["changed"] == [
-        {"step": "drain", "kind": "command", "mark": "doing", "event_id": "A1", "undo": "run /bin/false"}
+        {
+            "step": "drain",
+            "kind": "command",
+            "mark": "doing",
+            "event_id": "A1",
+            "undo": "run /bin/false",
+            "tries": 0,
+            "why": "",
+            "next_try": None,
+            "time_left_seconds": 0.0,
+        }
     ]
     assert gone.status == 3
     assert gone.lines[0].startswith("healthy   not known: nobody answers at 127.0.0.1:")

@@ -48,9 +48,9 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 PUBLIC = """
 serve settings ping version completion demo activity az-env
-vm create|list|show|read|restart|redeploy|reimage|stop|deallocate|start|delete|evict
+vm create|list|show|read|bind|unbind|restart|redeploy|reimage|stop|deallocate|start|delete|evict
 vmss create|list|show|scale|update|delete|delete-instances|update-instances|protect
-vmss restart|redeploy|reimage|deallocate|stop|start
+vmss restart|redeploy|reimage|deallocate|stop|start|bind|unbind
 host list|show|maintain|fail
 campaign start|list|show|pause|resume|cancel
 event list|show|watch|approve|cancel

@@ -304,3 +304,13 @@ def test_the_documentation_has_every_setting_and_command() -> None:
     for command in ("forewarn serve", "forewarn vm evict", "forewarn event watch", "forewarn journal export"):
         assert f"### `{command}`" in commands
     assert max(map(len, commands.splitlines())) <= 110
+
+
+def test_a_server_in_a_guests_environment_is_told_where_that_address_belongs() -> None:
+    guest = {"FOREWARN_METADATA": "http://127.0.0.1:16925/vm/web-0", "FOREWARN_ENDPOINT": "http://127.0.0.1:16925"}
+    said = refusal({}, guest)
+    assert "not HOST:PORT" in said
+    assert "a guest's address, which belongs in FOREWARN_ENDPOINT" in said
+    assert "FOREWARN_ENDPOINT" not in refusal({}, {"FOREWARN_METADATA": "nonsense"})
+    only = {"FOREWARN_ENDPOINT": "http://127.0.0.1:16925/vm/web-0"}
+    assert resolve({}, only) == resolve({}, {})

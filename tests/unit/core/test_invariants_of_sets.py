@@ -10,7 +10,7 @@ from immutables import Map
 from forewarn.core import commands as c
 from forewarn.core import invariants
 from forewarn.core.causes import Cause
-from forewarn.core.region import Policy, Region, Resource, replace
+from forewarn.core.region import Domains, Policy, Region, Resource, replace
 from tests.unit.core.world import MINUTE, NOON, World
 
 Break = Callable[[Region], Region]
@@ -79,6 +79,14 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "a set that lost an instance": (scale_set(instances=Map({"web_1": None})), "lists other instances"),
     "a miscounted leaver": (scale_set(leaving=0), "1 instances of scale set web are leaving, 0 are counted"),
     "a set that goes though some stay": (scale_set(deleting=True), "and 2 of its instances stay"),
+    "a group with other domains than its set": (
+        part("scopes", "placement-group/web~0", domains=Domains(fault=9)),
+        "has 9 fault domains, its scale set 0",
+    ),
+    "a VM beyond the domains of its set": (
+        part("scopes", "placement-group/web~0", domains=Domains(update=1)),
+        "is in domains 1/1 of 1/0",
+    ),
     "an id that will come again": (scale_set(next_id=2), "instance web_2 has an id, though the next one is 2"),
     "a model of the future": (vm("web_1", model=2), "is of model 2, though the latest is 1"),
     "an instance without a model": (vm("web_1", model=0), "is of model 0"),

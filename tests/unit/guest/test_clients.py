@@ -94,8 +94,20 @@ def test_proxies_of_the_environment_are_ignored(
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    monkeypatch.setenv("FOREWARN_METADATA", url(region))
+    monkeypatch.setenv("FOREWARN_ENDPOINT", url(region))
     assert make_guest(None).document() is not None
+
+
+def test_the_variable_of_0_1_works_with_a_warning(region: MetadataRegion, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOREWARN_METADATA", url(region))
+    monkeypatch.delenv("FOREWARN_ENDPOINT", raising=False)
+    with pytest.warns(FutureWarning, match="say FOREWARN_ENDPOINT=http://"):
+        client = Client()
+    with client:
+        assert client.document() is not None
+    heard: list[str] = []
+    with Client(on_fault=lambda fault, _: heard.append(fault.reason)) as client:
+        assert len(heard) == 1
 
 
 def test_an_unknown_caller_is_unavailable_and_not_somebody_else(region: MetadataRegion, make_guest: MakeGuest) -> None:

@@ -24,7 +24,7 @@ def test_the_pages_program_follows_an_event_to_its_end(monkeypatch: pytest.Monke
         region.create("web")
         region.get("web")
         region.restart("web")
-        monkeypatch.setenv("FOREWARN_METADATA", f"http://127.0.0.1:{region.face.port}/vm/web")
+        monkeypatch.setenv("FOREWARN_ENDPOINT", f"http://127.0.0.1:{region.face.port}/vm/web")
         exec(compile(program, str(PAGE), "exec"), {"print": tell})
     assert told[0].startswith("Reboot is coming, not before 2026-01-01 12:15:00")
     assert told[1] == "it begins"

@@ -70,7 +70,7 @@ def test_a_port_is_told_only_where_it_is_not_the_usual_one() -> None:
 
 
 def test_the_documents_order_is_address_environment_azure_network() -> None:
-    both = {"FOREWARN_METADATA": "http://10.0.0.2", "SCHEDULEDEVENTSIP": "10.0.0.3"}
+    both = {"FOREWARN_ENDPOINT": "http://10.0.0.2", "SCHEDULEDEVENTSIP": "10.0.0.3"}
     assert places("10.0.0.1", both) == Places((Endpoint("10.0.0.1"),))
     assert places(None, both) == Places((Endpoint("10.0.0.2"),))
     assert places("", {"SCHEDULEDEVENTSIP": "10.0.0.3"}) == Places((Endpoint("10.0.0.3"), AZURE), dhcp=True)
@@ -80,7 +80,18 @@ def test_the_documents_order_is_address_environment_azure_network() -> None:
 def test_an_address_that_was_given_is_never_replaced_by_another() -> None:
     """A program that was pointed at a test region must not talk to the real service because the region is down."""
     assert not places(DESK, {}).dhcp
-    assert not places(None, {"FOREWARN_METADATA": DESK}).dhcp
+    assert not places(None, {"FOREWARN_ENDPOINT": DESK}).dhcp
+
+
+def test_what_a_guests_variable_was_once_called_is_understood_with_a_word_about_it() -> None:
+    found = places(None, {"FOREWARN_METADATA": DESK})
+    assert (found.endpoints, found.dhcp) == ((parse_endpoint(DESK),), False)
+    assert found.doubt == f"FOREWARN_METADATA is the server's setting; say FOREWARN_ENDPOINT={DESK} to a guest"
+    assert places(None, {"FOREWARN_METADATA": DESK, "FOREWARN_ENDPOINT": "10.0.0.2"}) == Places((Endpoint("10.0.0.2"),))
+
+
+def test_a_servers_own_setting_is_nothing_to_a_guest() -> None:
+    assert places(None, {"FOREWARN_METADATA": "127.0.0.1:16925"}) == Places((AZURE,), dhcp=True)
 
 
 def test_azures_address_is_tried_once() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -97,12 +97,6 @@ async def test_the_real_clock_is_the_machines() -> None:
     assert clock.now() >= before + timedelta(milliseconds=1)
 
 
-async def test_the_real_clock_waits_where_the_region_is_ahead_of_it() -> None:
-    ahead = wall_time() + HOUR
-    clock = RealClock(ahead)
-    assert clock.now() == clock.now() == ahead
-
-
 async def test_the_real_clock_is_not_turned() -> None:
     clock = RealClock()
     with pytest.raises(Refused) as moved:
@@ -110,3 +104,50 @@ async def test_the_real_clock_is_not_turned() -> None:
     with pytest.raises(Refused) as sped:
         clock.set_speed(2)
     assert moved.value.hint is sped.value.hint is Hint.CONFLICT
+
+
+# The end of the calendar
+
+
+END = datetime(9000, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+
+async def test_a_fast_clock_stands_at_the_end_of_the_calendar_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    clock = TurnableClock(END - HOUR, speed=1_000_000)
+    await clock.sleep_until(END)
+    assert (clock.now(), clock.now(), clock.speed, clock.kind) == (END, END, 0, "virtual")
+    assert [record.message for record in caplog.records] == [
+        "A region's calendar ends with the year 9000. The clock stands still from here on."
+    ]
+
+
+@pytest.mark.parametrize("speed", [1e6, 1e300])
+async def test_no_speed_leads_beyond_the_end(speed: float) -> None:
+    clock = TurnableClock(END - SECOND, speed=speed)
+    await clock.sleep_until(END)
+    assert clock.now() == END
+    with pytest.raises(Refused, match="calendar ends with the year 9000") as caught:
+        clock.set_speed(2)
+    assert (caught.value.hint, clock.speed) == (Hint.CONFLICT, 0)
+    with pytest.raises(Refused, match="calendar ends with the year 9000"):
+        clock.move_to(END + SECOND)
+    assert clock.now() == END
+
+
+async def test_who_sleeps_beyond_the_end_sleeps_on() -> None:
+    clock = TurnableClock(END - SECOND, speed=1_000_000)
+    sleeper = asyncio.create_task(clock.sleep_until(END + HOUR))
+    await clock.sleep_until(END)
+    assert not sleeper.done()
+    assert len(clock._sleepers) <= 2
+    sleeper.cancel()
+
+
+async def test_a_region_that_has_come_further_does_not_go_back() -> None:
+    clock = TurnableClock(END + HOUR, speed=60)
+    assert (clock.now(), clock.speed) == (END + HOUR, 0)
+
+
+async def test_the_real_clock_has_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forewarn.plane.clock.wall_time", lambda: END + 999 * HOUR)
+    assert RealClock().now() == RealClock(END - HOUR).now() == END

@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from contextvars import Context
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules
+from forewarn.plane.agreement import Agreement
 from forewarn.plane.clock import RealClock, elapsed
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import LEASE_SECONDS, JournalFault, News, Record, Transaction, Uncertain
+from forewarn.plane.ports import LEASE_SECONDS, JournalFault, News, Node, Record, Transaction, Uncertain
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.memory_shared import MemoryNodeJournal, SharedMemory
-from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, WatchedDriver
+from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, SECOND, WatchedDriver
 
 pytestmark = pytest.mark.anyio
 QUICK = timedelta(milliseconds=200)  # so that a node looks twenty times a second
@@ -425,10 +428,67 @@ async def test_a_node_that_nobody_has_introduced_is_not_announced_though_it_lead
         assert one.node.leads
 
 
-async def test_nodes_with_other_rules_show_another_digest() -> None:
+# Rules
+
+
+OTHER = Rules(update_domains=4)
+
+
+async def test_a_node_with_other_rules_than_the_leaders_decides_nothing_and_both_say_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
     house = House()
-    async with house.node() as one, house.node(Rules(update_domains=4)) as two:
-        assert one.node.rules != two.node.rules
+    async with house.node() as one:
+        one.introduce("one", (), ())
+        await until(lambda: bool(house.store.nodes))
+        await create(one, "web")
+        async with house.node(OTHER) as two:
+            assert "other rules than one, which leads the region, and decides nothing" in two.odds
+            two.introduce("two", (), ())
+            await until(lambda: "other rules than this one: two." in caplog.text)
+            assert "other rules than this one: one." in caplog.text
+            with pytest.raises(JournalFault, match=r"decides nothing\. .* Nothing was changed; ask another node"):
+                await create(two, "lost")
+            await create(one, "kept")
+            await until(lambda: "kept" in two.region.vms)
+            assert (one.odds, one.leads, two.leads, two.willing) == ("", True, False, False)
+            assert sorted(two.region.vms) == ["kept", "web"]
+        await until(lambda: "All nodes go by the same rules again." in caplog.text)
+        assert caplog.text.count("other rules than this one: two.") == 1
+
+
+async def test_when_the_leader_has_gone_the_node_with_other_rules_takes_over() -> None:
+    house = House()
+    async with AsyncExitStack() as first:
+        one = await first.enter_async_context(house.node())
+        one.introduce("one", (), ())
+        await until(lambda: bool(house.store.nodes))
+        async with house.node(OTHER) as two:
+            two.introduce("two", (), ())
+            assert two.odds
+            await first.aclose()
+            await until(lambda: two.leads)
+            await create(two, "web")
+
+
+@pytest.mark.parametrize(
+    ("what", "decides"),
+    [
+        ({}, False),
+        ({"leads": False}, True),
+        ({"version": "0.0.9"}, True),
+        ({"rules": "ours"}, True),
+        ({"seen_at": NOON - 11 * SECOND}, True),
+        ({"id": "this"}, True),
+    ],
+)
+def test_whose_rules_count(what: dict[str, Any], decides: bool) -> None:
+    this = Node("this", "this", "1.0", (), (), "ours", NOON, NOON, 1, leads=False, draining=False)
+    other = replace(this, id="other", name="other", rules="theirs", leads=True)
+    agreement = Agreement()
+    agreement.look([this, replace(other, **what)], this)
+    assert (agreement.odds == "") is decides
 
 
 @pytest.fixture

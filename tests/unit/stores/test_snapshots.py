@@ -17,6 +17,7 @@ from forewarn.core.settle import next_deadline
 from forewarn.core.step import step
 from forewarn.stores import parts, snapshots
 from forewarn.stores.frames import framed
+from forewarn.stores.shelf import Kept, flaws
 from forewarn.stores.snapshots import FORMAT, Header, Unusable
 from tests.unit.stores.examples import AT
 from tests.unit.stores.story import MINUTES, minute_of_the_story, story
@@ -123,6 +124,12 @@ def test_a_snapshot_of_another_format_is_unusable_and_says_why() -> None:
             use(BytesIO(packed))
 
 
+def test_a_snapshot_of_another_format_is_no_flaw_of_the_store_but_a_damaged_one_is() -> None:
+    foreign = b"".join(framed([msgspec.msgpack.encode({"format": FORMAT - 1, "written_by": "0.1.0"})]))
+    shelf = [Kept("old", lambda: BytesIO(foreign)), Kept("torn", lambda: BytesIO(foreign[:9]))]
+    assert [flaw.partition(" cannot ")[0] for flaw in flaws(shelf)] == ["The snapshot torn"]
+
+
 def test_a_snapshot_cut_anywhere_is_unusable() -> None:
     packed = _packed(story()[5][0])
     for length in range(0, len(packed), 7):
@@ -156,11 +163,11 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Vm: "name spec seed created_at number update_domain fault_domain host power boots ephemeral_disks binding events "
     "model protected",
     Scope: "key kind name policy resource_group members counts enabled_at last_read_at lapses_at incarnation events "
-    "changed_at",
+    "changed_at domains",
     Host: "number fault_domain update_domain capacity health vms",
     Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at",
     ScaleSet: "name resource_group orchestration single_placement_group computer_prefix seed created_at spec model "
-    "vm_spec changed_at next_id instances leaving deleting",
+    "vm_spec changed_at next_id instances leaving deleting fault_domains",
     Operation: "id kind started_at waiting ended_at error number",
     Resource: "id body owner",
     Region: "vms scopes hosts vacancies events groups addresses campaigns scale_sets operations operations_ended "

@@ -189,7 +189,7 @@ def test_a_region_of_ones_own_begins_and_behaves_as_wanted() -> None:
     with open_region(start=noon, metadata=MetadataSettings(not_before_format="iso8601")) as region:
         vm = region.vm("web-0")
         event = region.restart("web-0")
-        with Client(vm.environment["FOREWARN_METADATA"]) as client:
+        with Client(vm.environment["FOREWARN_ENDPOINT"]) as client:
             document = client.document()
 
         assert document is not None

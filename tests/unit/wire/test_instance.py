@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from forewarn.wire.instance import InstanceInfo, instance_tree, vm_resource_id
+from forewarn.wire.instance import InstanceInfo, Interface, instance_tree, vm_resource_id
 from forewarn.wire.tree import Node, as_json, as_text, walk
 from forewarn.wire.versions import IMDS_VERSIONS
 
@@ -26,10 +26,9 @@ INFO = InstanceInfo(
     priority="Spot",
     eviction_policy="Delete",
     tags=(("Department", "IT"), ("Colour", "blue")),
-    private_ip="10.0.0.4",
-    subnet_address="10.0.0.0",
-    subnet_prefix="24",
-    mac="000D3A00FA89",
+    interfaces=(
+        Interface(mac="000D3A00FA89", ipv4=(("10.0.0.4", ""),), subnet_address="10.0.0.0", subnet_prefix="24"),
+    ),
     dns_servers=("10.0.0.2", "10.0.0.3"),
 )
 NEWEST = IMDS_VERSIONS[-1]

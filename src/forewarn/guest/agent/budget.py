@@ -5,13 +5,18 @@ from __future__ import annotations
 import threading
 import time
 
+_SLACK_SECONDS = 0.25  # between the two threads that count the same seconds
+
 
 class Budget:
     """Given to the thread that works; kept by the one that decides."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, timeout_seconds: float | None = None) -> None:
+        """``timeout_seconds`` is what the work itself may take at most, of which ``seconds`` may leave it less."""
         self._condition = threading.Condition()
-        self._ends = time.monotonic() + max(0.0, seconds)
+        self._began = time.monotonic()
+        self._ends = self._began + max(0.0, seconds)
+        self._timeout_seconds = timeout_seconds
         self._called_off = False
 
     def left(self) -> float:
@@ -22,6 +27,15 @@ class Budget:
     @property
     def called_off(self) -> bool:
         return self._called_off
+
+    def why_over(self) -> str:
+        """Why work that has no time left was ended, behind its name."""
+        timeout = self._timeout_seconds
+        if self._called_off:
+            return "was called off"
+        if timeout is not None and self._ends - self._began >= timeout - _SLACK_SECONDS:
+            return f"was ended by its own timeout of {timeout:g} s"
+        return "took longer than there was time before the event"
 
     def set_left(self, seconds: float) -> None:
         with self._condition:

@@ -94,7 +94,7 @@ class Consent:
         if not self._approvals.is_due(care.key, time.monotonic()):
             return
         if self._dry_run:
-            self._report.tell(Occasion.APPROVED, care.event, f"{care.event.type}: would be approved now")
+            self._report.tell(Occasion.APPROVED, care.event, f"{care.event.type} would be approved now")
             return
         if care.approval is Approval.NONE:
             self._write(Approving(care.key, Approval.INTENDED))
@@ -123,7 +123,8 @@ class Consent:
         self._report.metrics.approval("sent")
         if care.approval in (Approval.INTENDED, Approval.SENT):
             self._write(Approving(care.key, Approval.SENT, self._clock.now()))
-        self._report.say(care.event, f"the service has taken the approval of {care.event.type}; others may be awaited")
+        text = f"the service has taken the approval of {care.event.type}, which starts when nobody else's is awaited"
+        self._report.say(care.event, text)
 
     def _remember(self, care: Care, now: datetime) -> None:
         """An earlier agent may have sent it. That it still waits is worth a warning only when its time is over."""

@@ -35,6 +35,10 @@ DEFAULT_RULES = (
     Rule(name="everything else", verdict=Verdict.PREPARE_THEN_APPROVE),
 )
 
+# Instead of them, where a file says nothing of what is to be done. Its VM has prepared nothing, so nobody may give away
+# the time until NotBefore in its name.
+NO_STEPS_RULE = Rule(name="no steps", verdict=Verdict.NOTIFY)
+
 # Lines that begin with "# " explain; lines that begin with "#" alone are to be used by taking it away.
 COMMENTED_TOML = """\
 # What this VM's agent does about Azure Scheduled Events.
@@ -42,7 +46,7 @@ COMMENTED_TOML = """\
 # Durations are written 90s, 15m, 2h. Everything below that is commented out with its value is the default.
 
 [agent]
-# Where the metadata service is. Empty: FOREWARN_METADATA, then 169.254.169.254, then what DHCP tells.
+# Where the metadata service is. Empty: FOREWARN_ENDPOINT, then 169.254.169.254, then what DHCP tells.
 #endpoint = ""
 # This VM's name in documents. Empty: what the metadata service says. It is never the host name.
 #name = ""
@@ -52,14 +56,15 @@ COMMENTED_TOML = """\
 #margin = "30s"
 # Where the agent remembers what it has changed, so that it can undo it after a reboot.
 #state_directory = "/var/lib/forewarn-agent"
-# /healthz, /readyz and /metrics. Empty: off.
-#status_listen = "127.0.0.1:16929"
+# Where /healthz, /readyz and /metrics are, such as 127.0.0.1:16929. Empty: nowhere.
+#status_listen = ""
 # /healthz turns bad when the last good answer of the metadata service is older than this.
 #unhealthy_after = "60s"
 # text or json
 #log_format = "text"
 
 # The policy. The first rule that fits decides; a condition that is left out fits everything.
+#   name          what logs and 'explain' call it
 #   verdict       ignore | notify | prepare-then-approve | approve-now | prepare-only (and never approve)
 #   types         Freeze, Reboot, Redeploy, Preempt, Terminate
 #   sources       Platform, User
@@ -72,6 +77,9 @@ COMMENTED_TOML = """\
 #   what a user asked for: approve at once
 #   a Freeze shorter than 30 seconds: approve at once
 #   everything else: prepare, then approve
+# As long as there is no [[step]] and no [barrier] below, there is one built-in rule instead, verdict = "notify": people
+# are told, and nothing is approved in this VM's name. A VM that has nothing to prepare says so with a [[rule]] of
+# verdict = "approve-now".
 #
 #[[rule]]
 #name = "databases are never hurried"

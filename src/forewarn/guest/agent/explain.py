@@ -60,7 +60,7 @@ def explain(config: AgentConfig, document: Document, own_name: str, now: datetim
 
 
 def _explain(config: AgentConfig, event: ScheduledEvent, own_name: str, now: datetime) -> Explanation:
-    decision = decide(config.rules, event, own_name)
+    decision = decide(config, event, own_name)
     chosen = () if is_started(event) else chosen_steps(decision, config.steps)
     care = Care(event, now, decision.verdict, tuple(step.name for step in chosen))
     end_by = deadline_of(care, config.margin_seconds)

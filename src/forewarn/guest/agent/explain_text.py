@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from forewarn.guest.agent.config import Rule
 from forewarn.guest.agent.explain import Explanation, PlannedStep, in_words, rule_words
-from forewarn.guest.agent.policy import conditions
+from forewarn.guest.agent.policy import asks
 from forewarn.guest.agent.record_lines import event_fields
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.times import format_iso8601
@@ -19,12 +18,12 @@ def explanation_lines(explanation: Explanation, path: str, now: datetime) -> Ite
     """One event for a person at a terminal."""
     yield _head(explanation.event, now)
     decision = explanation.decision
-    if not explanation.mine:
+    if decision.rule is None:
         yield _line("mine", f"no: {decision.reason}")
         yield _line("verdict", explanation.verdict)
         return
     yield _line("mine", "yes")
-    yield _line("rule", f"{rule_words(decision.rule, path)} {_asks(decision.rule)}")
+    yield _line("rule", f"{rule_words(decision.rule, path)} {asks(decision.rule)}")
     yield _line("verdict", explanation.verdict)
     if explanation.budget_seconds is not None and explanation.steps_end_by is not None:
         until = format_iso8601(explanation.steps_end_by)
@@ -36,11 +35,6 @@ def explanation_lines(explanation: Explanation, path: str, now: datetime) -> Ite
         yield _line("" if number else "afterwards", undone)
     for doubt in explanation.doubts:
         yield _line("beware", doubt)
-
-
-def _asks(rule: Rule | None) -> str:
-    asked = "" if rule is None else conditions(rule)
-    return f"asks for {asked}" if asked else "fits every event"
 
 
 def _head(event: ScheduledEvent, now: datetime) -> str:

@@ -55,7 +55,7 @@ def _seen(config: AgentConfig, own_name: str, care: Care | None, event: Schedule
     if care is not None and is_started(event):
         told = event if event.not_before is not None else replace(event, not_before=care.event.not_before)
         return Seen(told, now, care.verdict, care.steps)
-    decision = decide(config.rules, event, own_name)
+    decision = decide(config, event, own_name)
     steps = () if is_started(event) else chosen_steps(decision, config.steps)
     return Seen(event, now, decision.verdict, tuple(step.name for step in steps))
 
@@ -106,9 +106,14 @@ class Trouble:
     again_at: float  # tick
 
 
-def after_failure(before: Trouble | None, tick: float) -> Trouble:
-    tries = 1 if before is None else before.tries + 1
-    return Trouble(tries, tick + _BACKOFF.seconds(tries))
+def after_failure(tries: int, tick: float) -> Trouble:
+    """``tries`` with the failure that was just seen."""
+    return Trouble(tries, tick + pause_seconds(tries))
+
+
+def pause_seconds(tries: int) -> float:
+    """Until a step that failed so often in a row is tried again."""
+    return _BACKOFF.seconds(max(1, tries))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from forewarn.guest.agent.record_lines import BadLine, decode, encode
@@ -32,31 +33,64 @@ class Journal:
         self._path = directory / FILE_NAME
         self._lock = _lock(directory)
         self.spoiled = ""  # a sentence, where the file was not as we had left it
+        self._file: int | None = None
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        """Read what is there, and make it durable before it is acted on, the names as well."""
         records, whole = self._read()
         self.state = fold_all(records)
-        self._file = os.open(self._path, _OWN_FILE, 0o600)
         self._count = len(records)
-        if not whole or self._count > 1:
+        if not whole or records:
             self._compact()
+        else:
+            self._file = os.open(self._path, _OWN_FILE, 0o600)
+            _sync_directory(self._directory)
+            _sync_directory(self._directory.parent)
 
     def write(self, record: Record) -> State:
         """Returns when the record is on disk; then it is safe to do what it announces."""
-        if self._count >= _COMPACT_AFTER:
+        if self._file is None or self._count >= _COMPACT_AFTER:
             self._compact()
+        assert self._file is not None
         size = os.fstat(self._file).st_size
         try:
             _write_all(self._file, encode(record))
             os.fdatasync(self._file)
         except OSError:
-            os.ftruncate(self._file, size)  # half a line would spoil the next one
+            self._take_back(size)
             raise
         self.state = fold(self.state, record)
         self._count += 1
         return self.state
 
     def close(self) -> None:
-        os.close(self._file)
+        self._let_go()
         os.close(self._lock)
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            file, self._file = self._file, None
+            with suppress(OSError):  # what matters in it is synced
+                os.close(file)
+
+    def _take_back(self, size: int) -> None:
+        """The record must not be read later: what it announces is not done.
+
+        It is cut off, and because nothing that was written here is certain any more, a new file takes the place of this
+        one. A disk that does not even allow that leaves it to the next write, or to the next start.
+        """
+        assert self._file is not None
+        with suppress(OSError):
+            os.ftruncate(self._file, size)
+        try:
+            self._compact()
+        except OSError:
+            self._let_go()
 
     def _read(self) -> tuple[list[Record], bool]:
         """The records, and whether the file holds nothing else."""
@@ -69,7 +103,8 @@ class Journal:
             try:
                 records.append(decode(line if line.endswith(b"\n") else b""))
             except BadLine as problem:
-                if number < len(lines) or line.endswith(b"\n"):
+                torn = not line.endswith(b"\n") or b"\0" in line  # the middle of it is a hole: the power went
+                if number < len(lines) or not torn:
                     self._set_aside(f"line {number} of {self._path} cannot be read: {problem}")
                 return records, False
         return records, True
@@ -88,11 +123,15 @@ class Journal:
         """One record instead of all, in a new file that takes the place of the old one whole or not at all."""
         fresh = self._path.with_suffix(".new")
         file = os.open(fresh, _OWN_FILE | os.O_TRUNC, 0o600)
-        _write_all(file, encode(snapshot(self.state)))
-        os.fsync(file)
-        fresh.replace(self._path)
-        _sync_directory(self._directory)
-        os.close(self._file)
+        try:
+            _write_all(file, encode(snapshot(self.state)))
+            os.fsync(file)
+            fresh.replace(self._path)
+            _sync_directory(self._directory)
+        except OSError:
+            os.close(file)
+            raise
+        self._let_go()
         self._file, self._count = file, 1
 
 

@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from forewarn.terms import ScheduledEvent
-from forewarn.wire.times import format_iso8601
 
 LOGGER_NAME = "forewarn.agent"
 
 # What the journal of systemd understands at the beginning of a line.
 _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.DEBUG, 7))
+_ABOUT = ("event_id", "event_type", "event_status")
+_SHORT = 8  # letters of an event's id that eyes compare
 _OWN = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
 
 
@@ -40,7 +41,7 @@ def configure(
 
 def about(event: ScheduledEvent, **more: object) -> dict[str, object]:
     """What a line about an event carries beside its sentence; hand it over as ``extra``."""
-    return {"event_id": event.event_id, "event_type": event.type, "event_status": event.status, **more}
+    return {**dict(zip(_ABOUT, (event.event_id, event.type, event.status), strict=True)), **more}
 
 
 class JsonLines(logging.Formatter):
@@ -60,25 +61,37 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """``2026-01-01T12:00:00Z warning sentence key=value``. In the journal, which has its own time, only the rest."""
+    """``2026-01-01T12:00:00.000Z warning: sentence key=value [602D9444]``: the last is how an event's id begins.
+
+    In the journal, which has its own time, only the rest. What else a line carries about its event (``about``) is for
+    programs: the sentence says it.
+    """
 
     def __init__(self, *, for_journal: bool = False) -> None:
         super().__init__()
         self._for_journal = for_journal
 
     def format(self, record: logging.LogRecord) -> str:
-        pairs = [f"{key}={_shown(value)}" for key, value in _carried(record).items()]
-        text = " ".join([_printable(record.getMessage()), *pairs])
+        carried = _carried(record)
+        event_id = str(carried.get("event_id", ""))
+        pairs = [f"{key}={_shown(value)}" for key, value in carried.items() if key not in _ABOUT]
+        mark = [f"[{_printable(event_id[:_SHORT])}]"] if event_id else []
+        text = " ".join([_printable(record.getMessage()), *pairs, *mark])
         if record.exc_info:
             text += f"\n{self.formatException(record.exc_info)}"
         if not self._for_journal:
-            return f"{_instant(record)} {record.levelname.lower()} {text}"
+            return f"{_instant(record)} {record.levelname.lower()}: {text}"
         priority = next((number for level, number in _PRIORITIES if record.levelno >= level), 7)
         return "\n".join(f"<{priority}>{line}" for line in text.splitlines())
 
 
 def _instant(record: logging.LogRecord) -> str:
-    return format_iso8601(datetime.fromtimestamp(round(record.created, 3), UTC))
+    return instant_text(datetime.fromtimestamp(record.created, UTC))
+
+
+def instant_text(at: datetime) -> str:
+    """For people: with the thousandths, of which the rest would be false."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def _carried(record: logging.LogRecord) -> dict[str, object]:

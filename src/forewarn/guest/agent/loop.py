@@ -12,6 +12,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from forewarn.guest.agent import plain_words
 from forewarn.guest.agent.config import AgentConfig
 from forewarn.guest.agent.consent import Consent
 from forewarn.guest.agent.handling import (
@@ -139,6 +140,7 @@ class Agent:
     def _open(self) -> None:
         if self._journal.spoiled:
             LOG.error("%s", self._journal.spoiled)
+        self._say_the_policy()
         if self._status is not None:
             LOG.info("status at http://%s", self._status.open())
         self._report.remember(self._state, lambda care: is_prepared(self._state, care))
@@ -147,6 +149,12 @@ class Agent:
         self._take_up()
         self._reader.start()
         self._report.supervisor.ready("waiting for the metadata service")
+
+    def _say_the_policy(self) -> None:
+        if doubt := plain_words.warning(self._config):
+            LOG.warning("%s", doubt)
+        for each in plain_words.skipped(self._config):
+            LOG.info("without steps: %s", each)
 
     def _take_up(self) -> None:
         """What an earlier agent left under way; there is one such piece of work at most."""
@@ -248,12 +256,12 @@ class Agent:
         if care is not None and heard:
             self._write(Approving(care.key, Approval.CONFIRMED))
             self._report.metrics.approval("confirmed")
-            self._report.tell(Occasion.APPROVED, care.event, f"{care.event.type}: the approval was heard")
+            self._report.tell(Occasion.APPROVED, care.event, f"the approval of {care.event.type} was heard")
 
     def _note(self, record: Seen | Left) -> None:
         key = key_of(record.event) if isinstance(record, Seen) else record.event_id.upper()
         if isinstance(record, Seen) and key not in self._state.cares:
-            decision = decide(self._config.rules, record.event, self._name)
+            decision = decide(self._config, record.event, self._name)
             self._report.decided(record.event, record.verdict, decision.reason)
         self._write(record)
         if isinstance(record, Left) or is_started(record.event):
@@ -316,12 +324,13 @@ class Agent:
         undo, step = effect.mark is Mark.UNDOING, effect.step
         seen = ended.outcome in (Outcome.FAILED, Outcome.TIMED_OUT) or not self._ending
         again = step.retries if seen and ended.outcome is not Outcome.UNKNOWN else may_repeat(step)
-        self._write(Finished(run, ended.outcome, again=undo or again))
+        self._write(Finished(run, ended.outcome, undo or again, ended.detail, self._clock.now()))
         self._worker.ended(run)
         if ended.good or ended.outcome in (Outcome.NEVER_BEGAN, Outcome.INTERRUPTED, Outcome.UNKNOWN):
             self._troubles.pop(step.name, None)
         else:
-            self._troubles[step.name] = after_failure(self._troubles.get(step.name), time.monotonic())
+            failed = self._state.effect(step.name)
+            self._troubles[step.name] = after_failure(failed.tries if failed else 1, time.monotonic())
         if not undo or has_reverse(step):
             self._report.ended(effect.event, step.name, step.kind, ended.outcome, ended.detail, seconds, undo=undo)
 

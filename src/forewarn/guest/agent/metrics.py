@@ -52,7 +52,7 @@ _STEP_SECONDS = _series("step_seconds_total", "counter", "Time spent in steps.",
 _APPROVALS = _series("approvals_total", "counter", "Approvals by what became of them.", outcome=APPROVALS)
 _BARRIERS = _series("barrier_total", "counter", "What happened at the barrier.", outcome=BARRIERS)
 _TOLD = _series("notifications_total", "counter", "Notifications.", kind=("webhook", "apprise"), outcome=TOLD)
-_ALL = (
+SERIES = (
     _READS,
     _SEEN,
     _EVENTS,
@@ -117,7 +117,7 @@ class Metrics:
 
     def value(self, name: str, *labels: str) -> float:
         """One number, by the name of its series without our prefix."""
-        series = next(each for each in _ALL if each.name == f"forewarn_agent_{name}")
+        series = next(each for each in SERIES if each.name == f"forewarn_agent_{name}")
         with self._lock:
             return self._values.get(_key(series, labels), 0.0)
 
@@ -141,7 +141,7 @@ def _key(series: Series, labels: Iterable[str]) -> Key:
 def _lines(values: Mapping[Key, float], measured: Iterable[tuple[Series, Callable[[], float]]]) -> Iterator[str]:
     yield from _head(_series("info", "gauge", "The agent that answers."))
     yield f'forewarn_agent_info{{version="{__version__}"}} 1'
-    for series in _ALL:
+    for series in SERIES:
         yield from _head(series)
         for (each, labels), value in sorted(values.items(), key=lambda item: item[0][1]):
             if each is series:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from forewarn.guest.agent.config import Rule, Step, Verdict
-from forewarn.guest.agent.defaults import DEFAULT_RULES
+from forewarn.guest.agent.config import AgentConfig, Rule, Step, Verdict
+from forewarn.guest.agent.defaults import DEFAULT_RULES, NO_STEPS_RULE
 from forewarn.guest.instance import concerns
 from forewarn.terms import ScheduledEvent
 
@@ -33,16 +33,20 @@ class Decision:
         return self.verdict in APPROVES
 
 
-def decide(
-    rules: Iterable[Rule], event: ScheduledEvent, own_name: str, *, others: Verdict = Verdict.IGNORE
-) -> Decision:
-    """The first rule that fits decides; the built-in ones stand behind the file's, so that one always does.
+def rules_of(config: AgentConfig) -> tuple[Rule, ...]:
+    """The file's rules and behind them the built-in ones, the last of which fits every event."""
+    is_set_up = bool(config.steps or config.barrier.listen)
+    return (*config.rules, *(DEFAULT_RULES if is_set_up else (NO_STEPS_RULE,)))
+
+
+def decide(config: AgentConfig, event: ScheduledEvent, own_name: str, *, others: Verdict = Verdict.IGNORE) -> Decision:
+    """The first rule that fits decides; see ``rules_of``.
 
     An event that does not name this VM is nobody's business here: ``others`` is what it gets, at most a notification.
     """
     if not concerns(event, own_name):
         return Decision(others, None, (), f"it does not name {own_name or 'this VM'}")
-    rule = next(rule for rule in (*rules, *DEFAULT_RULES) if fits(rule, event, own_name))
+    rule = next(rule for rule in rules_of(config) if fits(rule, event, own_name))
     steps = rule.steps if rule.verdict in PREPARES else ()
     return Decision(rule.verdict, rule, steps, _reason(rule))
 
@@ -74,7 +78,13 @@ def _shorter(duration_seconds: int | None, limit_seconds: float) -> bool:
 
 
 def _reason(rule: Rule) -> str:
-    return f"rule {rule.name!r} asks for {conditions(rule) or 'nothing'}"
+    return f"rule {rule.name!r} {asks(rule)}"
+
+
+def asks(rule: Rule) -> str:
+    """Which events a rule is for, behind its name."""
+    asked = conditions(rule)
+    return f"asks for {asked}" if asked else "fits every event"
 
 
 def conditions(rule: Rule) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from forewarn.guest.agent.complaints import meant
 from forewarn.guest.agent.config import AgentConfig, Rule, Step, Verdict
-from forewarn.guest.agent.defaults import DEFAULT_RULES, NOTICES_SECONDS
-from forewarn.guest.agent.policy import PREPARES
+from forewarn.guest.agent.defaults import NOTICES_SECONDS
+from forewarn.guest.agent.policy import PREPARES, rules_of
 from forewarn.guest.agent.rule_reach import shadows
 from forewarn.guest.agent.section import Section
 from forewarn.guest.agent.step_keys import STEP_KINDS
@@ -98,7 +98,7 @@ def _steps(name: str, order: Sequence[str]) -> str:
 
 
 def _used(config: AgentConfig) -> Iterator[str]:
-    rules = (*config.rules, *DEFAULT_RULES)
+    rules = rules_of(config)
     for number, rule in enumerate(rules):
         if rule.verdict in PREPARES and not shadows(rules, number):
             yield from (step.name for step in config.steps) if rule.steps is None else rule.steps
@@ -119,7 +119,7 @@ def _prepared_types(config: AgentConfig) -> Iterable[EventType]:
 
 
 def _prepares(config: AgentConfig, kind: EventType) -> bool:
-    for rule in (*config.rules, *DEFAULT_RULES):
+    for rule in rules_of(config):
         if rule.types and kind not in rule.types:
             continue
         if rule.verdict in PREPARES and rule.steps != ():

@@ -62,8 +62,8 @@ def _fields(record: Record) -> dict[str, object]:
             return {"event_id": event_id}
         case Begun(run, step, boot, event):
             return {"run": run, "step": _step_fields(step), "boot": boot, "event": event_fields(event)}
-        case Finished(run, outcome, again):
-            return {"run": run, "outcome": outcome, "again": again}
+        case Finished(run, outcome, again, detail, at):
+            return {"run": run, "outcome": outcome, "again": again, "detail": detail, "at": _instant_field(at)}
         case Undoing(run, name, boot):
             return {"run": run, "name": name, "boot": boot}
         case Approving(event_id, approval, at):
@@ -87,7 +87,8 @@ def _record(fields: Mapping[str, Any]) -> Record:
             run, boot = _number(fields["run"]), _text(fields["boot"])
             return Begun(run, _step_of(fields["step"]), boot, event_of(fields["event"]))
         case "Finished":
-            return Finished(_number(fields["run"]), Outcome(fields["outcome"]), bool(fields["again"]))
+            detail, at = _text(fields.get("detail", "")), _optional_instant(fields.get("at"))
+            return Finished(_number(fields["run"]), Outcome(fields["outcome"]), bool(fields["again"]), detail, at)
         case "Undoing":
             return Undoing(_number(fields["run"]), _text(fields["name"]), _text(fields["boot"]))
         case "Approving":
@@ -181,6 +182,9 @@ def _effect_fields(effect: Effect) -> dict[str, object]:
         "event": event_fields(effect.event),
         "again": effect.again,
         "touched": effect.touched,
+        "tries": effect.tries,
+        "why": effect.why,
+        "failed_at": _instant_field(effect.failed_at),
     }
 
 
@@ -193,6 +197,9 @@ def _effect_of(fields: Mapping[str, Any]) -> Effect:
         event_of(fields["event"]),
         bool(fields["again"]),
         bool(fields["touched"]),
+        _number(fields.get("tries", 0)),
+        _text(fields.get("why", "")),
+        _optional_instant(fields.get("failed_at")),
     )
 
 

@@ -17,8 +17,9 @@ from forewarn.guest.agent.state import Care, Outcome, State, key_of
 from forewarn.guest.agent.telling import Teller
 from forewarn.guest.instance import concerns
 from forewarn.guest.reading import Reading
-from forewarn.guest.watch import Appeared, Change, Changed, Ended, Ending, Started
+from forewarn.guest.watch import Appeared, Change, Changed, Ended, Ending, Started, is_started
 from forewarn.terms import ScheduledEvent
+from forewarn.wire.times import format_iso8601
 
 LOG = logging.getLogger(LOGGER_NAME)
 _OUT_OF_SERVICE = "handling"
@@ -83,11 +84,11 @@ class Reporter:
             return
         if isinstance(change, Appeared):
             self.metrics.appeared(change.event)
-        if decide(self._config.rules, change.event, self._name).verdict is Verdict.IGNORE:
+        if decide(self._config, change.event, self._name).verdict is Verdict.IGNORE:
             return
         match change:
             case Appeared(event):
-                self.tell(Occasion.SCHEDULED, event, f"{event.type} is announced: {event.description or 'no reason'}")
+                self.tell(Occasion.SCHEDULED, event, _announcement(event))
             case Started(event):
                 self.tell(Occasion.STARTED, event, f"{event.type} has started")
             case Ended(event, _, how, why):
@@ -103,7 +104,7 @@ class Reporter:
 
     def decided(self, event: ScheduledEvent, verdict: str, reason: str) -> None:
         self.metrics.decided(verdict)
-        LOG.info("%s: %s", verdict, reason, extra=about(event))
+        LOG.info("%s, since %s", verdict, reason, extra=about(event))
 
     def begins(self, event: ScheduledEvent, name: str, seconds: float, *, undo: bool) -> None:
         if not undo:
@@ -118,8 +119,7 @@ class Reporter:
         word = ("undone" if good else "undo_failed") if undo else _metric_word(outcome)
         self.metrics.step(kind, word, seconds)
         what = f"undoing step {name!r}" if undo else f"step {name!r}"
-        said = f": {detail}" if detail else ""
-        LOG.log(logging.INFO if good else logging.WARNING, "%s: %s%s", what, outcome, said, extra=about(event))
+        LOG.log(logging.INFO if good else logging.WARNING, "%s %s", what, _ending(outcome, detail), extra=about(event))
 
     def prepared(self, care: Care) -> None:
         if care.verdict in PREPARES:
@@ -154,7 +154,7 @@ class Reporter:
     def in_service(self, state: State) -> None:
         """/readyz: not while this VM prepares for something, nor before everything is put back."""
         busy = next((care for care in state.cares.values() if care.verdict in PREPARES), None)
-        why = f"{busy.event.type} is ahead" if busy else "what was changed is not all put back" if state.effects else ""
+        why = _where_it_is(busy.event) if busy else "what was changed is not all put back" if state.effects else ""
         if why:
             self.health.leave_service(_OUT_OF_SERVICE, why)
         else:
@@ -162,6 +162,35 @@ class Reporter:
         if why != self._status:
             self._status = why
             self.supervisor.status(f"{self._name}: {why or 'in service'}")
+
+
+def _announcement(event: ScheduledEvent) -> str:
+    """A failure of hardware is never announced: its first sight is that it has started."""
+    when = "" if event.not_before is None else f", not before {format_iso8601(event.not_before)}"
+    names = f", for {', '.join(event.resources)}"
+    said = f": {event.description}" if event.description else ""
+    return f"{event.type} is {'under way' if is_started(event) else f'announced{when}'}{names}{said}"
+
+
+def _where_it_is(event: ScheduledEvent) -> str:
+    return f"{event.type} is {'under way' if is_started(event) else 'ahead'}"
+
+
+def _ending(outcome: Outcome, detail: str) -> str:
+    """How a step ended, behind its name. What ended it says so itself."""
+    if outcome in (Outcome.TIMED_OUT, Outcome.INTERRUPTED) and detail:
+        return detail
+    return f"{_OUTCOME_WORDS[outcome]}{f': {detail}' if detail else ''}"
+
+
+_OUTCOME_WORDS = {
+    Outcome.DONE: "is done",
+    Outcome.FAILED: "has failed",
+    Outcome.TIMED_OUT: "took too long",
+    Outcome.INTERRUPTED: "was called off",
+    Outcome.UNKNOWN: "has ended unseen",
+    Outcome.NEVER_BEGAN: "never began",
+}
 
 
 def _metric_word(outcome: Outcome) -> str:

@@ -307,8 +307,7 @@ def _verdict(receipts: Receipts, budget: Budget, *, in_time: bool) -> Ended:
         return Ended(Outcome.DONE, said)
     if not in_time:
         outcome = Outcome.INTERRUPTED if budget.called_off else Outcome.TIMED_OUT
-        why = "was called off" if budget.called_off else "took longer than there was time"
-        return Ended(outcome, f"{why}{f': {said}' if said else ''}")
+        return Ended(outcome, f"{budget.why_over()}{f': {said}' if said else ''}")
     how = "ended without a status" if status is None else _status_words(status)
     return Ended(Outcome.FAILED, f"{how}{f': {said}' if said else ''}")
 

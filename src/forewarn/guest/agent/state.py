@@ -73,6 +73,9 @@ class Effect:
     event: ScheduledEvent  # the first that wanted it; its reverse is told the same
     again: bool = True  # whether it may be begun again as it stands
     touched: bool = False  # whether an earlier run of it may have left something behind
+    tries: int = 0  # failures in a row, of the step or of its reverse
+    why: str = ""  # how the last of them ended, in words
+    failed_at: datetime | None = None  # and when, by this VM's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,8 @@ class Finished:
     run: int
     outcome: Outcome
     again: bool = True
+    detail: str = ""
+    at: datetime | None = None  # by this VM's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +225,7 @@ def _begun(state: State, record: Begun) -> State:
     new = Effect(record.step, Mark.DOING, record.run, record.boot, record.event, touched=known is not None)
     if known is None:
         return replace(state, effects=(*state.effects, new), last_run=record.run)
+    new = replace(new, tries=known.tries, why=known.why, failed_at=known.failed_at)
     effects = tuple(new if effect is known else effect for effect in state.effects)
     return replace(state, effects=effects, last_run=record.run)
 
@@ -237,7 +243,15 @@ def _after(effect: Effect, record: Finished) -> Effect | None:
     """None: it is as if it had never been begun."""
     undoing = effect.mark is Mark.UNDOING
     if record.outcome is Outcome.DONE:
-        return None if undoing else replace(effect, mark=Mark.DONE)
+        return None if undoing else replace(effect, mark=Mark.DONE, tries=0, why="", failed_at=None)
     if record.outcome is Outcome.NEVER_BEGAN:
         return replace(effect, mark=Mark.BROKEN) if undoing or effect.touched else None
-    return replace(effect, mark=Mark.BROKEN, again=record.again)
+    failed = record.outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
+    return replace(
+        effect,
+        mark=Mark.BROKEN,
+        again=record.again,
+        tries=effect.tries + 1 if failed else 0,
+        why=record.detail,
+        failed_at=record.at,
+    )

@@ -22,6 +22,11 @@ _PATIENCE_SECONDS = 5.0
 _AT_ONCE = 16
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
 _JSON = "application/json"
+MEASURES = (
+    ("healthy", "1 when the agent does its work."),
+    ("ready", "1 when this VM may be given work."),
+    ("last_good_read_age_seconds", "Age of the last good read."),
+)
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -97,9 +102,9 @@ class StatusServer:
 
     def _measure(self) -> None:
         health = self._health
-        self._metrics.measure("healthy", "1 when the agent does its work.", _one_without(health.why_unhealthy))
-        self._metrics.measure("ready", "1 when this VM may be given work.", _one_without(health.why_not_ready))
-        self._metrics.measure("last_good_read_age_seconds", "Age of the last good read.", lambda: _age(health))
+        looks = (_one_without(health.why_unhealthy), _one_without(health.why_not_ready), lambda: _age(health))
+        for (name, text), look in zip(MEASURES, looks, strict=True):
+            self._metrics.measure(name, text, look)
 
     def _accept(self, listening: socket.socket) -> None:
         while True:

@@ -7,15 +7,19 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from forewarn.guest.agent.config import AgentConfig
+from forewarn.guest.agent.explain import in_words
+from forewarn.guest.agent.handling import deadline_of, pause_seconds
 from forewarn.guest.agent.journal import FILE_NAME, peek
 from forewarn.guest.agent.record_lines import event_fields
-from forewarn.guest.agent.state import Care, Effect, State
+from forewarn.guest.agent.state import Care, Effect, Mark, State
 from forewarn.guest.agent.status import parse_listen
 from forewarn.guest.agent.step_words import undoes
 from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
+from forewarn.guest.watch import is_started
 from forewarn.wire.times import format_iso8601
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - where to ask, not where to listen
@@ -38,6 +42,8 @@ class Report:
     silence: str
     state: State | None
     state_path: str
+    margin_seconds: float
+    now: datetime
 
     @property
     def healthy(self) -> bool | None:
@@ -52,7 +58,7 @@ class Report:
             "why_not_ready": self.ready.why if self.ready else self.silence,
             "state": None if state is None else self.state_path,
             "events": [_care_json(care) for care in state.cares.values()] if state else [],
-            "changed": [_effect_json(effect) for effect in state.effects] if state else [],
+            "changed": [self._effect_json(effect, state) for effect in state.effects] if state else [],
         }
 
     def lines(self) -> Iterator[str]:
@@ -64,18 +70,34 @@ class Report:
         for number, care in enumerate(self.state.cares.values()):
             yield f"{'' if number else 'events':<10}{_care_line(care)}"
         for number, effect in enumerate(self.state.effects):
-            yield f"{'' if number else 'changed':<10}{_effect_line(effect)}"
+            told = _effect_line(effect, self.state, self.margin_seconds, self.now)
+            yield f"{'' if number else 'changed':<10}{told}"
         if not self.state.cares and not self.state.effects:
             yield "events    none"
 
+    def _effect_json(self, effect: Effect, state: State) -> dict[str, object]:
+        next_try, until = _next_try(effect), _until(effect, state, self.margin_seconds)
+        return {
+            "step": effect.step.name,
+            "kind": effect.step.kind,
+            "mark": effect.mark.value,
+            "event_id": effect.event.event_id,
+            "undo": undoes(effect.step),
+            "tries": effect.tries,
+            "why": effect.why,
+            "next_try": None if next_try is None else format_iso8601(next_try),
+            "time_left_seconds": None if until is None else max(0.0, (until - self.now).total_seconds()),
+        }
 
-def report(config: AgentConfig, patience_seconds: float) -> Report:
+
+def report(config: AgentConfig, patience_seconds: float, now: datetime) -> Report:
     """Ask the running agent, for so long at most, and look into what it has written."""
     ends_at = time.monotonic() + patience_seconds
     health, silence = _ask(config.status_listen, "/healthz", "healthy", ends_at)
     ready = None if health is None else _ask(config.status_listen, "/readyz", "ready", ends_at)[0]
     directory = Path(config.state_directory)
-    return Report(health, ready, silence, _state(directory), str(directory / FILE_NAME))
+    path = str(directory / FILE_NAME)
+    return Report(health, ready, silence, _state(directory), path, config.margin_seconds, now)
 
 
 def _state(directory: Path) -> State | None:
@@ -128,12 +150,49 @@ def _answer(answer: Answer | None, silence: str) -> str:
 def _care_line(care: Care) -> str:
     event = care.event
     when = "" if event.not_before is None else f", NotBefore {format_iso8601(event.not_before)}"
-    return f"{event.event_id} {event.type} {event.status}{when}: {care.verdict}, approval {care.approval}"
+    sent = "" if care.sent < 2 else f" {care.sent} times"
+    return f"{event.event_id} {event.type} {event.status}{when}: {care.verdict}, approval {care.approval}{sent}"
 
 
-def _effect_line(effect: Effect) -> str:
+def _effect_line(effect: Effect, state: State, margin_seconds: float, now: datetime) -> str:
     undo = undoes(effect.step)
-    return f"{effect.step.name} {effect.mark}{f'; to be undone: {undo}' if undo else ''}"
+    parts = [f"{effect.step.name}: {_standing(effect)}", *_trouble(effect, state, margin_seconds, now)]
+    return "; ".join([*parts, *([f"to be undone: {undo}"] if undo else [])])
+
+
+def _standing(effect: Effect) -> str:
+    if not effect.tries:
+        return effect.mark.value if not effect.why else f"{effect.mark}, {effect.why}"
+    when = "" if effect.failed_at is None else f", last at {format_iso8601(effect.failed_at.replace(microsecond=0))}"
+    times = "once" if effect.tries == 1 else f"{effect.tries} times in a row"
+    return f"failed {times}{when}: {effect.why or 'it did not say why'}"
+
+
+def _trouble(effect: Effect, state: State, margin_seconds: float, now: datetime) -> Iterator[str]:
+    """When it is tried again, and how much time there is."""
+    if not effect.tries:
+        return
+    if effect.mark is not Mark.BROKEN:
+        yield f"now {effect.mark} again"
+    elif not effect.again:
+        yield "not tried again"
+    elif (again := _next_try(effect)) is not None:
+        yield f"next try in {in_words((again - now).total_seconds())}" if again > now else "next try now"
+    until = _until(effect, state, margin_seconds)
+    if until is not None:
+        yield f"{in_words((until - now).total_seconds())} left for the steps" if until > now else "no time left"
+
+
+def _next_try(effect: Effect) -> datetime | None:
+    if effect.failed_at is None or effect.mark is not Mark.BROKEN or not effect.again or not effect.tries:
+        return None
+    return effect.failed_at + timedelta(seconds=pause_seconds(effect.tries))
+
+
+def _until(effect: Effect, state: State, margin_seconds: float) -> datetime | None:
+    """When the steps of the event that wants it must be done; None where no event that is ahead does."""
+    wanting = [care for care in state.cares.values() if effect.step.name in care.steps and not is_started(care.event)]
+    return min((deadline_of(care, margin_seconds) for care in wanting), default=None)
 
 
 def _care_json(care: Care) -> dict[str, object]:
@@ -143,14 +202,4 @@ def _care_json(care: Care) -> dict[str, object]:
         "verdict": care.verdict.value,
         "steps": list(care.steps),
         "approval": care.approval.value,
-    }
-
-
-def _effect_json(effect: Effect) -> dict[str, object]:
-    return {
-        "step": effect.step.name,
-        "kind": effect.step.kind,
-        "mark": effect.mark.value,
-        "event_id": effect.event.event_id,
-        "undo": undoes(effect.step),
     }

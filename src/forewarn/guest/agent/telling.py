@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from forewarn.guest.agent.config import Notification
-from forewarn.guest.agent.logs import LOGGER_NAME
+from forewarn.guest.agent.logs import LOGGER_NAME, instant_text
 from forewarn.guest.agent.metrics import Metrics
 from forewarn.guest.agent.occasions import OCCASIONS, Occasion
 from forewarn.guest.agent.record_lines import event_fields
 from forewarn.guest.agent.sending import Undeliverable, send_by_apprise, send_by_webhook, shown_url
 from forewarn.guest.backoff import Backoff
 from forewarn.terms import ScheduledEvent
-from forewarn.wire.times import format_iso8601
 
 __all__ = ["OCCASIONS", "Message", "Occasion", "Teller"]
 
@@ -53,7 +52,7 @@ class Message:
             "text": f"{self.vm}: {self.text}",
             "occasion": self.occasion,
             "vm": self.vm,
-            "at": format_iso8601(self.at),
+            "at": instant_text(self.at),
             "event": event_fields(self.event),
         }
         return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")

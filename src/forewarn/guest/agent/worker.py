@@ -27,7 +27,7 @@ class Worker:
 
     def begin(self, work: Work, run: int, own_name: str) -> None:
         """The journal has it already."""
-        budget = Budget(work.seconds)
+        budget = Budget(work.seconds, work.step.timeout_seconds)
         task = Task(work.step, work.event, own_name, budget, self._receipts(run), work.undo)
         self._start(Running(work.step.name, run, work.undo, time.monotonic()), budget, _job(task))
 
@@ -38,7 +38,8 @@ class Worker:
     def take_up(self, effect: Effect) -> None:
         """Find out what became of work that an earlier agent had begun. What can just be repeated is ended first."""
         waits = effect.step.kind == "command"
-        budget = Budget((effect.step.timeout_seconds or UNDO_SECONDS) if waits else 0.0)
+        timeout = effect.step.timeout_seconds
+        budget = Budget((timeout or UNDO_SECONDS) if waits else 0.0, timeout)
         receipts, same_boot = self._receipts(effect.run), effect.boot == self.boot
 
         def job() -> Ended:

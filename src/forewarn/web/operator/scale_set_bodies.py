@@ -20,7 +20,7 @@ from forewarn.core.region import (
     VmSpec,
     replace,
 )
-from forewarn.core.scale_sets import CAPACITY_MOST, put_as_it_is
+from forewarn.core.scale_sets import CAPACITY_MOST, FAULT_DOMAINS_MOST, put_as_it_is
 from forewarn.web.operator.bodies import Body, Flag, Name, OsImageNotice, ResourceGroup, Tags, TerminateNotice, duration
 
 
@@ -162,6 +162,14 @@ class CreateScaleSetBody(ScaleSetChangeBody):
     """A new scale set and its first instances."""
 
     name: Name = Field(description="Its name, unique in the region without regard to case.", examples=["web"])
+    fault_domains: int = Field(
+        0,
+        strict=True,
+        ge=0,
+        le=max(FAULT_DOMAINS_MOST.values()),
+        description="How many fault domains each placement group has; 0 for as many as the region.",
+        examples=[3],
+    )
 
     def command(self, seed: str) -> PutScaleSet:
         """How to make it."""
@@ -174,6 +182,7 @@ class CreateScaleSetBody(ScaleSetChangeBody):
             orchestration=Orchestration(self.orchestration),
             single_placement_group=self.single_placement_group,
             capacity=self.capacity,
+            fault_domains=self.fault_domains,
         )
 
 

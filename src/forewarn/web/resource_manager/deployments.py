@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from forewarn.core.commands import ForgetResource, KeepResource, Together
+from forewarn.core.commands import ForgetResource, Together
 from forewarn.core.refusal import Refused
-from forewarn.core.region import fold
-from forewarn.web.resource_manager import groups
-from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
+from forewarn.core.region import Resource, fold
+from forewarn.web.resource_manager import groups, keeping, listing
+from forewarn.web.resource_manager.call import FILTER, RETRY_AFTER_SECONDS, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
 from forewarn.web.resource_manager.expressions import TemplateError
 from forewarn.web.resource_manager.lro import iso
@@ -25,6 +25,7 @@ from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.plans import NeedsReference, Plan, Planned, Surroundings
 from forewarn.web.resource_manager.reading import check_names
 from forewarn.web.resource_manager.routing import Router
+from forewarn.web.resource_manager.secrets import without_secrets
 from forewarn.web.resource_manager.templates import make_plan
 
 _DEPLOYMENTS = groups.GROUP + "/providers/Microsoft.Resources/deployments"
@@ -37,7 +38,7 @@ def add_to(router: Router) -> None:
     """``router`` is also where the resources are put."""
     desk_of = _Deployments(router)
     for place in (_DEPLOYMENTS, groups.GROUP + "/deployments"):
-        router.add("GET", place, desk_of.list_all)
+        router.add("GET", place, desk_of.list_all, (FILTER, TOP))
         router.add("PUT", place + "/{deployment}", desk_of.put)
         router.add("GET", place + "/{deployment}", desk_of.show)
         router.add("HEAD", place + "/{deployment}", desk_of.exists)
@@ -83,12 +84,12 @@ class _Deployments:
                 inner = _inner(call, "PUT", planned.id, planned.api_version, body)
                 await self.router.answer(desk, groups.in_place(desk, inner))
             except (ArmError, Refused, TemplateError) as problem:
-                return _Outcome(tuple(made), {}, _failed(desk, call, [_error(problem, planned.id)]))
+                return _Outcome(tuple(made), {}, _failed(desk, call, [_error(plan, problem, planned.id)]))
             made.append(planned)
         try:
             outputs = await self._settled(desk, call, plan, plan.outputs)
         except (ArmError, Refused, TemplateError) as problem:
-            return _Outcome(tuple(made), {}, _failed(desk, call, [_error(problem, "")]))
+            return _Outcome(tuple(made), {}, _failed(desk, call, [_error(plan, problem, "")]))
         return _Outcome(tuple(made), outputs)
 
     async def _settled(self, desk: Desk, call: Call, plan: Plan, evaluate: Any) -> Any:
@@ -112,7 +113,7 @@ class _Deployments:
             "parameters": _shown_parameters(plan),
             "validatedResources": resources,
         }
-        return Reply(200, {**_head(desk, call), "properties": properties})
+        return Reply(200, without_secrets({**_head(desk, call), "properties": properties}))
 
     async def show(self, desk: Desk, call: Call) -> Reply:
         return Reply(200, _find(desk, call))
@@ -123,7 +124,8 @@ class _Deployments:
     async def list_all(self, desk: Desk, call: Call) -> Reply:
         prefix = fold(_prefix(desk, call.names["group"]))
         kept = desk.plane.region.resources
-        return Reply(200, {"value": [msgspec.json.decode(kept[key].body) for key in kept if key.startswith(prefix)]})
+        found = (keeping.read(kept[key]) for key in kept if key.startswith(prefix))
+        return Reply(200, {"value": listing.first_of(call, filter(listing.of_deployments(call), found))})
 
     async def delete(self, desk: Desk, call: Call) -> Reply:
         if _kept(desk, call) is None:
@@ -204,10 +206,11 @@ def _inner(call: Call, method: str, path: str, api_version: str, body: Any) -> C
     return replace(call, method=method, path=path, query={"api-version": api_version}, body=body, names={})
 
 
-def _error(problem: ArmError | Refused | TemplateError, target: str) -> dict[str, Any]:
+def _error(plan: Plan, problem: ArmError | Refused | TemplateError, target: str) -> dict[str, Any]:
     if isinstance(problem, TemplateError):
         problem = _invalid(problem)
     error = (from_refusal(problem) if isinstance(problem, Refused) else problem).error()
+    error["message"] = plan.without_secrets(str(error["message"]))
     return {**error, "target": error.get("target") or target} if target else error
 
 
@@ -231,18 +234,16 @@ def _head(desk: Desk, call: Call) -> dict[str, Any]:
     return {"id": _prefix(desk, call.names["group"]) + name, "name": name, "type": _KIND}
 
 
-def _kept(desk: Desk, call: Call) -> str | None:
-    found = desk.plane.region.resources.get(fold(_head(desk, call)["id"]))
-    return None if found is None else found.body
+def _kept(desk: Desk, call: Call) -> Resource | None:
+    return desk.plane.region.resources.get(fold(_head(desk, call)["id"]))
 
 
 def _find(desk: Desk, call: Call) -> dict[str, Any]:
-    body = _kept(desk, call)
-    if body is None:
+    kept = _kept(desk, call)
+    if kept is None:
         name = call.names["deployment"]
         raise ArmError(404, "DeploymentNotFound", f"Deployment '{name}' could not be found.")
-    found: dict[str, Any] = msgspec.json.decode(body)
-    return found
+    return keeping.read(kept)
 
 
 def _document(desk: Desk, call: Call, plan: Plan, outcome: _Outcome) -> dict[str, Any]:
@@ -262,7 +263,7 @@ def _document(desk: Desk, call: Call, plan: Plan, outcome: _Outcome) -> dict[str
     }
     if outcome.error:
         properties["error"] = outcome.error
-    return {**_head(desk, call), "properties": properties}
+    return without_secrets({**_head(desk, call), "properties": properties})
 
 
 def _shown_parameters(plan: Plan) -> dict[str, Any]:
@@ -282,8 +283,7 @@ async def _keep(desk: Desk, call: Call, document: dict[str, Any]) -> None:
     keys = [key for key in kept if key.startswith(prefix)]
     oldest = sorted(keys, key=lambda key: _timestamp(kept[key].body)) if len(keys) >= _MOST_KEPT else []
     forget = [ForgetResource(kept[key].id) for key in oldest[: max(0, len(keys) + 1 - _MOST_KEPT)]]
-    keep = KeepResource(document["id"], msgspec.json.encode(document).decode())
-    await desk.plane.submit(Together((*forget, keep)), call.origin)
+    await desk.plane.submit(Together((*forget, keeping.keep(document))), call.origin)
 
 
 def _timestamp(body: str) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
-from forewarn.core.commands import ForgetResource, KeepResource, Together
+from forewarn.core.commands import ForgetResource, Together
 from forewarn.core.region import Region, ScopeKind, fold, scope_key
 from forewarn.web.resource_manager import network
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, resource_not_found
+from forewarn.web.resource_manager.keeping import keep, read
 from forewarn.web.resource_manager.places import Place, parse, require
 from forewarn.web.resource_manager.routing import Router
 
@@ -44,7 +43,7 @@ def find(desk: Desk, resource_id: str) -> dict[str, Any] | None:
     region = desk.plane.region
     kept = region.resources.get(fold(resource_id))
     if kept is not None:
-        return _read(kept.body)
+        return read(kept)
     place = parse(resource_id)
     return _part(region, place) if place is not None and not place.is_collection else None
 
@@ -53,12 +52,7 @@ def kept_under(region: Region, prefix: str) -> Iterator[dict[str, Any]]:
     """Every kept document whose id begins so, in the order of their ids. ``prefix`` ends with a slash."""
     folded = fold(prefix)
     for key in sorted(key for key in region.resources if key.startswith(folded)):
-        yield _read(region.resources[key].body)
-
-
-def _read(body: str) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(body)
-    return found
+        yield read(region.resources[key])
 
 
 def _part(region: Region, place: Place) -> dict[str, Any] | None:
@@ -75,7 +69,7 @@ def _holder(region: Region, place: Place) -> dict[str, Any] | None:
     if parent is None or fold(place.namespace) != network.NAMESPACE:
         return None
     kept = region.resources.get(fold(parent.id))
-    return None if kept is None else _read(kept.body)
+    return None if kept is None else read(kept)
 
 
 def _parts(parent: dict[str, Any], kind: str) -> tuple[str, list[dict[str, Any]]]:
@@ -119,7 +113,7 @@ def _collection(region: Region, place: Place) -> Iterator[dict[str, Any]]:
     for key in sorted(key for key in region.resources if key.startswith(prefix)):
         rest = key.rpartition(marker)[2] if everywhere and marker in key else key.removeprefix(prefix)
         if "/" not in rest:
-            yield _read(region.resources[key].body)
+            yield read(region.resources[key])
 
 
 def _tagged(found: dict[str, Any]) -> dict[str, str]:
@@ -279,8 +273,7 @@ async def _keep(
 
 
 async def _keep_document(desk: Desk, call: Call, resource: dict[str, Any]) -> None:
-    body = msgspec.json.encode(resource).decode()
-    await desk.plane.submit(KeepResource(resource["id"], body), call.origin)
+    await desk.plane.submit(keep(resource), call.origin)
 
 
 def _taken(region: Region, place: Place) -> set[str]:

@@ -13,8 +13,6 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from forewarn.core.commands import (
     DeleteAvailabilitySet,
     DeleteScaleSet,
@@ -27,7 +25,7 @@ from forewarn.core.facts import OperationEnded
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Region, ScopeKind, fold
 from forewarn.plane.ports import JournalFault, Origin, Record
-from forewarn.web.resource_manager import groups
+from forewarn.web.resource_manager import groups, keeping
 from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.places import group_id
@@ -49,7 +47,7 @@ async def _delete(desk: Desk, call: Call) -> Reply:
     operation = str(uuid.uuid4())
     async with desk.plane.editing:
         group = groups.require(desk, call.names["group"])
-        marked = groups.keep(groups.restated(group, groups.DELETING, operation=operation))
+        marked = keeping.keep(groups.restated(group, groups.DELETING, operation=operation))
         commands = (marked, *_deletions(desk.plane.region, group["name"]))
         await desk.plane.submit(Together(commands, operation, _KIND), call.origin)
         await _clear_all(desk, call.origin)
@@ -105,7 +103,7 @@ def _ready(desk: Desk) -> Iterator[dict[str, Any]]:
     region = desk.plane.region
     for key in sorted(key for key in region.resources if key.startswith(prefix)):
         if "/" not in key.removeprefix(prefix):
-            group = msgspec.json.decode(region.resources[key].body)
+            group = keeping.read(region.resources[key])
             if groups.state_of(group) == groups.DELETING and not groups.still_deleting(region, group):
                 yield group
 
@@ -113,7 +111,7 @@ def _ready(desk: Desk) -> Iterator[dict[str, Any]]:
 async def _clear(desk: Desk, group: dict[str, Any], origin: Origin) -> None:
     region, name = desk.plane.region, group["name"]
     if groups.has_machines(region, name):  # somebody canceled the end of one
-        commands: tuple[Single, ...] = (groups.keep(groups.restated(group, "Succeeded")),)
+        commands: tuple[Single, ...] = (keeping.keep(groups.restated(group, "Succeeded")),)
     else:
         kept = (key for key in region.resources if key.startswith(f"{fold(group['id'])}/"))
         forget = (ForgetResource(resource_id) for resource_id in (*kept, group["id"]))

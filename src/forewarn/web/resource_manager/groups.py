@@ -6,12 +6,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import msgspec
-
-from forewarn.core.commands import KeepResource
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Region, fold
-from forewarn.web.resource_manager import subscriptions
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager import keeping, listing, subscriptions
+from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, group_not_found
 from forewarn.web.resource_manager.places import group_id, tidy
 from forewarn.web.resource_manager.routing import Router
@@ -22,7 +19,7 @@ _NAME = re.compile(r"[\w\-.()]{0,89}[\w\-()]")
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", "/subscriptions/{subscription}/resourceGroups", _list)
+    router.add("GET", "/subscriptions/{subscription}/resourceGroups", _list, (FILTER, TOP))
     router.add("GET", GROUP, _show)
     router.add("HEAD", GROUP, _exists)
     router.add("PUT", GROUP, _put)
@@ -57,7 +54,7 @@ def find(desk: Desk, name: str) -> dict[str, Any] | None:
     region = desk.plane.region
     kept = region.resources.get(fold(group_id(desk.subscription, name)))
     if kept is not None:
-        group: dict[str, Any] = msgspec.json.decode(kept.body)
+        group = keeping.read(kept)
         if state_of(group) != DELETING or still_deleting(region, group):
             return restated(group, state_of(group))
         if has_machines(region, group["name"]):  # its deletion was canceled
@@ -65,10 +62,6 @@ def find(desk: Desk, name: str) -> dict[str, Any] | None:
     if fold(name) == DEFAULT_RESOURCE_GROUP:
         return _document(desk, DEFAULT_RESOURCE_GROUP, desk.location, {})
     return None
-
-
-def keep(group: dict[str, Any]) -> KeepResource:
-    return KeepResource(group["id"], msgspec.json.encode(group).decode())
 
 
 def state_of(group: dict[str, Any]) -> str:
@@ -111,7 +104,8 @@ async def _list(desk: Desk, call: Call) -> Reply:
     prefix = fold(group_id(desk.subscription, ""))
     names = {key.removeprefix(prefix) for key in desk.plane.region.resources if key.startswith(prefix)}
     names = {name for name in names if "/" not in name} | {DEFAULT_RESOURCE_GROUP}
-    return Reply(200, {"value": [group for name in sorted(names) if (group := find(desk, name)) is not None]})
+    found = (group for name in sorted(names) if (group := find(desk, name)) is not None)
+    return Reply(200, {"value": listing.first_of(call, filter(listing.of_groups(call), found))})
 
 
 async def _show(desk: Desk, call: Call) -> Reply:
@@ -136,7 +130,7 @@ async def _put(desk: Desk, call: Call) -> Reply:
         there = find(desk, name)
         location = _check_location(call.body.get("location"), there)
         group = _document(desk, there["name"] if there else name, location, tags)
-        await desk.plane.submit(keep(group), call.origin)
+        await desk.plane.submit(keeping.keep(group), call.origin)
     return Reply(200 if there else 201, group)
 
 
@@ -146,7 +140,7 @@ async def _patch(desk: Desk, call: Call) -> Reply:
         there = require(desk, call.names["group"])
         _check_staying(there)
         group = {**there, "tags": tags if "tags" in call.body else there["tags"]}
-        await desk.plane.submit(keep(group), call.origin)
+        await desk.plane.submit(keeping.keep(group), call.origin)
     return Reply(200, group)
 
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from forewarn.web.resource_manager import generic
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.listing import first_of
 from forewarn.web.resource_manager.places import require
 from forewarn.web.resource_manager.routing import Router
+from forewarn.web.whereabouts import IMAGE_VERSION
 
-VERSION = "1.0.0"
 _PUBLISHERS = "/subscriptions/{subscription}/providers/Microsoft.Compute/locations/{location}/publishers"
 _OFFERS = _PUBLISHERS + "/{publisher}/artifacttypes/vmimage/offers"
 _SKUS = _OFFERS + "/{offer}/skus"
 _VERSIONS = _SKUS + "/{sku}/versions"
 _COMPUTE = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute"
 _MICROSOFT = "MicrosoftWindowsServer"
+_LINUX_NAMES = ("ubuntu", "debian", "centos", "rhel", "redhat", "suse", "sles", "linux", "flatcar")
+# "sql2022-ws2022" and the like run on a Windows Server; the publishers here offer nothing else.
+_WINDOWS_NAMES = re.compile(
+    r"windows|\bws20\d\d|\bwin(?:20\d\d|1[01])\b|microsoft(?:visualstudio|sharepoint|dynamicsax|biztalk)"
+)
 
 # alias, publisher, offer, sku: the names by which ``az vm create --image`` knows images
 _LINUX = (
@@ -59,7 +66,7 @@ def add_to(router: Router) -> None:
     router.add("GET", _PUBLISHERS, _list_publishers)
     router.add("GET", _OFFERS, _list_offers)
     router.add("GET", _SKUS, _list_skus)
-    router.add("GET", _VERSIONS, _list_versions)
+    router.add("GET", _VERSIONS, _list_versions, (TOP,))
     router.add("GET", _VERSIONS + "/{version}", _show_version)
     router.add("GET", _COMPUTE + "/images/{image}", _show_image)
     router.add("GET", _COMPUTE + "/galleries/{gallery}/images/{image}", _show_definition)
@@ -93,17 +100,17 @@ def _listed(call: Call, names: Iterable[str]) -> Reply:
 
 
 async def _list_versions(desk: Desk, call: Call) -> Reply:
-    return Reply(200, [_version(call, VERSION)])
+    return Reply(200, first_of(call, [_version(call, IMAGE_VERSION)]))
 
 
 async def _show_version(desk: Desk, call: Call) -> Reply:
     wanted = call.names["version"]
-    name = VERSION if wanted.lower() == "latest" else wanted
+    name = IMAGE_VERSION if wanted.lower() == "latest" else wanted
     shown = _version(call, name)
     shown["properties"] = {
         "hyperVGeneration": "V2",
         "architecture": "x64",
-        "osDiskImage": {"operatingSystem": os_type(call.names["publisher"])},
+        "osDiskImage": {"operatingSystem": os_type(*(call.names[part] for part in ("publisher", "offer", "sku")))},
         "dataDiskImages": [],
         "features": [],
         "automaticOSUpgradeProperties": {"automaticOSUpgradeSupported": True},
@@ -112,8 +119,11 @@ async def _show_version(desk: Desk, call: Call) -> Reply:
 
 
 def os_type(*words: str) -> str:
-    """What an image by such names would run."""
-    return "Windows" if any("windows" in word.lower() for word in words) else "Linux"
+    """What an image by such names would run: publisher, offer and sku, or parts of an id."""
+    text = " ".join(words).lower()
+    if any(name in text for name in _LINUX_NAMES):
+        return "Linux"
+    return "Windows" if _WINDOWS_NAMES.search(text) else "Linux"
 
 
 def _version(call: Call, name: str) -> dict[str, Any]:

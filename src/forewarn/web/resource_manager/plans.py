@@ -12,6 +12,7 @@ from typing import Any
 
 from forewarn.web.resource_manager.expressions import TemplateError, evaluate
 from forewarn.web.resource_manager.places import group_id
+from forewarn.web.resource_manager.secrets import is_secret
 from forewarn.web.resource_manager.subscriptions import api_versions
 from forewarn.web.resource_manager.template_functions import FUNCTIONS
 
@@ -20,6 +21,7 @@ _MOST_CHARACTERS = 1_000_000  # in the same: as many as a body may have that is 
 _MOST_LEVELS = 64
 _MOST_WORK = 1_500_000  # values that all expressions together may make; long texts and deep nests count for more
 _WORTH_A_VALUE = 16  # characters
+_SHORTEST_SECRET = 4  # characters; what is shorter stands in sentences of its own accord
 _A_LEVEL = 8  # values that take as long to look at
 _NOT_THE_PROVIDERS = frozenset(
     {"apiversion", "comments", "condition", "copy", "dependson", "name", "resources", "type"}
@@ -71,6 +73,8 @@ class Plan:
     _variables: dict[str, Any] = field(default_factory=dict)
     _resolving: set[str] = field(default_factory=set)
     _work: int = 0
+    _tells: bool = False  # whether what is being evaluated has looked at a secret parameter
+    _telling: set[str] = field(default_factory=set)  # variables that do
 
     def body_of(self, planned: Planned) -> dict[str, Any]:
         """What to put. May raise ``NeedsReference``."""
@@ -85,11 +89,23 @@ class Plan:
         for name, written in self.definitions["outputs"].items():
             output = as_object(written, name)
             if self.resolve(output.get("condition", True)):
-                value = self.resolve(output.get("value"))
+                value, tells = self.resolve_and_tell(output.get("value"))
                 _check_size(value)
                 kind = str(output.get("type", "string"))
-                found[camel_case(name)] = {"type": kind[:1].upper() + kind[1:], "value": value}
+                shown = {} if tells or kind.lower().startswith("secure") else {"value": value}
+                found[camel_case(name)] = {"type": kind[:1].upper() + kind[1:], **shown}
         return found
+
+    def without_secrets(self, sentence: str) -> str:
+        """What is said about the template, without any text that a secret parameter holds."""
+        for text in sorted(self._secret_texts(), key=len, reverse=True):
+            sentence = sentence.replace(text, "***")
+        return sentence
+
+    def _secret_texts(self) -> set[str]:
+        values = [self.parameters[name] for name in self.secret if name in self.parameters]
+        texts = {text for level in _levels(values) for text in level if isinstance(text, str)}
+        return {text for text in texts if len(text) >= _SHORTEST_SECRET}
 
     def resolve(self, value: Any, index: int | None = None) -> Any:
         """A value with every expression in it evaluated."""
@@ -100,8 +116,24 @@ class Plan:
         if isinstance(value, dict):
             if isinstance(value.get("copy"), list):
                 raise TemplateError("Loops inside of properties are not supported here; write their elements out.")
-            return {key: self.resolve(each, index) for key, each in value.items()}
+            return {key: self._member(key, each, index) for key, each in value.items()}
         return value
+
+    def resolve_and_tell(self, value: Any) -> tuple[Any, bool]:
+        """A value with every expression in it evaluated, and whether any of them looked at a secret."""
+        before, self._tells = self._tells, False
+        try:
+            return self.resolve(value), self._tells
+        finally:
+            self._tells |= before
+
+    def _member(self, name: str, value: Any, index: int | None) -> Any:
+        try:
+            return self.resolve(value, index)
+        except TemplateError:
+            if is_secret(name):
+                raise TemplateError(f"The value of '{name}' cannot be evaluated.") from None
+            raise
 
     def _call(self, name: str, arguments: Sequence[Any], index: int | None) -> Any:
         looking = {**_LOOKING, "copyindex": lambda plan, *rest: _copy_index(index, rest)}
@@ -122,6 +154,13 @@ class Plan:
                 raise TemplateError("What the template's expressions make is too large.")
         return value
 
+    def parameter(self, name: str) -> Any:
+        self._tells |= name.lower() in self.secret
+        try:
+            return self.parameters[name.lower()]
+        except KeyError:
+            raise TemplateError(f"The template parameter '{name}' is not found.") from None
+
     def variable(self, name: str) -> Any:
         """Evaluated when it is first wanted."""
         key = name.lower()
@@ -132,8 +171,13 @@ class Plan:
             if key in self._resolving:
                 raise TemplateError(f"The template variable '{name}' depends on itself.")
             self._resolving.add(key)
-            self._variables[key] = self.resolve(raw[key])
-            self._resolving.discard(key)
+            try:
+                self._variables[key], tells = self.resolve_and_tell(raw[key])
+            finally:
+                self._resolving.discard(key)
+            if tells:
+                self._telling.add(key)
+        self._tells |= key in self._telling
         return self._variables[key]
 
 
@@ -183,13 +227,6 @@ def _characters(level: list[Any]) -> int:
 
 
 # Functions that look around
-
-
-def _parameters(plan: Plan, name: str) -> Any:
-    try:
-        return plan.parameters[name.lower()]
-    except KeyError:
-        raise TemplateError(f"The template parameter '{name}' is not found.") from None
 
 
 def _resource_id(plan: Plan, *parts: str) -> str:
@@ -243,7 +280,7 @@ def _subscription(plan: Plan) -> dict[str, str]:
 
 
 _LOOKING: dict[str, Callable[..., Any]] = {
-    "parameters": _parameters,
+    "parameters": lambda plan, name: plan.parameter(name),
     "variables": lambda plan, name: plan.variable(name),
     "resourceid": _resource_id,
     "subscriptionresourceid": _subscription_resource_id,

@@ -29,14 +29,21 @@ def make_plan(template: Any, given: Any, around: Surroundings) -> Plan:
     for member in ("variables", "outputs", "parameters"):
         definitions[member] = as_object(definitions.get(member), member)
     plan = Plan(around, {}, frozenset(), definitions)
+    try:
+        _understand(plan, given)
+    except TemplateError as problem:
+        raise TemplateError(plan.without_secrets(str(problem))) from None
+    return plan
+
+
+def _understand(plan: Plan, given: Any) -> None:
     _read_parameters(plan, as_object(given, "parameters"))
-    for planned in _planned(plan, definitions.get("resources", []), None):
+    for planned in _planned(plan, plan.definitions.get("resources", []), None):
         plan.resources.append(planned)
         if len(plan.resources) > _MOST_RESOURCES:
             raise TemplateError(f"A template has at most {_MOST_RESOURCES} resources.")
     _check_unique(plan.resources)
     plan.resources = _in_order(plan)
-    return plan
 
 
 # Parameters
@@ -52,23 +59,26 @@ def _read_parameters(plan: Plan, given: dict[str, Any]) -> None:
         if not isinstance(holder, dict) or "value" not in holder:
             raise TemplateError(f"The parameter '{name}' has no 'value'; references to vaults are not supported here.")
         values[name.lower()] = holder["value"]
-    secret = set()
     for name, written in declared.items():
         declaration = as_object(written, name)
         kind = str(declaration.get("type", "")).lower()
-        plan.parameters[name.lower()] = _parameter(plan, name, declaration, kind, values)
-        if kind.startswith("secure"):
-            secret.add(name.lower())
-    plan.secret = frozenset(secret)
+        value, tells = _parameter(plan, name, declaration, kind, values)
+        plan.parameters[name.lower()] = value
+        if tells or kind.startswith("secure"):
+            plan.secret |= {name.lower()}
 
 
-def _parameter(plan: Plan, name: str, declaration: dict[str, Any], kind: str, values: dict[str, Any]) -> Any:
+def _parameter(
+    plan: Plan, name: str, declaration: dict[str, Any], kind: str, values: dict[str, Any]
+) -> tuple[Any, bool]:
+    """Its value, and whether that was made of a secret one."""
+    tells = False
     if kind not in _TYPES:
         raise TemplateError(f"The template parameter '{name}' has no type that is known here.")
     if name.lower() in values:
         value = values[name.lower()]
     elif "defaultValue" in declaration:
-        value = plan.resolve(declaration["defaultValue"])
+        value, tells = plan.resolve_and_tell(declaration["defaultValue"])
     else:
         raise TemplateError(f"The value for the template parameter '{name}' is not provided.")
     wrong = isinstance(value, bool) and kind != "bool"
@@ -77,7 +87,7 @@ def _parameter(plan: Plan, name: str, declaration: dict[str, Any], kind: str, va
     allowed = declaration.get("allowedValues")
     if isinstance(allowed, list) and value not in allowed:
         raise TemplateError(f"The value for the template parameter '{name}' is not one of its allowed values.")
-    return value
+    return value, tells
 
 
 # Resources

@@ -11,7 +11,7 @@ import ipaddress
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,13 +21,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from forewarn.durable import make_directory, write_whole
+from forewarn.durable import make_directory, sync_directory, write_whole
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 _AUTHORITY_LIFE = timedelta(days=3650)
 _LEAF_LIFE = timedelta(days=397)
 _RENEW_BEFORE = timedelta(days=30)
 _AGO = timedelta(hours=1)  # clocks differ
+_KEY, _NEXT_KEY = "ca-key.pem", "ca-key.next.pem"  # of the authority
 
 _log = logging.getLogger(__name__)
 
@@ -78,16 +79,15 @@ def _authority(
     directory: Path, names: tuple[str, ...], now: datetime
 ) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     """The one that is there, if it may speak for these names and will for long enough; else a new one."""
-    certificate_path, key_path = directory / "ca.pem", directory / "ca-key.pem"
-    try:
+    certificate_path = directory / "ca.pem"
+    _finish_replacing(directory)
+    with suppress(OSError, ValueError, x509.ExtensionNotFound):
         found = x509.load_pem_x509_certificate(certificate_path.read_bytes())
-        key = serialization.load_pem_private_key(key_path.read_bytes(), None)
+        key = _key_of(found, directory / _KEY)
         permitted = found.extensions.get_extension_for_class(x509.NameConstraints).value.permitted_subtrees or []
         fits = set(_constraints(names)) <= set(permitted) and found.not_valid_after_utc > now + _LEAF_LIFE
-        if fits and isinstance(key, ec.EllipticCurvePrivateKey) and found.public_key() == key.public_key():
+        if fits and key is not None:
             return found, key
-    except (OSError, ValueError, x509.ExtensionNotFound):
-        pass
     if certificate_path.exists():
         _log.warning(
             "The authority in %s may not speak for %s, or not for long; the new one must be told to all clients.",
@@ -96,9 +96,34 @@ def _authority(
         )
     made_key = ec.generate_private_key(ec.SECP256R1())
     made = _sign_authority(made_key, names, now)
-    write_whole(key_path, _pem(made_key), 0o600)
+    write_whole(directory / _NEXT_KEY, _pem(made_key), 0o600)
     write_whole(certificate_path, made.public_bytes(serialization.Encoding.PEM), 0o644)
+    _finish_replacing(directory)
     return made, made_key
+
+
+def _finish_replacing(directory: Path) -> None:
+    """An authority is replaced by its certificate's coming into place: the old key stays until then, the new one waits.
+
+    So whoever is killed on the way, or loses power, leaves a certificate that has its key. What is left to do is done
+    here, durably, before anything else is written.
+    """
+    waits = False
+    with suppress(OSError, ValueError):
+        certificate = x509.load_pem_x509_certificate((directory / "ca.pem").read_bytes())
+        waits = _key_of(certificate, directory / _NEXT_KEY) is not None
+    if waits:
+        (directory / _NEXT_KEY).replace(directory / _KEY)
+    sync_directory(directory)
+
+
+def _key_of(certificate: x509.Certificate, path: Path) -> ec.EllipticCurvePrivateKey | None:
+    """The key in this file, if it belongs to the certificate."""
+    with suppress(OSError, ValueError):
+        key = serialization.load_pem_private_key(path.read_bytes(), None)
+        if isinstance(key, ec.EllipticCurvePrivateKey) and key.public_key() == certificate.public_key():
+            return key
+    return None
 
 
 def _sign_authority(key: ec.EllipticCurvePrivateKey, names: tuple[str, ...], now: datetime) -> x509.Certificate:

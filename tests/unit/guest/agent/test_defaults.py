@@ -36,7 +36,7 @@ def test_with_everything_switched_on_it_is_a_good_file_with_the_defaults_it_tell
     assert config is not None
     assert {step.kind for step in config.steps} == set(STEP_KINDS)
     default = AgentConfig()
-    for key in ("endpoint", "name", "poll_seconds", "margin_seconds", "state_directory", "log_format"):
+    for key in ("endpoint", "name", "poll_seconds", "margin_seconds", "state_directory", "status_listen", "log_format"):
         assert getattr(config, key) == getattr(default, key), key
     assert config.unhealthy_after_seconds == default.unhealthy_after_seconds
 

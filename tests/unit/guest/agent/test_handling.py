@@ -157,7 +157,7 @@ def test_an_event_that_appears_started_gets_no_step() -> None:
 def test_a_failed_step_is_tried_again_after_a_pause_and_the_event_is_not_approved() -> None:
     state = begun(seen(State(), event()), LEAVE)
     state = fold(state, Finished(1, Outcome.FAILED))
-    trouble = after_failure(None, 1000)
+    trouble = after_failure(1, 1000)
     early = owed(moment(state, at=0.5, leave=trouble))
     assert (early.begin, early.approve) == (None, ())
     assert early.wake_seconds == pytest.approx(0.5)
@@ -415,7 +415,7 @@ class World:
         self.note(Finished(self.running.run, outcome))
         if outcome in (Outcome.FAILED, Outcome.TIMED_OUT):
             before = self.troubles.get(self.running.name)
-            self.troubles[self.running.name] = after_failure(before, 1000 + self.at)
+            self.troubles[self.running.name] = after_failure(1 if before is None else before.tries + 1, 1000 + self.at)
         else:
             self.troubles.pop(self.running.name, None)
         self.running = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -49,8 +50,10 @@ def test_text_lines_are_for_eyes() -> None:
     log.warning("failed", extra={"why": "no such file", "step": "drain"})
 
     at, rest = stream.getvalue().split(" ", 1)
-    assert at.endswith("Z")
-    assert rest == 'warning failed why="no such file" step=drain\n'
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", at)
+    assert rest == 'warning: failed why="no such file" step=drain\n'
+    log.info("Reboot is over", extra=about(EVENT, step="drain"))
+    assert stream.getvalue().endswith("Z info: Reboot is over step=drain [A1]\n")
 
 
 def test_configuring_again_writes_each_line_once() -> None:

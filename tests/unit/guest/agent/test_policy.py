@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from forewarn.guest.agent.config import Rule, Step, Verdict
+from forewarn.guest.agent.config import AgentConfig, Barrier, Rule, Step, Verdict
 from forewarn.guest.agent.defaults import DEFAULT_RULES, NOTICES_SECONDS
 from forewarn.guest.agent.policy import chosen_steps, conditions, decide, fits
 from forewarn.terms import EventType, ScheduledEvent
@@ -21,6 +21,11 @@ EVENT = ScheduledEvent(
     source="Platform",
     duration_seconds=-1,
 )
+
+
+def ruled(*rules: Rule) -> AgentConfig:
+    """A file with these rules, of somebody who has set up a step."""
+    return AgentConfig(rules=rules, steps=(Step("drain", "command"),))
 
 
 @pytest.mark.parametrize(
@@ -45,11 +50,28 @@ def test_without_rules_the_built_in_ones_decide(
     kind: str, source: str | None, duration: int | None, verdict: Verdict, name: str
 ) -> None:
     event = replace(EVENT, type=kind, source=source, duration_seconds=duration)
-    decision = decide((), event, "web-0")
+    decision = decide(ruled(), event, "web-0")
 
     assert decision.verdict is verdict
     assert decision.rule is not None
     assert (decision.rule.name, decision.rule.line) == (name, 0)
+
+
+@pytest.mark.parametrize("source", ["Platform", "User", None])
+@pytest.mark.parametrize("kind", [*EventType, "Hibernate"])
+def test_without_steps_nothing_is_approved_in_the_vms_name(kind: str, source: str | None) -> None:
+    event = replace(EVENT, type=kind, source=source, duration_seconds=5)
+    decision = decide(AgentConfig(), event, "web-0")
+
+    assert decision.verdict is Verdict.NOTIFY
+    assert not decision.approves
+
+
+def test_without_steps_a_rule_of_the_file_and_a_barrier_are_still_obeyed() -> None:
+    explicit = AgentConfig(rules=(Rule("mine", Verdict.PREPARE_THEN_APPROVE, types=("Reboot",)),))
+    assert decide(explicit, EVENT, "web-0").approves
+    assert not decide(explicit, replace(EVENT, type="Freeze"), "web-0").approves
+    assert decide(AgentConfig(barrier=Barrier(listen="127.0.0.1:1")), EVENT, "web-0").approves
 
 
 def test_the_built_in_rules_leave_no_event_without_a_decision() -> None:
@@ -63,25 +85,25 @@ def test_the_first_rule_that_fits_decides_and_the_files_rules_come_first() -> No
         Rule("all", Verdict.PREPARE_ONLY),
     )
 
-    assert decide(rules, EVENT, "web-0").rule is rules[1]
-    assert decide(rules[:1], EVENT, "web-0").rule is DEFAULT_RULES[-1]
-    assert decide(rules[:2], EVENT, "web-0").reason == "rule 'reboots' asks for type Reboot"
+    assert decide(ruled(*rules), EVENT, "web-0").rule is rules[1]
+    assert decide(ruled(*rules[:1]), EVENT, "web-0").rule is DEFAULT_RULES[-1]
+    assert decide(ruled(*rules[:2]), EVENT, "web-0").reason == "rule 'reboots' asks for type Reboot"
 
 
 def test_an_event_of_other_vms_is_ignored_whatever_the_rules_say() -> None:
-    decision = decide((Rule("all", Verdict.APPROVE_NOW),), EVENT, "web-2")
+    decision = decide(ruled(Rule("all", Verdict.APPROVE_NOW)), EVENT, "web-2")
 
     assert (decision.verdict, decision.rule, decision.steps) == (Verdict.IGNORE, None, ())
     assert not decision.prepares
     assert not decision.approves
-    assert decide((), EVENT, "").rule is None
-    assert decide((), EVENT, "web-2", others=Verdict.NOTIFY).verdict is Verdict.NOTIFY
+    assert decide(ruled(), EVENT, "").rule is None
+    assert decide(ruled(), EVENT, "web-2", others=Verdict.NOTIFY).verdict is Verdict.NOTIFY
 
 
 def test_names_are_compared_without_case_and_with_the_old_underscore() -> None:
     for resource in ("WEB-0", "_web-0"):
-        assert decide((), replace(EVENT, resources=(resource,)), "web-0").rule is not None
-    assert decide((), replace(EVENT, resources=("web-01", "xweb-0")), "web-0").rule is None
+        assert decide(ruled(), replace(EVENT, resources=(resource,)), "web-0").rule is not None
+    assert decide(ruled(), replace(EVENT, resources=("web-01", "xweb-0")), "web-0").rule is None
 
 
 @pytest.mark.parametrize(
@@ -116,17 +138,17 @@ def test_steps_are_chosen_in_the_order_of_the_file() -> None:
     steps = tuple(Step(name, "command") for name in ("a", "b", "c"))
     some = Rule("some", Verdict.PREPARE_ONLY, steps=("c", "a"))
 
-    assert [step.name for step in chosen_steps(decide((some,), EVENT, "web-0"), steps)] == ["a", "c"]
-    assert chosen_steps(decide((), EVENT, "web-0"), steps) == steps
-    assert chosen_steps(decide((Rule("now", Verdict.APPROVE_NOW),), EVENT, "web-0"), steps) == ()
-    assert chosen_steps(decide((), EVENT, "other"), steps) == ()
+    assert [step.name for step in chosen_steps(decide(ruled(some), EVENT, "web-0"), steps)] == ["a", "c"]
+    assert chosen_steps(decide(ruled(), EVENT, "web-0"), steps) == steps
+    assert chosen_steps(decide(ruled(Rule("now", Verdict.APPROVE_NOW)), EVENT, "web-0"), steps) == ()
+    assert chosen_steps(decide(ruled(), EVENT, "other"), steps) == ()
 
 
 def test_verdicts_say_what_they_are_made_of() -> None:
     told = {
         verdict: (decision.prepares, decision.approves)
         for verdict in Verdict
-        for decision in [decide((Rule("", verdict),), EVENT, "web-0")]
+        for decision in [decide(ruled(Rule("", verdict)), EVENT, "web-0")]
     }
 
     assert told == {

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -90,6 +90,16 @@ def teller(*notifications: Notification, metrics: Metrics, pause: Callable[[floa
     return Teller(notifications, "web-0", now=lambda: NOON, metrics=metrics, pause=pause)
 
 
+def test_instants_never_go_back_even_where_the_clock_does(room: Room) -> None:
+    clock = iter([NOON, NOON + timedelta(seconds=30), NOON + timedelta(seconds=5), NOON + timedelta(seconds=40)])
+    telling = Teller([Notification("webhook", room.url)], "web-0", now=lambda: next(clock), metrics=Metrics())
+    for occasion in ("scheduled", "preparing", "prepared", "approved"):
+        telling.tell(occasion, EVENT, occasion)
+    telling.close(30)
+    found = [json.loads(body)["at"][-10:] for _, body in room.heard]
+    assert found == ["00:00.000Z", "00:30.000Z", "00:30.000Z", "00:40.000Z"]
+
+
 def go_on(seconds: float) -> bool:
     """A pause that takes no time."""
     return False
@@ -107,7 +117,7 @@ def test_a_webhook_gets_the_sentence_and_the_whole_event(room: Room) -> None:
         "text": "web-0: Reboot in 15 min",
         "occasion": "scheduled",
         "vm": "web-0",
-        "at": "2026-01-01T12:00:00Z",
+        "at": "2026-01-01T12:00:00.000Z",
         "event": {
             "id": "A1",
             "type": "Reboot",

@@ -436,3 +436,13 @@ async def test_a_vm_of_a_set_is_deleted_through_the_set(bench: Bench) -> None:
 async def test_an_instance_name_that_is_taken_refuses_the_whole_set(bench: Bench) -> None:
     await bench.create("web_1")
     assert "web_1" in await bench.refused(409, "POST", SETS, {"name": "web", "capacity": 3})
+
+
+async def test_instances_are_spread_over_as_many_fault_domains_as_asked_for(bench: Bench) -> None:
+    await make(bench, capacity=5, fault_domains=2)
+
+    shown = (await bench.get(f"{SETS}/web"))["instances"]
+
+    assert [vm["fault_domain"] for vm in shown] == [0, 1, 0, 1, 0]
+    answer = await bench.client.post(SETS, json={"name": "db", "fault_domains": 4, "orchestration": "Flexible"})
+    assert (answer.status_code, "1 to 3 fault domains" in answer.text) == (400, True)

@@ -8,7 +8,7 @@ import socket
 from forewarn.guest.agent.config import Step
 from forewarn.guest.agent.running import Ended
 from forewarn.guest.agent.state import Outcome
-from forewarn.guest.agent.steps.kind import Task
+from forewarn.guest.agent.steps.kind import Task, over
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
 _LONGEST_ANSWER = 65_536
@@ -38,8 +38,7 @@ def _set_state(task: Task, state: str) -> Ended:
     try:
         said = _tell(task, f"set server {backend}/{server} state {state}\n")
     except TimeoutError:
-        outcome = Outcome.INTERRUPTED if task.budget.called_off else Outcome.TIMED_OUT
-        return Ended(outcome, "haproxy did not answer in time")
+        return over(task, "haproxy did not answer")
     except OSError as problem:
         return Ended(Outcome.FAILED, f"{task.text('socket')}: {problem.strerror or problem}")
     return Ended(Outcome.FAILED, f"haproxy said: {said[:200]}") if said else Ended(Outcome.DONE)

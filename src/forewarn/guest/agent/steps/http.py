@@ -6,7 +6,7 @@ from forewarn.guest.agent.calling import call
 from forewarn.guest.agent.config import Step
 from forewarn.guest.agent.running import Ended, last_lines
 from forewarn.guest.agent.state import Outcome
-from forewarn.guest.agent.steps.kind import Task, event_json
+from forewarn.guest.agent.steps.kind import Task, event_json, over
 from forewarn.wire.json_bytes import write_json
 
 _IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
@@ -39,9 +39,7 @@ def _call(task: Task, verb: str, url: str, body: object) -> Ended:
     kind = {"Content-Type": "application/json"} if data and not isinstance(body, str) else {}
     answer = call(verb, url, task.budget, headers={**kind, **task.table("headers")}, body=data)
     if isinstance(answer, str):
-        late = task.budget.left() <= 0
-        outcome = Outcome.INTERRUPTED if task.budget.called_off else Outcome.TIMED_OUT if late else Outcome.FAILED
-        return Ended(outcome, answer)
+        return over(task, answer) if task.budget.left() <= 0 else Ended(Outcome.FAILED, answer)
     if 200 <= answer.status < 300:
         return Ended(Outcome.DONE)
     return Ended(Outcome.FAILED, f"it answered {answer.status}: {last_lines(answer.body.decode('utf-8', 'replace'))}")

@@ -9,6 +9,7 @@ from typing import Protocol
 from forewarn.guest.agent.budget import Budget
 from forewarn.guest.agent.config import Step
 from forewarn.guest.agent.running import Ended, Receipts
+from forewarn.guest.agent.state import Outcome
 from forewarn.guest.watch import is_started
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.json_bytes import write_json
@@ -37,6 +38,12 @@ class Task:
     def table(self, key: str) -> dict[str, str]:
         value = self.step.settings.get(key)
         return {str(name): str(each) for name, each in value.items()} if isinstance(value, Mapping) else {}
+
+
+def over(task: Task, said: str) -> Ended:
+    """How work has ended that has no time left."""
+    outcome = Outcome.INTERRUPTED if task.budget.called_off else Outcome.TIMED_OUT
+    return Ended(outcome, f"{task.budget.why_over()}: {said}")
 
 
 class Kind(Protocol):

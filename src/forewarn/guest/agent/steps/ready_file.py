@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from forewarn.durable import make_directory, remove, write_whole
 from forewarn.guest.agent.config import Step
 from forewarn.guest.agent.running import Ended
 from forewarn.guest.agent.state import Outcome
@@ -28,9 +29,9 @@ class ReadyFile:
         path = Path(task.text("path"))
         try:
             if path.exists():
+                make_directory(_note(task).parent)
+                write_whole(_note(task), b"", 0o600)  # first: a reboot empties the place where the file is put aside
                 path.replace(_aside(path))
-                _note(task).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _note(task).touch(0o600)
         except OSError as problem:
             return Ended(Outcome.FAILED, f"{path} cannot be moved: {problem.strerror}")
         return Ended(Outcome.DONE)
@@ -43,7 +44,7 @@ class ReadyFile:
             elif _note(task).exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
-            _note(task).unlink(missing_ok=True)
+            remove(_note(task))
         except OSError as problem:
             return Ended(Outcome.FAILED, f"{path} cannot be put back: {problem.strerror}")
         return Ended(Outcome.DONE)

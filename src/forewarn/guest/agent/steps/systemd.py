@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from forewarn.durable import make_directory, remove, write_whole
 from forewarn.guest.agent.config import Step
 from forewarn.guest.agent.running import Ended, Receipts
 from forewarn.guest.agent.state import Outcome
@@ -25,7 +25,10 @@ class Systemd:
         return True
 
     def do(self, task: Task) -> Ended:
-        _note_active(task)
+        try:
+            _note_active(task)
+        except OSError as problem:
+            return Ended(Outcome.FAILED, f"which units run cannot be noted, and none was stopped: {problem.strerror}")
         for unit in task.words("units"):
             ended = run_program(task, [_SYSTEMCTL, "stop", "--", unit])
             if not ended.good:
@@ -34,13 +37,15 @@ class Systemd:
 
     def undo(self, task: Task) -> Ended:
         note = _note(task)
-        active = note.read_text().split() if note.exists() else task.words("units")
-        for unit in reversed([unit for unit in task.words("units") if unit in active]):
-            ended = run_program(task, [_SYSTEMCTL, "start", "--", unit])
-            if not ended.good:
-                return ended
-        with suppress(OSError):
-            note.unlink(missing_ok=True)
+        try:
+            active = note.read_text().split() if note.exists() else []  # without a note nothing was stopped
+            for unit in reversed([unit for unit in task.words("units") if unit in active]):
+                ended = run_program(task, [_SYSTEMCTL, "start", "--", unit])
+                if not ended.good:
+                    return ended
+            remove(note)  # for good: one that comes back would speak for a later event
+        except OSError as problem:
+            return Ended(Outcome.FAILED, f"the note of which units ran cannot be used: {problem.strerror}")
         return Ended(Outcome.DONE)
 
 
@@ -62,6 +67,5 @@ def _note_active(task: Task) -> None:
         if run_program(probe, [_SYSTEMCTL, "is-active", "--quiet", "--", unit]).good
     ]
     probe.receipts.forget()
-    fresh = note.with_suffix(".new")
-    fresh.write_text("\n".join(active))
-    fresh.replace(note)
+    make_directory(note.parent)
+    write_whole(note, "\n".join(active).encode(), 0o600)  # it must outlive the impact

@@ -7,7 +7,7 @@ from forewarn.guest.agent.config import Step
 from forewarn.guest.agent.running import Ended
 from forewarn.guest.agent.state import Outcome
 from forewarn.guest.agent.steps.command import run_words
-from forewarn.guest.agent.steps.kind import Task
+from forewarn.guest.agent.steps.kind import Task, over
 from forewarn.wire.times import parse_duration
 
 _EVERY = "2s"
@@ -29,8 +29,7 @@ class Wait:
             if not said:
                 return Ended(Outcome.DONE)
             if not task.budget.pause(every):
-                outcome = Outcome.INTERRUPTED if task.budget.called_off else Outcome.TIMED_OUT
-                return Ended(outcome, f"it was not so in time: {said}")
+                return over(task, said)
 
     def undo(self, task: Task) -> Ended:
         return Ended(Outcome.DONE)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from forewarn.core import commands as c
-from forewarn.core.region import DEFAULT_POLICY, Scope, ScopeKind, fold, scope_key
+from forewarn.core.fleet import FAULT_DOMAINS_MOST, UPDATE_DOMAINS_MOST
+from forewarn.core.region import DEFAULT_POLICY, Domains, Scope, ScopeKind, fold, scope_key
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import bodies, documents, finding, pages, views
 from forewarn.web.resource_manager.compute.event_settings import settle_policy
@@ -14,7 +15,10 @@ from forewarn.web.resource_manager.routing import Router
 
 _ALL = f"{finding.IN_GROUP}{AVAILABILITY_SETS}"
 _ONE = f"{_ALL}/{{name}}"
-_DOMAINS = {"platformUpdateDomainCount": ("update", 1, 20), "platformFaultDomainCount": ("fault", 1, 3)}
+_DOMAINS = {
+    "platformUpdateDomainCount": ("update", UPDATE_DOMAINS_MOST),
+    "platformFaultDomainCount": ("fault", FAULT_DOMAINS_MOST),
+}
 
 
 def add_to(router: Router) -> None:
@@ -49,23 +53,28 @@ def _order(desk: Desk, call: Call, current: Scope | None) -> list[c.Single]:
     document = bodies.laid_over(base, change, call)
     properties, policy = document["properties"], DEFAULT_POLICY
     properties.pop("virtualMachines", None)
-    _check_domains(properties)
+    domains = Domains(*(_count(properties, base, member) for member in _DOMAINS))
     if "scheduledEventsPolicy" in properties:
         properties["scheduledEventsPolicy"], policy = settle_policy(properties["scheduledEventsPolicy"])
     owner = scope_key(ScopeKind.AVAILABILITY_SET, name)
     resource_id = finding.resource_id(desk, group, AVAILABILITY_SETS, name)
     return [
-        c.PutAvailabilitySet(name, group, policy),
+        c.PutAvailabilitySet(name, group, policy, domains),
         documents.keep(resource_id, AVAILABILITY_SETS, document, owner),
     ]
 
 
-def _check_domains(properties: Object) -> None:
-    for name, (kind, least, most) in _DOMAINS.items():
-        count = properties.get(name, least)
-        if not least <= count <= most:
-            sentence = f"The specified {kind} domain count {count} must fall in the range {least} to {most}."
-            raise invalid(name, sentence)
+def _count(properties: Object, base: Object | None, member: str) -> int:
+    """How many domains are asked for: said once, when the set is made; 0 where nothing is said."""
+    if base is not None:
+        if properties[member] != base["properties"][member]:
+            raise bodies.unchangeable(member)
+        return 0
+    kind, most = _DOMAINS[member]
+    count: int = properties.get(member, 0)
+    if member in properties and not 1 <= count <= most:
+        raise invalid(member, f"The specified {kind} domain count {count} must fall in the range 1 to {most}.")
+    return count
 
 
 async def _head(desk: Desk, call: Call) -> Reply:

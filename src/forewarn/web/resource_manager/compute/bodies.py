@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from forewarn.core import fleet
 from forewarn.core.refusal import Refused
-from forewarn.core.region import EvictionPolicy, VmSpec
-from forewarn.web.resource_manager.call import Call
+from forewarn.core.region import EvictionPolicy, Particulars, VmSpec
+from forewarn.web.resource_manager.call import Call, Desk
+from forewarn.web.resource_manager.compute import particulars
 from forewarn.web.resource_manager.compute.event_settings import TERMINATE, Notices, settle_profile
 from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object, read
@@ -88,6 +89,7 @@ class Profile:
     eviction_policy: EvictionPolicy
     notices: Notices
     os_type: str
+    about: Particulars
 
     def spec(self, group: str, size: str, tags: Object) -> VmSpec:
         return VmSpec(
@@ -99,10 +101,11 @@ class Profile:
             size=size,
             os_type=self.os_type,
             tags=tuple(sorted((name, str(value)) for name, value in tags.items())),
+            about=self.about,
         )
 
 
-def settle(profile: Object, at: str, current: VmSpec | None) -> Profile:
+def settle(desk: Desk, document: Object, profile: Object, at: str, current: VmSpec | None) -> Profile:
     """Put the profile of a merged document into the form that is kept, and say what it means."""
     priority = one_of(profile, "priority", _PRIORITIES, at)
     spot = priority in ("Low", "Spot")
@@ -118,17 +121,15 @@ def settle(profile: Object, at: str, current: VmSpec | None) -> Profile:
         if spot and notices.terminate is not None:
             target = f"{here}.{TERMINATE}.enable"
             raise invalid(target, "Terminate notifications cannot be enabled on Spot instances.")
-    return Profile(spot, EvictionPolicy(eviction or EvictionPolicy.DEALLOCATE), notices, _os_type(profile, at, current))
-
-
-def _os_type(profile: Object, at: str, current: VmSpec | None) -> str:
     disk = profile.get("storageProfile", {}).get("osDisk", {})
     named = one_of(disk, "osType", ("Linux", "Windows"), f"{at}.storageProfile.osDisk")
-    if named:
-        return named
-    if "windowsConfiguration" in profile.get("osProfile", {}):
-        return "Windows"
-    return current.os_type if current is not None else "Linux"
+    return Profile(
+        spot,
+        EvictionPolicy(eviction or EvictionPolicy.DEALLOCATE),
+        notices,
+        named or particulars.os_type(desk, profile, current),
+        particulars.read(document, profile),
+    )
 
 
 def check_preconditions(call: Call, current: Object | None) -> None:

@@ -6,9 +6,8 @@ laid over this document, and the views are made from it.
 
 from __future__ import annotations
 
-import msgspec
-
 from forewarn.core.commands import KeepResource
+from forewarn.core.fleet import domains_of
 from forewarn.core.region import (
     Orchestration,
     ScaleInRule,
@@ -19,11 +18,13 @@ from forewarn.core.region import (
     VmSpec,
     fold,
 )
+from forewarn.web.resource_manager import keeping
 from forewarn.web.resource_manager.call import Desk
-from forewarn.web.resource_manager.compute import finding
+from forewarn.web.resource_manager.compute import finding, particulars
 from forewarn.web.resource_manager.compute.event_settings import Notices, shown_policy, shown_profile
-from forewarn.web.resource_manager.compute.merging import merge, without_secrets
+from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object
+from forewarn.web.whereabouts import computer_name_of, location_of
 
 _FIRST_ETAG = '"1"'
 
@@ -31,17 +32,13 @@ _FIRST_ETAG = '"1"'
 def kept(desk: Desk, resource_id: str) -> Object | None:
     """What a caller wrote."""
     found = desk.plane.region.resources.get(fold(resource_id))
-    if found is None:
-        return None
-    body: Object = msgspec.json.decode(found.body)
-    return body
+    return None if found is None else keeping.read(found)
 
 
 def keep(resource_id: str, kind: str, document: Object, owner: str) -> KeepResource:
     """Remember a document for as long as its thing is there. It names itself, for whoever lists a group."""
     name = resource_id.rpartition("/")[2]
-    body = {**without_secrets(document), "id": resource_id, "name": name, "type": kind}
-    return KeepResource(resource_id, msgspec.json.encode(body).decode(), owner)
+    return keeping.keep({**document, "id": resource_id, "name": name, "type": kind}, owner)
 
 
 def next_etag(document: Object) -> str:
@@ -70,17 +67,16 @@ def of_vm(desk: Desk, vm: Vm) -> Object:
 
 def _made_up_vm(desk: Desk, vm: Vm) -> Object:
     """What every VM has, said or not: readers look into these parts without asking."""
-    scale_set = finding.set_of(desk.plane.region, vm)
-    computer = vm.name if scale_set is None else scale_set.computer_name(vm.number)
-    return {
-        "location": desk.location if scale_set is None else of_scale_set(desk, scale_set)["location"],
+    made_up: Object = {
+        "location": location_of(vm.spec),
         "properties": {
             "storageProfile": {"osDisk": {"osType": vm.spec.os_type, "createOption": "FromImage"}, "dataDisks": []},
-            "osProfile": {"computerName": computer},
+            "osProfile": {"computerName": computer_name_of(desk.plane.region, vm)},
             "networkProfile": {"networkInterfaces": []},
         },
         "etag": _FIRST_ETAG,
     }
+    return merge(made_up, particulars.shown(vm.spec.about, vm.number))
 
 
 def _with_spec(profile: Object, spec: VmSpec) -> Object:
@@ -125,6 +121,7 @@ def of_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
     _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), spec.policy))
     properties["orchestrationMode"] = str(scale_set.orchestration)
     properties["singlePlacementGroup"] = scale_set.single_placement_group
+    properties["platformFaultDomainCount"] = scale_set.fault_domains or desk.plane.rules.fault_domains
     return {**document, "tags": dict(scale_set.vm_spec.tags), "properties": properties}
 
 
@@ -143,11 +140,12 @@ def _made_up_profile(scale_set: ScaleSet) -> Object:
 
 def of_instance(desk: Desk, scale_set: ScaleSet, vm: Vm) -> Object:
     """What is an instance's own: its tags and its protection. All else is its model's."""
-    document = kept(desk, finding.instance_id(desk, scale_set, vm)) or {"tags": dict(vm.spec.tags)}
+    document = kept(desk, finding.instance_id(desk, scale_set, vm)) or {}
     protection = document.get("properties", {}).get("protectionPolicy", {})
     if vm.protected != protects(protection):
         protection = {"protectFromScaleIn": vm.protected}
-    return {**document, "properties": {"protectionPolicy": protection} if protection else {}}
+    own = {"protectionPolicy": protection} if protection else {}
+    return {**document, "tags": dict(vm.spec.tags), "properties": own}
 
 
 def protects(protection: Object) -> bool:
@@ -159,12 +157,12 @@ def protects(protection: Object) -> bool:
 
 
 def of_availability_set(desk: Desk, scope: Scope) -> Object:
-    rules = desk.plane.rules
     document = kept(desk, finding.availability_set_id(desk, scope)) or {"location": desk.location}
+    domains = domains_of(desk.plane.region, desk.plane.rules, scope.key)
     properties = {
-        "platformUpdateDomainCount": rules.update_domains,
-        "platformFaultDomainCount": rules.fault_domains,
         **document.get("properties", {}),
+        "platformUpdateDomainCount": domains.update,
+        "platformFaultDomainCount": domains.fault,
     }
     _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), scope.policy))
     return {"tags": {}, "sku": {"name": "Aligned"}, **document, "properties": properties}

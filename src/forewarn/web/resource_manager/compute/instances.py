@@ -5,8 +5,9 @@ from __future__ import annotations
 from uuid import uuid4
 
 from forewarn.core import commands as c
+from forewarn.core.region import replace
 from forewarn.web.resource_manager import lro
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, bodies, documents, filters, finding, pages, states, views
 from forewarn.web.resource_manager.compute.finding import INSTANCES, SCALE_SETS
 from forewarn.web.resource_manager.compute.merging import merge
@@ -18,7 +19,7 @@ _ONE = f"{_ALL}/{{instance}}"
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", _ALL, _list)
+    router.add("GET", _ALL, _list, (FILTER,))
     router.add("GET", _ONE, _get)
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _put)
@@ -58,7 +59,9 @@ async def _put(desk: Desk, call: Call) -> Reply:
         document = merge(base, _own(change))
         document["etag"] = documents.next_etag({"etag": '"1"', **base})
         protection = document.get("properties", {}).get("protectionPolicy", {})
+        tags = tuple(sorted(document["tags"].items()))
         commands: list[c.Single] = [
+            *([c.RespecifyVm(vm.name, replace(vm.spec, tags=tags))] if dict(tags) != dict(vm.spec.tags) else []),
             c.ProtectInstance(vm.name, documents.protects(protection)),
             documents.keep(finding.instance_id(desk, scale_set, vm), INSTANCES, document, f"instance/{vm.key}"),
         ]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
 
 import msgspec
 
 from forewarn.web.resource_manager.compute.schema import Object
 
 _REPLACED = frozenset({"tags", "userAssignedIdentities", "settings"})  # maps that are said as a whole
-_SECRETS = frozenset({"adminPassword", "customData", "protectedSettings"})
 
 
 def merge(base: Object, change: Object) -> Object:
@@ -22,13 +20,6 @@ def merge(base: Object, change: Object) -> Object:
             value = merge(known, value)
         merged[name] = value
     return merged
-
-
-def without_secrets(value: Any) -> Any:
-    """What may be kept in a journal and told back: the service never tells these back either."""
-    if isinstance(value, dict):
-        return {name: without_secrets(item) for name, item in value.items() if name not in _SECRETS}
-    return [without_secrets(item) for item in value] if isinstance(value, list) else value
 
 
 def digest(document: Object) -> str:

@@ -22,13 +22,22 @@ from forewarn.core.scale_sets import CAPACITY_MOST, NAME_LONGEST
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.compute import bodies, documents, finding
 from forewarn.web.resource_manager.compute.event_settings import says_nothing, settle_policy
-from forewarn.web.resource_manager.compute.merging import digest, without_secrets
+from forewarn.web.resource_manager.compute.merging import digest
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.errors import ArmError, invalid
+from forewarn.web.resource_manager.secrets import without_secrets
 
 _PROFILE = "virtualMachineProfile"
 _AT = f"properties.{_PROFILE}"
 _KNOWN_TO_THE_REGION = frozenset({"scheduledEventsProfile", "priority", "evictionPolicy"})
+_FAULT_DOMAINS = "platformFaultDomainCount"
+# By orchestration mode and whether it is in zones: "Manage fault domains in Azure Virtual Machine Scale Sets".
+_SPREADS = {
+    (Orchestration.UNIFORM, False): (1, 2, 3, 4, 5),
+    (Orchestration.UNIFORM, True): (1, 5),
+    (Orchestration.FLEXIBLE, False): (1, 2, 3),
+    (Orchestration.FLEXIBLE, True): (1,),
+}
 _MODES = tuple(str(mode) for mode in Orchestration)
 _UPGRADES = tuple(str(mode) for mode in UpgradeMode)
 _RULES = tuple(str(rule) for rule in ScaleInRule)
@@ -45,7 +54,7 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
     if current is not None and current.deleting:
         raise ArmError(409, "OperationNotAllowed", f"Scale set '{name}' is being deleted and cannot be changed.")
     document = bodies.laid_over(base, change, call)
-    command = _command(call, name, document, change, current)
+    command = _command(desk, call, name, document, change, current, base)
     if current is not None:
         command = replace(command, vm_spec=_with_rest(command.vm_spec, current, base or {}, document))
     document["etag"] = documents.next_etag(base or {})
@@ -53,11 +62,14 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
     return [command, documents.keep(resource_id, finding.SCALE_SETS, document, f"scale-set/{fold(name)}")]
 
 
-def _command(call: Call, name: str, document: Object, change: Object, current: ScaleSet | None) -> c.PutScaleSet:
+def _command(
+    desk: Desk, call: Call, name: str, document: Object, change: Object, current: ScaleSet | None, base: Object | None
+) -> c.PutScaleSet:
     properties = document["properties"]
     orchestration = _orchestration(properties, current)
     capacity = _capacity(document, change, orchestration, current)
-    profile = bodies.settle(properties.get(_PROFILE, {}), _AT, None if current is None else current.vm_spec)
+    known = None if current is None else current.vm_spec
+    profile = bodies.settle(desk, document, properties.get(_PROFILE, {}), _AT, known)
     group = call.names["group"] if current is None else current.resource_group
     size = document.get("sku", {}).get("name") or VmSpec().size
     return c.PutScaleSet(
@@ -75,6 +87,7 @@ def _command(call: Call, name: str, document: Object, change: Object, current: S
         single_placement_group=_single_placement_group(properties, current),
         computer_prefix=properties.get(_PROFILE, {}).get("osProfile", {}).get("computerNamePrefix", ""),
         capacity=capacity,
+        fault_domains=_fault_domains(document, orchestration, base),
     )
 
 
@@ -134,6 +147,24 @@ def _policy(properties: Object) -> Policy:
     if not says_nothing(settled):
         properties["scheduledEventsPolicy"] = settled
     return policy
+
+
+def _fault_domains(document: Object, orchestration: Orchestration, base: Object | None) -> int:
+    """How many are asked for: said once, when the set is made; 0 where nothing is said."""
+    properties = document["properties"]
+    if base is not None:
+        if properties[_FAULT_DOMAINS] != base["properties"][_FAULT_DOMAINS]:
+            raise bodies.unchangeable(_FAULT_DOMAINS)
+        return 0
+    if _FAULT_DOMAINS not in properties:
+        return 0
+    count: int = properties[_FAULT_DOMAINS]
+    allowed = _SPREADS[orchestration, bool(document.get("zones"))]
+    if count not in allowed:
+        listed = ", ".join(map(str, allowed))
+        sentence = f"The specified fault domain count {count} is not allowed for this scale set: {listed} is."
+        raise invalid(f"properties.{_FAULT_DOMAINS}", sentence)
+    return count
 
 
 def _single_placement_group(properties: Object, current: ScaleSet | None) -> bool:

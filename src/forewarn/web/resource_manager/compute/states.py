@@ -11,7 +11,7 @@ from forewarn.core.region import EvictionPolicy, Power, Region, ScaleSet, Vm
 from forewarn.web.resource_manager.compute import finding
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.lro import iso
-from forewarn.web.whereabouts import placement_group_id
+from forewarn.web.whereabouts import computer_name_of, placement_group_id
 
 _UPDATES = frozenset({Cause.USER_RESTART, Cause.USER_REDEPLOY, Cause.REIMAGE})
 _POWER_CODES = {
@@ -54,7 +54,7 @@ def vm_view(region: Region, vm: Vm) -> Object:
     view: Object = {
         "platformUpdateDomain": vm.update_domain,
         "platformFaultDomain": vm.fault_domain,
-        "computerName": vm.name if scale_set is None else scale_set.computer_name(vm.number),
+        "computerName": computer_name_of(region, vm),
         "hyperVGeneration": "V2",
         "vmAgent": {
             "vmAgentVersion": "Unknown",

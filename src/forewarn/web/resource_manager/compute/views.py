@@ -5,7 +5,7 @@ from __future__ import annotations
 from forewarn.core.region import Orchestration, ScaleSet, Scope, Vm
 from forewarn.terms import derive_guid
 from forewarn.web.resource_manager.call import Call, Desk, Reply
-from forewarn.web.resource_manager.compute import documents, finding, states
+from forewarn.web.resource_manager.compute import documents, finding, particulars, states
 from forewarn.web.resource_manager.compute.schema import Object, without_newer
 from forewarn.web.resource_manager.lro import iso
 
@@ -35,7 +35,7 @@ def vm(desk: Desk, call: Call, shown: Vm, *, state: str = "", instance_view: boo
     """``state`` is what the operation under way says, before anything else."""
     region, document = desk.plane.region, documents.of_vm(desk, shown)
     properties = {
-        **document["properties"],
+        **particulars.with_exact_version(document["properties"]),
         "vmId": shown.vm_id,
         "provisioningState": state or states.provisioning_state(region, shown),
         "timeCreated": iso(shown.created_at),
@@ -98,6 +98,8 @@ class Instances:
     def view(self, vm: Vm, *, state: str = "", instance_view: bool = False) -> Object:
         own = documents.of_instance(self._desk, self._set, vm)
         found = {**self._head(vm), **{name: own[name] for name in ("tags",) if name in own}}
+        if zone := vm.spec.about.zone(vm.number):
+            found["zones"] = [zone]
         found["sku"] = {"name": vm.spec.size, "tier": "Standard"}
         found["etag"] = own.get("etag", '"1"')
         found["properties"] = {**self._properties(vm, state), **own["properties"]}
@@ -125,7 +127,7 @@ class Instances:
             "hardwareProfile": {"vmSize": vm.spec.size},
             "vmId": vm.vm_id,
             "osProfile": self._os_profile(vm),
-            "storageProfile": self._profile.get("storageProfile", {}) if latest else {},
+            "storageProfile": self._storage(vm, latest),
             "networkProfile": {"networkInterfaces": self._interfaces(vm)},
             "networkProfileConfiguration": self._profile.get("networkProfile", {}) if latest else {},
             "timeCreated": iso(vm.created_at),
@@ -138,7 +140,15 @@ class Instances:
     def _os_profile(self, vm: Vm) -> Object:
         shared = dict(self._profile.get("osProfile", {}))
         shared.pop("computerNamePrefix", None)
-        return {"computerName": self._set.computer_name(vm.number), **shared}
+        own = particulars.shown(vm.spec.about, vm.number)["properties"]["osProfile"]
+        return {"computerName": self._set.computer_name(vm.number), **shared, **own}
+
+    def _storage(self, vm: Vm, latest: bool) -> Object:
+        """The image is the one that the instance has; the rest is shown while that is the latest model's too."""
+        own: Object = particulars.shown(vm.spec.about, vm.number)["properties"]["storageProfile"]
+        whole: Object = {**self._profile.get("storageProfile", {}), **own} if latest else own
+        shown: Object = particulars.with_exact_version({"storageProfile": whole})["storageProfile"]
+        return shown
 
     def _interfaces(self, vm: Vm) -> list[Object]:
         configured = self._profile.get("networkProfile", {}).get("networkInterfaceConfigurations", [])

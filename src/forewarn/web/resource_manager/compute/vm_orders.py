@@ -39,7 +39,7 @@ def order(desk: Desk, call: Call, current: Vm | None) -> list[c.Single]:
 
 def _spec(desk: Desk, call: Call, document: Object, current: Vm | None) -> VmSpec:
     properties, known = document["properties"], None if current is None else current.spec
-    profile = bodies.settle(properties, "properties", known)
+    profile = bodies.settle(desk, document, properties, "properties", known)
     group = call.names["group"] if known is None else known.resource_group
     size = properties.get("hardwareProfile", {}).get("vmSize") or _DEFAULT_SIZE
     spec = profile.spec(group, size, document.get("tags", {}))

@@ -29,8 +29,18 @@ async def test_a_set_is_made_and_changed_with_200(bench: Bench) -> None:
         "virtualMachines": [],
     }
     await bench.ok("PATCH", SET, {"tags": {"team": "web"}})
-    shown = await bench.put(SET, {"location": "westus", "properties": {"platformUpdateDomainCount": 3}})
+    shown = await bench.put(SET, {"location": "westus", "properties": {"platformUpdateDomainCount": 5}})
     assert (shown["tags"], shown["properties"]["platformFaultDomainCount"]) == ({"team": "web"}, 2)
+
+
+@pytest.mark.parametrize("member", ["platformUpdateDomainCount", "platformFaultDomainCount"])
+async def test_how_many_domains_there_are_is_said_once(bench: Bench, member: str) -> None:
+    await bench.put(SET, {"location": "westus", "properties": {member: 3}})
+
+    error = await bench.refused(409, "PUT", SET, {"location": "westus", "properties": {member: 2}})
+
+    assert (error["code"], error["target"]) == ("PropertyChangeNotAllowed", member)
+    assert (await bench.get(SET))["properties"][member] == 3
 
 
 async def test_its_policy_counts_for_all_its_vms(bench: Bench) -> None:

@@ -1,0 +1,47 @@
+"""Whether the nodes of a region go by the same rules: what an event's notice is must not depend on who was asked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+
+from forewarn.plane.ports import Node
+
+_log = logging.getLogger(__name__)
+_SILENT_AFTER = timedelta(seconds=10)  # nodes tell of themselves every three
+_REMEDY = "Give all nodes the same settings; docs/nodes.md lists which."
+
+
+class Agreement:
+    """What one node has seen of the others' rules.
+
+    Nodes of another version are left out: there may be rules that only one of the two knows, and upgrading node by node
+    is not a disagreement.
+    """
+
+    def __init__(self) -> None:
+        self.odds = ""  # why this node decides nothing, as a sentence; empty as long as it may
+        self._told: frozenset[str] = frozenset()
+
+    def look(self, nodes: Sequence[Node], this: Node) -> None:
+        """Whoever leads is right; where nobody does, everybody may."""
+        newest = max((node.seen_at for node in nodes), default=this.seen_at)
+        others = [node for node in nodes if node.id != this.id and newest - node.seen_at <= _SILENT_AFTER]
+        differing = [node for node in others if node.version == this.version and node.rules != this.rules]
+        self._tell(differing)
+        leaders = [] if this.leads else [node.name for node in differing if node.leads]
+        self.odds = (
+            f"This node goes by other rules than {leaders[0]}, which leads the region, and decides nothing. {_REMEDY}"
+            if leaders
+            else ""
+        )
+
+    def _tell(self, differing: Sequence[Node]) -> None:
+        """Once for each disagreement."""
+        names = frozenset(node.name for node in differing)
+        if names - self._told:
+            _log.warning("Other nodes go by other rules than this one: %s. %s", ", ".join(sorted(names)), _REMEDY)
+        elif self._told and not names:
+            _log.info("All nodes go by the same rules again.")
+        self._told = names

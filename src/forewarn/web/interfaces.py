@@ -1,0 +1,105 @@
+"""The network interfaces of a VM: every face must give the same addresses.
+
+What the Resource Manager keeps of an interface is the only source for a VM that has one. A VM without (one that
+``forewarn vm create`` made, an instance of a scale set) has the address it is bound to, or one that is derived from its
+id: the programs of Azure's images take an empty address for a fault.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
+from typing import Any
+
+import msgspec
+
+from forewarn.core.region import Region, Vm, fold
+from forewarn.wire.instance import Interface
+
+_MAC_PREFIX = "000D3A"  # the maker's half of the addresses that Azure gives its machines
+
+
+def interfaces_of(region: Region, vm: Vm) -> tuple[Interface, ...]:
+    """The primary one first, and never none."""
+    kept = (region.resources.get(fold(each)) for each in vm.spec.about.interfaces)
+    found = tuple(_described(region, _properties(each.body)) for each in kept if each is not None)
+    return found or (_own(vm),)
+
+
+def _own(vm: Vm) -> Interface:
+    mac = _MAC_PREFIX + vm.vm_id.upper()[-6:]
+    bound = vm.binding.address
+    if bound and isinstance(ip_address(bound), IPv4Address):
+        return Interface(mac=mac, ipv4=((bound, ""),))
+    return Interface(mac=mac, ipv4=((_derived(vm), ""),), ipv6=(bound,) if bound else ())
+
+
+def _derived(vm: Vm) -> str:
+    """Always the same of 10.128.0.0/9, which no subnet here is in unless somebody says so. Two may be alike."""
+    number, last = divmod(int(vm.vm_id[:8], 16), 254)
+    return f"10.{128 + number % 128}.{number // 128 % 256}.{last + 1}"
+
+
+def _described(region: Region, properties: dict[str, Any]) -> Interface:
+    ipv4, ipv6, subnet = [], [], ""
+    for inner in _configurations(properties):
+        address = str(inner.get("privateIPAddress", ""))
+        if ":" in address:
+            ipv6.append(address)
+        elif address:
+            ipv4.append((address, _public(region, inner)))
+            subnet = subnet or _reference(inner, "subnet")
+    network = _network(region, subnet)
+    return Interface(
+        mac=str(properties.get("macAddress", "")).replace("-", "").upper(),
+        ipv4=tuple(ipv4),
+        ipv6=tuple(ipv6),
+        subnet_address="" if network is None else str(network.network_address),
+        subnet_prefix="" if network is None else str(network.prefixlen),
+    )
+
+
+def _configurations(properties: dict[str, Any]) -> list[dict[str, Any]]:
+    parts = properties.get("ipConfigurations")
+    inner = [each.get("properties") for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
+    found = [each for each in inner if isinstance(each, dict)]
+    return sorted(found, key=lambda each: not each.get("primary"))
+
+
+def _public(region: Region, inner: dict[str, Any]) -> str:
+    kept = region.resources.get(fold(_reference(inner, "publicIPAddress")))
+    return "" if kept is None else str(_properties(kept.body).get("ipAddress", ""))
+
+
+def _network(region: Region, subnet: str) -> IPv4Network | None:
+    """The address range of a subnet, as far as its network is known."""
+    parent, _, name = fold(subnet).rpartition("/subnets/")
+    kept = region.resources.get(parent)
+    parts = _properties(kept.body).get("subnets") if kept is not None else None
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict) and fold(str(part.get("name", ""))) == name:
+            return _range(part.get("properties"))
+    return None
+
+
+def _range(properties: Any) -> IPv4Network | None:
+    given = properties if isinstance(properties, dict) else {}
+    several = given.get("addressPrefixes")
+    prefix = given.get("addressPrefix") or (several[0] if isinstance(several, list) and several else "")
+    try:
+        found = ip_network(str(prefix), strict=False)
+    except ValueError:
+        return None
+    return found if isinstance(found, IPv4Network) else None
+
+
+def _reference(inner: dict[str, Any], name: str) -> str:
+    found = inner.get(name)
+    return str(found.get("id", "")) if isinstance(found, dict) else ""
+
+
+@lru_cache(maxsize=256)
+def _properties(body: str) -> dict[str, Any]:
+    """Of a kept document. Remembered, for VMs ask often and a network may be large; whoever reads changes nothing."""
+    found = msgspec.json.decode(body).get("properties")
+    return found if isinstance(found, dict) else {}

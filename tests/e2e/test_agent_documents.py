@@ -1,0 +1,122 @@
+"""An agent and a service whose documents change under it: names that leave, and an api-version that falls back."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from forewarn.guest.agent.config import AgentConfig, Barrier, Rule, Verdict
+from forewarn.guest.agent.journal import peek
+from forewarn.guest.agent.loop import Agent
+from forewarn.guest.agent.state import State
+from forewarn.terms import Document, ScheduledEvent
+from forewarn.wire.document import encode_document
+from forewarn.wire.versions import API_VERSIONS, NEWEST, find
+from tests.e2e.program import free_port
+from tests.unit.guest.azure import RawServer, plain, raw_server
+
+PATIENCE_SECONDS = 60.0
+INSTANCE = b'{"compute":{"name":"web-0"}}'
+EVENT = ScheduledEvent(
+    "A1", "Scheduled", "Reboot", ("web-0", "web-1"), datetime(2099, 1, 1, tzinfo=UTC), "why", "User", -1
+)
+
+
+@dataclass
+class Service:
+    """Says what it is told to say, and keeps the approvals that it hears."""
+
+    document: Document = field(default_factory=lambda: Document(1, (EVENT,)))
+    oldest_refused: str = "9999-99-99"  # versions from this one on are not known
+    approvals: list[bytes] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def behave(self, request: bytes) -> bytes:
+        with self._changed:
+            self._changed.notify_all()
+            if b"/metadata/instance" in request:
+                return plain(200, INSTANCE)
+            found = re.search(rb"api-version=([0-9-]+)", request)
+            assert found
+            version = found[1].decode()
+            if version >= self.oldest_refused:
+                return plain(400, b'{"error":"Bad request. api-version is not supported"}')
+            if request.startswith(b"POST"):
+                self.approvals.append(request)
+                return plain(200)
+            self.reads.append(version)
+            return plain(200, encode_document(self.document, find(version) or NEWEST))
+
+    def until(self, found: Callable[[], bool]) -> None:
+        with self._changed:
+            assert self._changed.wait_for(found, PATIENCE_SECONDS)
+
+
+@contextmanager
+def running(config: AgentConfig) -> Iterator[Agent]:
+    agent = Agent(config)
+    thread = threading.Thread(target=agent.run)
+    thread.start()
+    try:
+        yield agent
+    finally:
+        agent.stop("the test is over")
+        thread.join()
+
+
+@contextmanager
+def serving(service: Service) -> Iterator[RawServer]:
+    with raw_server(service.behave) as server:
+        yield server
+
+
+def config(server: RawServer, tmp_path: Path, **more: object) -> AgentConfig:
+    found = AgentConfig(
+        endpoint=server.url,
+        poll_seconds=0.2,
+        state_directory=str(tmp_path / "state"),
+        rules=(Rule("users", Verdict.APPROVE_NOW, sources=("User",)), Rule("all", Verdict.PREPARE_ONLY)),
+    )
+    return replace(found, **more)  # type: ignore[arg-type]
+
+
+def test_a_member_that_left_resources_is_not_waited_for(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("0123456789abcdef0123456789abcdef")
+    nobody = f"http://127.0.0.1:{free_port()}/{{name}}"
+    barrier = Barrier(listen="127.0.0.1:0", address=nobody, secret_file=str(secret))
+    service = Service()
+    with serving(service) as server, running(config(server, tmp_path, barrier=barrier)):
+        service.until(lambda: len(service.reads) >= 5)
+        assert service.approvals == [], "web-1 is silent, and there is no patience with it but NotBefore"
+        service.document = Document(2, (replace(EVENT, resources=("web-0",)),))
+        service.until(lambda: bool(service.approvals))
+    assert len(service.approvals) == 1
+
+
+def _verdict(state: State) -> tuple[Verdict, str | None]:
+    return state.cares["A1"].verdict, state.cares["A1"].event.source
+
+
+def test_a_host_that_falls_back_does_not_make_a_users_reboot_the_platforms(tmp_path: Path) -> None:
+    service = Service()
+    never = (Rule("users", Verdict.NOTIFY, sources=("User",)), Rule("all", Verdict.APPROVE_NOW))
+    oldest = API_VERSIONS[0].date
+    with serving(service) as server:
+        settings = config(server, tmp_path, rules=never, barrier=Barrier(listen="127.0.0.1:0"))
+        with running(settings):
+            service.until(lambda: len(service.reads) >= 2)
+            service.oldest_refused = API_VERSIONS[1].date  # a host that knows the first version only
+            service.until(lambda: service.reads.count(oldest) >= 2)
+            assert _verdict(peek(tmp_path / "state")) == (Verdict.NOTIFY, "User")
+        with running(settings):  # and a new agent, which never read more than the old version
+            seen = len(service.reads)
+            service.until(lambda: len(service.reads) >= seen + 2)
+            assert _verdict(peek(tmp_path / "state")) == (Verdict.NOTIFY, "User")
+    assert service.approvals == []

@@ -1,0 +1,125 @@
+"""A machine whose wall clock jumps: the region's time goes on, comes back by itself, and the log tells of it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from forewarn.plane import clock as clocks
+from forewarn.plane.clock import RealClock
+from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND
+
+JUMPS = (2 * SECOND, 5 * MINUTE, HOUR, 400 * DAY)
+
+
+class Machine:
+    """A wall clock that can be set, and one that only grows."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.grown = 1000.0
+        self.set_by = timedelta(0)
+        monkeypatch.setattr(clocks, "wall_time", self.wall)
+        monkeypatch.setattr(clocks, "elapsed", lambda: self.grown)
+
+    def wall(self) -> datetime:
+        return NOON + timedelta(seconds=self.grown - 1000) + self.set_by
+
+    def live(self, clock: RealClock, seconds: float) -> datetime:
+        """So much time passes, and the clock is looked at all the while."""
+        before = clock.now()
+        for _ in range(10):
+            self.grown += seconds / 10
+            now = clock.now()
+            assert now >= before
+            before = now
+        return before
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(monkeypatch)
+
+
+def _messages(caplog: pytest.LogCaptureFixture) -> str:
+    return " | ".join(record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+def test_a_jump_ahead_for_a_moment_leaves_no_trace(
+    machine: Machine, jump: timedelta, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = RealClock()
+    machine.live(clock, 10)
+    machine.set_by = jump
+    assert machine.live(clock, 30) == NOON + 40 * SECOND
+    machine.set_by = timedelta(0)
+    assert machine.live(clock, 10) == NOON + 50 * SECOND
+    assert "has jumped ahead by" in _messages(caplog)
+    assert "was ahead for 30.0 s, and is not any more" in _messages(caplog)
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+def test_a_jump_ahead_that_lasts_is_followed(
+    machine: Machine, jump: timedelta, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = RealClock()
+    machine.set_by = jump
+    assert machine.live(clock, 50) == NOON + 50 * SECOND
+    assert machine.live(clock, 50) == machine.wall() == NOON + 100 * SECOND + jump
+    assert "The region's time follows the machine's clock" in _messages(caplog)
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+def test_a_step_back_slows_time_until_the_two_meet(
+    machine: Machine, jump: timedelta, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    clock = RealClock()
+    machine.live(clock, 10)
+    machine.set_by = -jump
+    assert machine.live(clock, 100) < NOON + 110 * SECOND
+    assert clock.now() >= NOON + 99 * SECOND  # it does not stand still
+    machine.live(clock, 10 * jump.total_seconds())
+    assert clock.now() - machine.wall() <= SECOND
+    assert machine.live(clock, 100) == machine.wall()
+    assert "behind the region's time. That runs at nine tenths" in _messages(caplog)
+    assert "has caught up with the region's time" in _messages(caplog)
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize("ahead", JUMPS)
+def test_a_region_that_is_ahead_goes_on_from_its_last_fact(
+    machine: Machine, ahead: timedelta, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = RealClock(NOON + ahead)
+    assert clock.now() == NOON + ahead
+    assert NOON + ahead < machine.live(clock, 10) < NOON + ahead + 10 * SECOND
+    assert "behind the region's time" in _messages(caplog)
+
+
+def test_a_machine_that_learns_the_time_after_its_start_is_followed(machine: Machine) -> None:
+    """It came up in 1970, where the region had been before; then somebody told it what time it is."""
+    machine.set_by = -20_000 * DAY
+    clock = RealClock(NOON)
+    assert NOON < machine.live(clock, 100) < NOON + 100 * SECOND
+    machine.set_by = HOUR
+    machine.live(clock, 30)
+    assert machine.live(clock, 60) == machine.wall()
+
+
+def test_a_start_takes_the_time_that_passed_meanwhile_at_once(
+    machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert RealClock(NOON - 400 * DAY).now() == NOON
+    assert caplog.records == []
+
+
+def test_small_corrections_are_followed_without_a_word(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    clock = RealClock()
+    for correction in (0.4, -0.3, 0.5, 0.2):
+        machine.set_by = correction * SECOND
+        machine.live(clock, 10)
+        assert clock.now() == machine.wall()
+    assert caplog.records == []
