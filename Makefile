@@ -29,7 +29,7 @@ check: system $(VENV)/dev ## the fast part: style, types, import layers, unit te
 test: check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
 	$(BIN)/pytest -q $(SPREAD) --dist loadfile --ignore=tests/unit --ignore=tests/docs
 
-torture: system $(VENV)/dev ## nodes, wires, clocks, disk and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
+torture: system $(VENV)/dev ## nodes, wires, clocks, disks, power and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
 	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)
 
 fuzz: $(VENV)/dev ## look for input that breaks a reader, for MINUTES (10); what does is kept, see docs/security.md

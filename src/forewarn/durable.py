@@ -32,7 +32,8 @@ def make_directory(directory: Path, mode: int = 0o700) -> None:
         if not directory.is_dir():
             raise
         return
-    sync_directory(directory.parent)
+    with suppress(PermissionError):  # one may be allowed to make it there, and not to look
+        sync_directory(directory.parent)
 
 
 def write_whole(path: Path, content: bytes, mode: int) -> None:

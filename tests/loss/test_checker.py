@@ -19,7 +19,7 @@ from forewarn.plane.ports import Origin, Record
 from forewarn.wire.document import encode_document
 from forewarn.wire.versions import NEWEST
 from tests.loss.checker import figures, losses
-from tests.loss.history import Approval, Begun, History, Look, Note, Outcome, Sight, Trouble, Write
+from tests.loss.history import Approval, Begun, Gone, History, Look, Note, Outcome, Sight, Trouble, Write, Wrong
 from tests.loss.replay import Replay
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -155,6 +155,22 @@ def refused_and_there(story: Story) -> None:
     story.notes[place] = replace(note, outcome=Outcome.REFUSED, status=503, told=())
 
 
+def dated_before_it_was_asked(story: Story) -> None:
+    """By less than a clock can be wrong, and by more than two readings of one clock differ."""
+    place = _note(story, Write)
+    note = story.notes[place]
+    assert isinstance(note, Write)
+    story.notes[place] = replace(note, asked=note.asked + 0.35, answered=note.answered + 0.35)
+
+
+def acknowledged_while_the_directory_was_gone(story: Story) -> None:
+    story.notes.append(Gone("data directory was moved away", 2.9, 3.9))
+
+
+def damage_that_passed_unseen(story: Story) -> None:
+    story.notes.append(Wrong("bit 3 was turned: it starts without a word, and a record is lost"))
+
+
 def unasked_write(story: Story) -> None:
     del story.notes[_note(story, Write, 1)]
 
@@ -268,7 +284,10 @@ FORGERIES: tuple[tuple[Callable[[], Story], Callable[[Story], None], str], ...] 
     (a_restart, lost_write, "lost: the answer tells of"),
     (a_restart, half_a_write, "half of it is missing: db"),
     (a_restart, doubled_write, "it happened more than once"),
-    (a_restart, refused_and_there, "it was refused, and records"),
+    (a_restart, refused_and_there, "returned: it was refused, and records"),
+    (a_restart, dated_before_it_was_asked, "and it was asked at"),
+    (a_restart, acknowledged_while_the_directory_was_gone, "while the data directory was moved away"),
+    (a_restart, damage_that_passed_unseen, "it starts without a word"),
     (a_restart, unasked_write, "who asked for nothing"),
     (a_restart, time_of_a_jumped_clock, "and it was asked at"),
     (a_restart, incarnation_that_goes_back, "and the node had shown record"),

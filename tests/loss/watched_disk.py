@@ -61,11 +61,11 @@ class Deed(NamedTuple):
 
     @property
     def path(self) -> str:
-        return os.fsdecode(self.text.partition(b"\0")[0])
+        return os.path.normpath(os.fsdecode(self.text.partition(b"\0")[0]))
 
     @property
     def other(self) -> str:
-        return os.fsdecode(self.text.partition(b"\0")[2])
+        return os.path.normpath(os.fsdecode(self.text.partition(b"\0")[2]))
 
 
 class WatchedDisk:

@@ -23,6 +23,7 @@ def rules_of(settings: Settings) -> Rules:
         update_domains=settings.update_domains,
         fault_domains=settings.fault_domains,
         vms_per_host=settings.vms_per_host,
+        availability_set_size=settings.availability_set_size,
         user_operation_limit=settings.user_operation_limit,
         disable_after=settings.disable_after,
         notices={Cause(name): value for name, value in settings.notices.items()},

@@ -6,7 +6,7 @@ The word *event* belongs to the domain: these are facts.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -136,6 +136,16 @@ class EventScheduled(_Fact, frozen=True):
 
 class EventBornStarted(_Fact, frozen=True):
     event: Event
+
+
+class EventAnnounced(_Fact, frozen=True):
+    """Somebody in its scope begins to read while the event is ahead: from now on it is told of, and waits for them.
+
+    The enabling is the next fact of the scope, and the first document has the event in it.
+    """
+
+    event_id: str
+    recovery: timedelta
 
 
 class EventApproved(_Fact, frozen=True):
@@ -328,6 +338,7 @@ Fact: TypeAlias = (
     | OperationEnded
     | ResourceKept
     | ResourceForgotten
+    | EventAnnounced
 )
 
 
@@ -337,7 +348,8 @@ def subject_of(fact: Fact) -> str:
         case EventScheduled(event=event) | EventBornStarted(event=event):
             return event.id
         case (
-            EventApproved(event_id=found)
+            EventAnnounced(event_id=found)
+            | EventApproved(event_id=found)
             | EventStarted(event_id=found)
             | EventCanceled(event_id=found)
             | ImpactBegan(event_id=found)

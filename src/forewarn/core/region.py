@@ -414,6 +414,8 @@ class Region(Struct, frozen=True, gc=False):
     groups: Map[str, Group] = Map()  # those with pending events
     addresses: Map[str, str] = Map()  # what a binding claims -> VM key
     campaigns: Map[str, Campaign] = Map()
+    campaigns_waiting: Map[str, None] = Map()  # running, with hosts whose turn has not come
+    host_work: Map[str, Map[str, int]] = Map()  # scope of several VMs -> open events of hosts -> their update domain
     scale_sets: Map[str, ScaleSet] = Map()
     operations: Map[str, Operation] = Map()
     operations_ended: Map[int, str] = Map()  # by number; the oldest are forgotten

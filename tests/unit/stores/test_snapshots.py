@@ -170,7 +170,8 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     "vm_spec changed_at next_id instances leaving deleting fault_domains",
     Operation: "id kind started_at waiting ended_at error number",
     Resource: "id body owner",
-    Region: "vms scopes hosts vacancies events groups addresses campaigns scale_sets operations operations_ended "
+    Region: "vms scopes hosts vacancies events groups addresses campaigns campaigns_waiting host_work scale_sets "
+    "operations operations_ended "
     "operations_ended_total awaited resources owned agenda retired lone_vms_made user_operations latest_at",
 }
 

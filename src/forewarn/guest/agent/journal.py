@@ -50,7 +50,8 @@ class Journal:
         else:
             self._file = os.open(self._path, _OWN_FILE, 0o600)
             _sync_directory(self._directory)
-            _sync_directory(self._directory.parent)
+            with suppress(PermissionError):  # whoever may not look into it has not made our directory there
+                _sync_directory(self._directory.parent)
 
     def write(self, record: Record) -> State:
         """Returns when the record is on disk; then it is safe to do what it announces."""

@@ -136,6 +136,7 @@ _BESIDE: dict[type, _Phrase] = {
 }
 
 _STEPS: dict[type, str] = {
+    f.EventAnnounced: "announced",
     f.EventApproved: "approved",
     f.EventStarted: "started",
     f.EventCanceled: "canceled",
@@ -216,7 +217,8 @@ def _phrase(fact: f.Fact, find: FindEvent) -> tuple[_Phrase | None, int]:
         case f.EventApproved(event_id=event_id) if _is_silent(find(event_id)):
             return None, 0
         case (
-            f.EventApproved(event_id=event_id)
+            f.EventAnnounced(event_id=event_id)
+            | f.EventApproved(event_id=event_id)
             | f.EventStarted(event_id=event_id)
             | f.EventCanceled(event_id=event_id)
             | f.EventCompleted(event_id=event_id)

@@ -16,8 +16,8 @@ import msgspec
 from forewarn.core.commands import ForgetResource, Together
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Resource, fold
-from forewarn.web.resource_manager import groups, keeping
-from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
+from forewarn.web.resource_manager import groups, keeping, listing
+from forewarn.web.resource_manager.call import FILTER, RETRY_AFTER_SECONDS, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
 from forewarn.web.resource_manager.expressions import TemplateError
 from forewarn.web.resource_manager.lro import iso
@@ -38,7 +38,7 @@ def add_to(router: Router) -> None:
     """``router`` is also where the resources are put."""
     desk_of = _Deployments(router)
     for place in (_DEPLOYMENTS, groups.GROUP + "/deployments"):
-        router.add("GET", place, desk_of.list_all)
+        router.add("GET", place, desk_of.list_all, (FILTER, TOP))
         router.add("PUT", place + "/{deployment}", desk_of.put)
         router.add("GET", place + "/{deployment}", desk_of.show)
         router.add("HEAD", place + "/{deployment}", desk_of.exists)
@@ -124,7 +124,8 @@ class _Deployments:
     async def list_all(self, desk: Desk, call: Call) -> Reply:
         prefix = fold(_prefix(desk, call.names["group"]))
         kept = desk.plane.region.resources
-        return Reply(200, {"value": [keeping.read(kept[key]) for key in kept if key.startswith(prefix)]})
+        found = (keeping.read(kept[key]) for key in kept if key.startswith(prefix))
+        return Reply(200, {"value": listing.first_of(call, filter(listing.of_deployments(call), found))})
 
     async def delete(self, desk: Desk, call: Call) -> Reply:
         if _kept(desk, call) is None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from forewarn.core.region import Orchestration, ScopeKind, VmSpec, fold
-from forewarn.web.resource_manager import generic, groups
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager import generic, groups, listing
+from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.errors import invalid
 from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.whereabouts import location_of
@@ -16,21 +17,33 @@ _SETS = "Microsoft.Compute/availabilitySets"
 _SCALE_SETS = "Microsoft.Compute/virtualMachineScaleSets"
 _VMS = "Microsoft.Compute/virtualMachines"
 _MACHINES = frozenset(map(fold, (_SETS, _SCALE_SETS, _VMS)))
+_EXPANDED = frozenset({"createdtime", "changedtime", "provisioningstate"})
+_STATE = "provisioningState"
 _MEMBERS = ("id", "name", "type", "location", "tags", "sku")
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", groups.GROUP + "/resources", _list)
-    router.add("GET", "/subscriptions/{subscription}/resources", _list_all)
+    for place in (groups.GROUP, "/subscriptions/{subscription}"):
+        router.add("GET", place + "/resources", _list, (FILTER, TOP))
 
 
 async def _list(desk: Desk, call: Call) -> Reply:
-    name = fold(call.names["group"])
-    return Reply(200, {"value": [each for each in _resources(desk) if fold(each["id"].split("/")[4]) == name]})
+    """Of a group, or of the whole subscription. When a resource was made or changed is not known, and left out."""
+    wanted, group = listing.of_resources(call), fold(call.names.get("group", ""))
+    expanded = _expanded(call.query.get("$expand", ""))
+    here = (each for each in _resources(desk) if group in ("", fold(each["id"].split("/")[4])))
+    found = listing.first_of(call, filter(wanted, here))
+    if _STATE.lower() not in expanded:
+        found = [{name: value for name, value in each.items() if name != _STATE} for each in found]
+    return Reply(200, {"value": found})
 
 
-async def _list_all(desk: Desk, call: Call) -> Reply:
-    return Reply(200, {"value": list(_resources(desk))})
+def _expanded(asked: str) -> set[str]:
+    names = {name.strip().lower() for name in asked.split(",") if name.strip()}
+    if unknown := names - _EXPANDED:
+        listed = "createdTime, changedTime and provisioningState can"
+        raise invalid("$expand", f"'{min(unknown)[:80]}' cannot be expanded; {listed}.")
+    return names
 
 
 def _resources(desk: Desk) -> Iterator[dict[str, Any]]:
@@ -39,7 +52,8 @@ def _resources(desk: Desk) -> Iterator[dict[str, Any]]:
     for each in generic.kept_under(desk.plane.region, group_id(desk.subscription, "")):
         kind = fold(each.get("type", ""))
         if kind.count("/") == 1 and not kind.startswith("microsoft.resources/") and kind not in _MACHINES:
-            yield {key: each[key] for key in _MEMBERS if key in each}
+            state = each.get("properties", {}).get(_STATE, "Succeeded")
+            yield {**{key: each[key] for key in _MEMBERS if key in each}, _STATE: state}
 
 
 def _machines(desk: Desk) -> Iterator[dict[str, Any]]:
@@ -63,4 +77,4 @@ def _brief(desk: Desk, group: str, kind: str, name: str, spec: VmSpec | None = N
     if spec is not None:
         location, tags = location_of(spec), dict(spec.tags)
     resource_id = f"{group_id(desk.subscription, there['name'] if there else group)}/providers/{kind}/{name}"
-    return {"id": resource_id, "name": name, "type": kind, "location": location, "tags": tags}
+    return {"id": resource_id, "name": name, "type": kind, "location": location, "tags": tags, _STATE: "Succeeded"}

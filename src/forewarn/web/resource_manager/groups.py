@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Region, fold
-from forewarn.web.resource_manager import keeping, subscriptions
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager import keeping, listing, subscriptions
+from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, group_not_found
 from forewarn.web.resource_manager.places import group_id, tidy
 from forewarn.web.resource_manager.routing import Router
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[\w\-.()]{0,89}[\w\-()]")
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", "/subscriptions/{subscription}/resourceGroups", _list)
+    router.add("GET", "/subscriptions/{subscription}/resourceGroups", _list, (FILTER, TOP))
     router.add("GET", GROUP, _show)
     router.add("HEAD", GROUP, _exists)
     router.add("PUT", GROUP, _put)
@@ -104,7 +104,8 @@ async def _list(desk: Desk, call: Call) -> Reply:
     prefix = fold(group_id(desk.subscription, ""))
     names = {key.removeprefix(prefix) for key in desk.plane.region.resources if key.startswith(prefix)}
     names = {name for name in names if "/" not in name} | {DEFAULT_RESOURCE_GROUP}
-    return Reply(200, {"value": [group for name in sorted(names) if (group := find(desk, name)) is not None]})
+    found = (group for name in sorted(names) if (group := find(desk, name)) is not None)
+    return Reply(200, {"value": listing.first_of(call, filter(listing.of_groups(call), found))})
 
 
 async def _show(desk: Desk, call: Call) -> Reply:

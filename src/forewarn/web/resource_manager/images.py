@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from forewarn.web.resource_manager import generic
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.listing import first_of
 from forewarn.web.resource_manager.places import require
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.whereabouts import IMAGE_VERSION
@@ -65,7 +66,7 @@ def add_to(router: Router) -> None:
     router.add("GET", _PUBLISHERS, _list_publishers)
     router.add("GET", _OFFERS, _list_offers)
     router.add("GET", _SKUS, _list_skus)
-    router.add("GET", _VERSIONS, _list_versions)
+    router.add("GET", _VERSIONS, _list_versions, (TOP,))
     router.add("GET", _VERSIONS + "/{version}", _show_version)
     router.add("GET", _COMPUTE + "/images/{image}", _show_image)
     router.add("GET", _COMPUTE + "/galleries/{gallery}/images/{image}", _show_definition)
@@ -99,7 +100,7 @@ def _listed(call: Call, names: Iterable[str]) -> Reply:
 
 
 async def _list_versions(desk: Desk, call: Call) -> Reply:
-    return Reply(200, [_version(call, IMAGE_VERSION)])
+    return Reply(200, first_of(call, [_version(call, IMAGE_VERSION)]))
 
 
 async def _show_version(desk: Desk, call: Call) -> Reply:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError
 
 Handler = Callable[[Desk, Call], Awaitable[Reply]]
@@ -16,6 +16,7 @@ class _Route:
     segments: tuple[str, ...]  # in lower case; {name} is open, a last {name*} takes all that is left
     method: str
     handler: Handler
+    answers_to: frozenset[str]
 
 
 class Router:
@@ -24,10 +25,14 @@ class Router:
     def __init__(self) -> None:
         self._routes: list[_Route] = []
 
-    def add(self, method: str, pattern: str, handler: Handler) -> None:
-        """``pattern`` is like /subscriptions/{subscription}/resourceGroups/{group}."""
+    def add(self, method: str, pattern: str, handler: Handler, answers_to: Collection[str] = ()) -> None:
+        """``pattern`` is like /subscriptions/{subscription}/resourceGroups/{group}.
+
+        ``answers_to`` names those of ``$filter`` and ``$top`` that the handler looks at; a call with another is
+        refused: who asks for some of a list and is given all of it would take the rest for what it asked for.
+        """
         segments = tuple(part if part.startswith("{") else part.lower() for part in pattern.strip("/").split("/"))
-        self._routes.append(_Route(segments, method, handler))
+        self._routes.append(_Route(segments, method, handler, frozenset(answers_to)))
 
     def knows(self, path: str) -> bool:
         """Whether some route fits the path, whatever its method."""
@@ -43,11 +48,19 @@ class Router:
             if names is None:
                 continue
             if route.method == call.method:
+                _check_selection(call, route)
                 return await route.handler(desk, replace(call, names=names))
             known_path = True
         if known_path:
             raise ArmError(405, "MethodNotAllowed", f"The method {call.method} is not supported for this resource.")
         raise ArmError(404, "NotFound", f"There is nothing at '{call.path}'.")
+
+
+def _check_selection(call: Call, route: _Route) -> None:
+    for name in (FILTER, TOP):
+        if call.query.get(name, "").strip() and name not in route.answers_to:
+            message = f"The query parameter '{name}' is not supported for this resource."
+            raise ArmError(400, "InvalidQueryParameter", message, name)
 
 
 def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:

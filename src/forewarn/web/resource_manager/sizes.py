@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
+from forewarn.web.resource_manager.listing import not_understood
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.resource_manager.subscriptions import place_name, places
 
@@ -32,12 +33,15 @@ _SIZES = (
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", _COMPUTE + "/skus", _list_skus)
+    router.add("GET", _COMPUTE + "/skus", _list_skus, (FILTER,))
     router.add("GET", _COMPUTE + "/locations/{location}/vmSizes", _list_sizes)
 
 
 async def _list_skus(desk: Desk, call: Call) -> Reply:
-    wanted = _LOCATION.search(call.query.get("$filter", ""))
+    text = call.query.get(FILTER, "").strip()
+    wanted = _LOCATION.fullmatch(text)
+    if text and wanted is None:
+        raise not_understood(text)
     place = place_name(wanted[1]) if wanted else ""
     return Reply(200, {"value": [sku for sku in _skus(desk) if place in ("", *sku["locations"])]})
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 
 from forewarn.core.region import ScaleSet, Vm, fold
-from forewarn.web.resource_manager.call import Call
+from forewarn.web.resource_manager.call import FILTER, Call
 from forewarn.web.resource_manager.compute import finding
-from forewarn.web.resource_manager.errors import ArmError, invalid
+from forewarn.web.resource_manager.listing import not_understood
 
 Predicate = Callable[[Vm], bool]
 
@@ -21,19 +21,19 @@ _POWER_STATE = re.compile(
 
 def vms(call: Call) -> Predicate:
     """Of VMs: those of one flexible scale set."""
-    text = call.query.get("$filter", "").strip()
+    text = call.query.get(FILTER, "").strip()
     if not text:
         return _anyone
     found = _IN_SCALE_SET.fullmatch(text)
     if found is None:
-        raise _not_understood(text)
-    name = fold(finding.named_in(found[1], finding.SCALE_SETS, "$filter")[1])
+        raise not_understood(text)
+    name = fold(finding.named_in(found[1], finding.SCALE_SETS, FILTER)[1])
     return lambda vm: fold(vm.scale_set) == name
 
 
 def instances(call: Call, scale_set: ScaleSet) -> Predicate:
     """Of instances: those with the latest model, those without, or those with a power state, which all have."""
-    text = call.query.get("$filter", "").strip()
+    text = call.query.get(FILTER, "").strip()
     if not text:
         return _anyone
     if found := _LATEST_MODEL.fullmatch(text):
@@ -41,7 +41,7 @@ def instances(call: Call, scale_set: ScaleSet) -> Predicate:
         return lambda vm: (vm.model == scale_set.model) is latest
     if found := _POWER_STATE.fullmatch(text):
         return _anyone if found[1].lower() == "true" else _nobody
-    raise _not_understood(text)
+    raise not_understood(text)
 
 
 def _anyone(vm: Vm) -> bool:
@@ -50,7 +50,3 @@ def _anyone(vm: Vm) -> bool:
 
 def _nobody(vm: Vm) -> bool:
     return False
-
-
-def _not_understood(text: str) -> ArmError:
-    return invalid("$filter", f"The filter '{text[:200]}' is none of those that this list can be asked for.")

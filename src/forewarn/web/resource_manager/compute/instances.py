@@ -7,7 +7,7 @@ from uuid import uuid4
 from forewarn.core import commands as c
 from forewarn.core.region import replace
 from forewarn.web.resource_manager import lro
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, bodies, documents, filters, finding, pages, states, views
 from forewarn.web.resource_manager.compute.finding import INSTANCES, SCALE_SETS
 from forewarn.web.resource_manager.compute.merging import merge
@@ -19,7 +19,7 @@ _ONE = f"{_ALL}/{{instance}}"
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", _ALL, _list)
+    router.add("GET", _ALL, _list, (FILTER,))
     router.add("GET", _ONE, _get)
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _put)

@@ -8,7 +8,7 @@ from uuid import uuid4
 from forewarn.core import commands as c
 from forewarn.core.region import Vm, fold
 from forewarn.web.resource_manager import lro
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, filters, finding, pages, states, views, vm_orders
 from forewarn.web.resource_manager.compute.finding import VMS
 from forewarn.web.resource_manager.routing import Handler, Router
@@ -18,8 +18,8 @@ _ONE = f"{_ALL}/{{name}}"
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", f"{finding.IN_SUBSCRIPTION}{VMS}", _list)
-    router.add("GET", _ALL, _list)
+    for place in (f"{finding.IN_SUBSCRIPTION}{VMS}", _ALL):
+        router.add("GET", place, _list, (FILTER,))
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _patch)
     router.add("GET", _ONE, _get)
