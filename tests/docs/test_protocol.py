@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
+from ipaddress import ip_address, ip_network
 
 from forewarn.cli.setting_table import PROFILES, SETTINGS
-from forewarn.core.region import Binding, ScopeKind
+from forewarn.core.commands import CreateVms
+from forewarn.core.region import Binding, Region, ScopeKind, VmSpec
+from forewarn.core.rules import Rules
+from forewarn.core.step import step
 from forewarn.terms import EventType
 from forewarn.web.metadata.faults import FaultKind
+from forewarn.web.metadata.instance import instance_info
 from forewarn.web.metadata.settings import Limits
 from forewarn.wire import errors
+from forewarn.wire.instance import instance_tree
+from forewarn.wire.tree import walk
 from forewarn.wire.versions import API_VERSIONS, IMDS_VERSIONS
 from tests.docs.generate import DOCS
 
@@ -56,6 +64,26 @@ def test_every_body_that_is_quoted_is_sent() -> None:
 
     assert quoted <= known
     assert len(quoted) == 5
+
+
+def test_what_a_vm_reads_of_itself_is_what_the_page_says() -> None:
+    """The last column of the table: a VM that nobody but the operator has said anything of."""
+    region, _ = step(Region(), CreateVms(("web",), VmSpec(), "S"), datetime(2026, 1, 1, tzinfo=UTC), Rules())
+    tree = instance_tree(instance_info(region, region.vms["web"]), IMDS_VERSIONS[-1])
+    rows = [row for row in _rows(_section(PROTOCOL, "/metadata/instance")) if len(row) == 3][1:]
+    compared = 0
+    for paths, _, told in rows:
+        value = re.fullmatch(r"`([^`]+)`|empty", told)
+        first, *others = re.findall(r"`([^`]+)`", paths)
+        for path in (first, *(f"{first.partition('/')[0]}/{other}" for other in others)):
+            found = walk(tree, path.split("/"))
+            assert found is not None, path
+            if value and isinstance(found, str):
+                assert found == (value[1] or ""), path
+                compared += 1
+    assert compared >= 8
+    address = walk(tree, ["network", "interface", "0", "ipv4", "ipAddress", "0", "privateIpAddress"])
+    assert ip_address(str(address)) in ip_network("10.128.0.0/9")
 
 
 def test_the_number_of_versions_of_the_metadata_service_is_right() -> None:

@@ -6,6 +6,7 @@ to years before it was bounded.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -16,6 +17,14 @@ from forewarn.web.resource_manager.jsonc import to_json
 from forewarn.web.resource_manager.plans import Plan, Surroundings
 from forewarn.web.resource_manager.reading import MOST_BODY_BYTES
 from forewarn.web.resource_manager.templates import make_plan
+from tests.unit.web.resource_manager.bench import DEPLOYMENTS, open_bench
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The plane lives on asyncio."""
+    return "asyncio"
+
 
 AROUND = Surroundings("s", "t", {"name": "g"}, "d")
 
@@ -111,3 +120,51 @@ def test_many_resources_that_depend_on_many_are_ordered_or_refused() -> None:
     assert [plan.resources[0].name, plan.resources[-1].name] == ["n0", "z"]
     with pytest.raises(TemplateError, match="at most 800 names"):
         _plan("x", resources=[first, {**last, "dependsOn": ["loop"] * 801}])
+
+
+def test_copies_are_counted_before_any_is_looked_at() -> None:
+    """Six thousand loops of eight hundred, and in each a name that cannot be evaluated: nobody has tried to."""
+    loop = {"type": "A.B/c", "apiVersion": "2024-01-01", "name": "[nothing()]", "copy": {"name": "l", "count": 800}}
+    with pytest.raises(TemplateError, match="at most 8000 resources"):
+        _plan("x", resources=[loop] * 6000)
+    inner = {**loop, "copy": {"name": "i", "count": 100}}
+    with pytest.raises(TemplateError, match="at most 8000 resources"):
+        _plan("x", resources=[{**loop, "copy": {"name": "o", "count": 100}, "resources": [inner]}])
+    with pytest.raises(TemplateError, match="'nothing' is not known"):
+        _plan("x", resources=[loop])
+
+
+def test_conditions_may_leave_out_what_is_too_much() -> None:
+    left_out = {"type": "A.B/c", "apiVersion": "2024-01-01", "name": "[concat('n', copyIndex())]"}
+    few = {**left_out, "condition": "[less(copyIndex(), 3)]", "copy": {"name": "l", "count": 800}}
+    plan = _plan("x", resources=[{**few, "name": f"[concat('{letter}', copyIndex())]"} for letter in "abcdefgh"])
+    assert len(plan.resources) == 24
+
+
+LONG = "length(union(" + ", ".join(f"range({n}, 5000)" for n in range(3)) + "))"  # some milliseconds of work
+
+
+@pytest.mark.anyio
+async def test_a_template_that_takes_long_holds_up_nobody(anyio_backend: str) -> None:
+    """Counted are the turns that others have on the same loop while one expression is evaluated after the other."""
+    names = [
+        {"type": "A.B/c", "apiVersion": "2024-01-01", "location": "x", "name": f"[concat('n{n}-', string({LONG}))]"}
+        for n in range(15)
+    ]
+    turns: list[int] = []
+
+    async def others() -> None:
+        while True:
+            turns.append(1)
+            await asyncio.sleep(0)
+
+    async with open_bench() as bench:
+        await bench.group()
+        body = {"properties": {"mode": "Incremental", "template": {"resources": names}}}
+        beside = asyncio.get_running_loop().create_task(others())
+        await asyncio.sleep(0)
+        before = len(turns)
+        await bench.ask("POST", f"{DEPLOYMENTS}/d/validate", body)
+        during = len(turns) - before
+        beside.cancel()
+    assert during > 200, f"the loop turned {during} times"

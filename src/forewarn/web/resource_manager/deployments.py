@@ -6,10 +6,13 @@ them afterwards has operations of its own. So a status is final when it is first
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import uuid
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,6 +34,7 @@ from forewarn.web.resource_manager.templates import make_plan
 _DEPLOYMENTS = groups.GROUP + "/providers/Microsoft.Resources/deployments"
 _MOST_KEPT = 800  # in a group; the oldest are forgotten then
 _MOST_REFERENCES = 100
+T = TypeVar("T")
 _KIND = "Microsoft.Resources/deployments"
 
 
@@ -60,10 +64,17 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class _Deployments:
+    """Templates are evaluated in a thread, one at a time: that may take seconds, in which VMs want their documents."""
+
     router: Router
+    evaluating: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def _aside(self, evaluate: Callable[[], T]) -> T:
+        async with self.evaluating:
+            return await asyncio.to_thread(evaluate)
 
     async def put(self, desk: Desk, call: Call) -> Reply:
-        plan = _understand(desk, call)
+        plan = await self._understood(desk, call)
         outcome = await self._carry_out(desk, call, plan)
         document = _document(desk, call, plan, outcome)
         await _keep(desk, call, document)
@@ -80,7 +91,7 @@ class _Deployments:
         made: list[Planned] = []
         for planned in plan.resources:
             try:
-                body = await self._settled(desk, call, plan, lambda planned=planned: plan.body_of(planned))
+                body = await self._settled(desk, call, plan, partial(plan.body_of, planned))
                 inner = _inner(call, "PUT", planned.id, planned.api_version, body)
                 await self.router.answer(desk, groups.in_place(desk, inner))
             except (ArmError, Refused, TemplateError) as problem:
@@ -92,11 +103,15 @@ class _Deployments:
             return _Outcome(tuple(made), {}, _failed(desk, call, [_error(plan, problem, "")]))
         return _Outcome(tuple(made), outputs)
 
-    async def _settled(self, desk: Desk, call: Call, plan: Plan, evaluate: Any) -> Any:
+    async def _understood(self, desk: Desk, call: Call) -> Plan:
+        """The plan of the request's template, or a 400; nothing is made."""
+        return await self._aside(_planning(desk, call))
+
+    async def _settled(self, desk: Desk, call: Call, plan: Plan, evaluate: Callable[[], Any]) -> Any:
         """A value of the template, with the resources fetched that it refers to."""
         for _ in range(_MOST_REFERENCES):
             try:
-                return evaluate()
+                return await self._aside(evaluate)
             except NeedsReference as needed:
                 path = needed.resource_id
                 inner = _inner(call, "GET", path, needed.api_version or call.api_version, None)
@@ -105,7 +120,7 @@ class _Deployments:
         raise TemplateError("The template refers to too many resources.")
 
     async def validate(self, desk: Desk, call: Call) -> Reply:
-        plan = _understand(desk, call)
+        plan = await self._understood(desk, call)
         resources = [{"id": planned.id} for planned in plan.resources]
         properties = {
             "mode": "Incremental",
@@ -169,8 +184,8 @@ def _operation(document: dict[str, Any], place: int, properties: dict[str, Any])
     return {"id": f"{document['id']}/operations/{place}", "operationId": str(place), "properties": properties}
 
 
-def _understand(desk: Desk, call: Call) -> Plan:
-    """The plan of the request's template, or a 400; nothing is made."""
+def _planning(desk: Desk, call: Call) -> Callable[[], Plan]:
+    """How to understand the request's template, once it is known to be one; what looks at the region looks now."""
     body = call.body if isinstance(call.body, dict) else {}
     properties = body.get("properties")
     if not isinstance(properties, dict) or not isinstance(properties.get("template"), dict):
@@ -183,8 +198,13 @@ def _understand(desk: Desk, call: Call) -> Plan:
         raise ArmError(400, "InvalidDeploymentMode", "Only the deployment mode 'Incremental' is supported here.")
     group = groups.require(desk, call.names["group"])
     around = Surroundings(desk.subscription, desk.tenant, group, call.names["deployment"])
+    template, parameters = properties["template"], properties.get("parameters")
+    return lambda: _plan(template, parameters, around)
+
+
+def _plan(template: Any, parameters: Any, around: Surroundings) -> Plan:
     try:
-        plan = make_plan(properties["template"], properties.get("parameters"), around)
+        plan = make_plan(template, parameters, around)
     except TemplateError as problem:
         raise _invalid(problem) from None
     except NeedsReference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -91,7 +92,7 @@ async def read_body(request: Request, *, is_template: bool = False) -> Any:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
         return dict(parse_qsl(content.decode("latin-1"), keep_blank_values=True))
     try:
-        found = _decode(content.removeprefix(b"\xef\xbb\xbf"), is_template)
+        found = await asyncio.to_thread(_decode, content, is_template) if is_template else _decode(content, is_template)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise _not_understood(f"could not be deserialized: {problem}.") from None
     _check_depth(found)
@@ -99,6 +100,7 @@ async def read_body(request: Request, *, is_template: bool = False) -> Any:
 
 
 def _decode(content: bytes, is_template: bool) -> Any:
+    content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         return msgspec.json.decode(content)
     except msgspec.DecodeError:

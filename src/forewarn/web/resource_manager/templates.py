@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from forewarn.web.resource_manager.expressions import TemplateError
@@ -20,6 +20,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "secureobject": (dict,),
 }
 _MOST_RESOURCES = 800
+_MOST_COPIES = 10 * _MOST_RESOURCES  # with those that a condition leaves out
 _API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9.]{1,20})?", re.IGNORECASE)
 
 
@@ -38,6 +39,7 @@ def make_plan(template: Any, given: Any, around: Surroundings) -> Plan:
 
 def _understand(plan: Plan, given: Any) -> None:
     _read_parameters(plan, as_object(given, "parameters"))
+    _check_copies(plan, plan.definitions.get("resources", []), 0, 1)
     for planned in _planned(plan, plan.definitions.get("resources", []), None):
         plan.resources.append(planned)
         if len(plan.resources) > _MOST_RESOURCES:
@@ -93,19 +95,33 @@ def _parameter(
 # Resources
 
 
-def _planned(plan: Plan, resources: Any, parent: Planned | None) -> list[Planned]:
-    """All resources, nested ones after the one they stand in. A dictionary is a list with symbolic names."""
+def _check_copies(plan: Plan, resources: Any, counted: int, times: int) -> int:
+    """How many resources there would be if no condition left any out: known before any of them is looked at."""
+    for _, definition in _named(resources):
+        own = times * len(_indexes(plan, definition))
+        counted += own
+        if counted > _MOST_COPIES:
+            raise TemplateError(f"The copy loops of a template stand for at most {_MOST_COPIES} resources.")
+        if own:
+            counted = _check_copies(plan, definition.get("resources", []), counted, own)
+    return counted
+
+
+def _named(resources: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Definitions with their symbolic names: a dictionary has some, a list has none."""
     named = list(resources.items()) if isinstance(resources, dict) else [("", each) for each in _array(resources)]
-    found = []
-    for symbol, given in named:
-        definition = as_object(given, "resources")
-        if definition.get("existing"):
-            continue
+    found = [(symbol, as_object(each, "resources")) for symbol, each in named]
+    return [(symbol, definition) for symbol, definition in found if not definition.get("existing")]
+
+
+def _planned(plan: Plan, resources: Any, parent: Planned | None) -> Iterator[Planned]:
+    """All resources, nested ones after the one they stand in; each is looked at when it is taken."""
+    for symbol, definition in _named(resources):
         for index in _indexes(plan, definition):
             if plan.resolve(definition.get("condition", True), index):
                 made = _plan_one(plan, symbol, definition, index, parent)
-                found += [made, *_planned(plan, definition.get("resources", []), made)]
-    return found
+                yield made
+                yield from _planned(plan, definition.get("resources", []), made)
 
 
 def _array(value: Any) -> list[Any]:
