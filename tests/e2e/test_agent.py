@@ -160,6 +160,20 @@ def test_a_shared_event_survives_the_death_of_the_one_that_approves(
         assert facts.approvals == ["web-0"]
 
 
+def test_a_member_that_is_deleted_while_it_is_awaited_is_awaited_no_longer(tmp_path: Path, wire: Wire) -> None:
+    with metadata_region(rules=_ONE_HOST) as region:
+        facts, (first, _) = watch(region), _pair(region, tmp_path, wire)
+        with agents(first):
+            region.submit(MaintainHosts((), Cause.REBOOT, "seed"))
+            first.start()
+            wire.until("web-0:do:a")
+            assert facts.approvals == []
+            region.submit(DeleteVms(("web-1",), "gone"))
+            facts.until_started()
+            assert first.end() == 0
+        assert facts.approvals == ["web-0"]
+
+
 def test_a_silent_member_is_waited_for_no_longer_than_patience(tmp_path: Path, wire: Wire) -> None:
     with metadata_region(rules=_ONE_HOST) as region:
         facts, (_, second) = watch(region), _pair(region, tmp_path, wire, extra='patience = "1s"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,8 @@ from forewarn.core.facts import EventApproved
 from forewarn.core.rules import Rules
 from tests.e2e.agents import AgentProgram, Wire, agents, step, toml, watch
 from tests.e2e.metadata_region import metadata_region
-from tests.e2e.program import free_port, run
+from tests.e2e.program import FOREWARN, clean_environment, free_port, run
+from tests.e2e.test_netns import Realm
 
 NO_DOCUMENT = 3
 # A program that had waited as 0.1 did, for three minutes, is ended by the harness long before.
@@ -51,8 +53,8 @@ def test_a_single_look_at_a_dead_service_ends_within_its_patience(tmp_path: Path
     config = tmp_path / "agent.toml"
     config.write_text(toml(f"http://{dead}", tmp_path, "", name="web-0" if named else ""))
     done = run("agent", "run", "--once", "--patience", "1s", "--config", config, status=NO_DOCUMENT)
-    first, *_, last = done.stderr.splitlines()
-    assert f"asking http://{dead}" in first
+    asked, *_, last = [line for line in done.stderr.splitlines() if "there are no steps" not in line]
+    assert f"asking http://{dead}" in asked
     assert "no document within 1 s" in last
 
 
@@ -74,6 +76,28 @@ def test_the_status_of_a_dead_agent_says_whom_it_asks_and_gives_up(tmp_path: Pat
     done = run("agent", "status", "--patience", "1s", "--config", config, status=3)
     assert f"asking the agent at {dead}" in done.stderr
     assert "not known" in done.stdout
+
+
+def test_a_single_look_where_nobody_is_at_azures_address_and_dhcp_is_silent_ends_too(tmp_path: Path) -> None:
+    config = tmp_path / "agent.toml"
+    config.write_text(toml("", tmp_path, ""))
+    with Realm.made() as realm:
+        realm.run("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "other")
+        realm.run("ip", "address", "add", "169.254.1.1/16", "dev", "eth0")
+        realm.run("ip", "link", "set", "other", "up")
+        realm.run("ip", "link", "set", "eth0", "up")
+        words = ("agent", "run", "--once", "--patience", "1s", "--config", config)
+        done = subprocess.run(
+            [*realm.wrapper, FOREWARN, *words],
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == NO_DOCUMENT, done.stderr
+    assert "asking http://169.254.169.254, then the address that DHCP tells" in done.stderr
+    assert "no document within 1 s" in done.stderr
 
 
 @pytest.mark.parametrize("words", [["--patience", "1s"], ["--once", "--patience", "0s"], ["--once", "--patience", "x"]])

@@ -5,9 +5,12 @@ The corpus is kept, so that what a run finds does not hang on what a version of 
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -30,6 +33,7 @@ from forewarn.guest.agent.state import (
 from forewarn.guest.dhcp import build_discover
 from forewarn.stores import codec
 from forewarn.stores.frames import framed
+from forewarn.stores.head_note import HeadNote
 from forewarn.terms import ScheduledEvent
 from forewarn.web.resource_manager.access import Access
 from tests.fuzz.snapshot import payloads
@@ -130,6 +134,8 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     )
     for fact in EVERY_FACT:
         yield "facts", type(fact).__name__, codec.encode(fact)
+    yield "write_ahead_logs", "two-frames", _log()
+    yield "head_notes", "seven", _note()
     yield "snapshot_files", "a-byte", b"\x00\x20x"
     for number, payload in enumerate(payloads()):
         yield "snapshot_parts", f"part-{number}", b"\xff" + payload
@@ -196,6 +202,21 @@ def _records() -> bytes:
     ]
     records = [*records, snapshot(fold_all(records)), Left(GUID)]
     return b"\n".join(record_lines.encode(record).removesuffix(b"\n").partition(b" ")[2] for record in records)
+
+
+def _note() -> bytes:
+    with TemporaryDirectory() as directory:
+        note = HeadNote(Path(directory))
+        note.write(7, bytes(range(16)))
+        note.close()
+        return (Path(directory) / "head").read_bytes()
+
+
+def _log() -> bytes:
+    """A write-ahead log with pages of the smallest size, as SQLite makes it."""
+    with TemporaryDirectory() as directory, closing(sqlite3.connect(Path(directory) / "small")) as connection:
+        connection.executescript("PRAGMA page_size=512; PRAGMA journal_mode=WAL; CREATE TABLE t (a)")
+        return (Path(directory) / "small-wal").read_bytes()
 
 
 def write() -> None:

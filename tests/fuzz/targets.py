@@ -34,7 +34,7 @@ from forewarn.guest.http1 import LONGEST_BODY, BadResponse, ResponseReader
 from forewarn.guest.instance import concerns, decode_instance
 from forewarn.guest.watch import Watcher
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import codec, snapshots
+from forewarn.stores import codec, head_note, snapshots, write_ahead
 from forewarn.stores.frames import BrokenStream, framed, unframed
 from forewarn.web.metadata.pages import is_of_a_page
 from forewarn.web.metadata.questions import question_of, read_target
@@ -108,6 +108,18 @@ def facts(data: bytes) -> None:
     with suppress(JournalFault):
         fact = codec.decode(1, FORMAT, data)
         assert codec.decode(1, FORMAT, codec.encode(fact)) == fact
+
+
+def write_ahead_logs(data: bytes) -> None:
+    """Any bytes are a log that is damaged or is not, beside any file of pages."""
+    for log, pages in ((data, b""), (data, data[32:]), (data[:32], data)):
+        assert write_ahead._is_damaged(io.BytesIO(log), io.BytesIO(pages)) in (True, False)
+
+
+def head_notes(data: bytes) -> None:
+    """A note that was understood is one that we could have written."""
+    noted = head_note.understood(data)
+    assert noted is None or noted.seq >= 0
 
 
 def snapshot_files(data: bytes) -> None:
@@ -277,6 +289,8 @@ TARGETS: dict[str, Target] = {
         metadata_targets,
         approvals,
         facts,
+        write_ahead_logs,
+        head_notes,
         snapshot_files,
         snapshot_parts,
         snapshot_values,

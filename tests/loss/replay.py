@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from forewarn.core import facts as f
+from forewarn.core.causes import Cause
 from forewarn.core.documents import document_for
 from forewarn.core.evolve import evolve
 from forewarn.core.region import Region, Scope, ScopeKind, fold, scope_key
@@ -54,6 +55,7 @@ class Replay:
     regions: list[Region] = field(default_factory=lambda: [Region()])
     ends: list[int] = field(default_factory=list)  # of transactions, ascending
     wrong: list[str] = field(default_factory=list)  # what could not be lived again
+    causes: dict[str, Cause] = field(default_factory=dict)  # of every event there was
     let_start: dict[str, datetime] = field(default_factory=dict)  # event id -> when it was approved or started
     _states: dict[str, list[_State]] = field(default_factory=lambda: defaultdict(list))
     _scopes: dict[str, str] = field(default_factory=dict)  # VM key -> scope key
@@ -87,9 +89,13 @@ class Replay:
             self._lives[fold(fact.vm)][-1][1] = record.seq
         elif isinstance(fact, f.ScopeEnabled):
             self._enablings[fact.scope] += 1
+        elif isinstance(fact, f.EventAnnounced):
+            self.let_start.pop(fact.event_id, None)
         elif isinstance(fact, f.EventApproved | f.EventStarted):
             self.let_start.setdefault(fact.event_id, fact.at)
-        elif isinstance(fact, f.EventBornStarted):
+        if isinstance(fact, f.EventScheduled | f.EventBornStarted):
+            self.causes[fact.event.id] = fact.event.cause
+        if isinstance(fact, f.EventBornStarted):
             self.let_start.setdefault(fact.event.id, fact.at)
         for key in {*before.scopes, *region.scopes}:
             if before.scopes.get(key) is not region.scopes.get(key):

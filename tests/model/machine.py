@@ -71,6 +71,7 @@ class RegionMachine(RuleBasedStateMachine):
         """The events that were raised, without those of campaigns: the model has been told of these."""
         facts = self.system.do(command)
         raised = [fact.event for fact in facts if isinstance(fact, f.EventScheduled | f.EventBornStarted)]
+        self.model.started = [started_by(fact) for fact in facts if started_by(fact)]
         self._moved = {
             fact.vm for fact in facts if isinstance(fact, f.VmMoved | f.VmDeallocated | f.VmStarted | f.VmDeleted)
         }
@@ -93,11 +94,13 @@ class RegionMachine(RuleBasedStateMachine):
             assert event.host is not None
             by_host[event.campaign, event.host].append(event)
         for (campaign, host), events in by_host.items():
+            self.model.check_that_nothing_is_in_the_way(campaign, tenants(events))
             self.campaigns[campaign].takes(host, events, self.system.region)
             self.model.maintain(self.campaigns[campaign].kind, host, tenants(events), campaign)
         if self._spared:
             self._spare()
             self.model.settle()
+        self.model.check_that_all_has_started()
         for watch in self.campaigns.values():
             watch.steady -= self._moved
             watch.look(self.system.region)
@@ -378,18 +381,25 @@ class RegionMachine(RuleBasedStateMachine):
                 )
                 for event in self.system.document(scope).events
             }
-            assert shown == self.model.shown(vm.scope)
+            assert shown == self.model.shown(vm.scope), (shown, self.model.shown(vm.scope))
         assert self.system.next_deadline() == self.model.next_deadline()
 
     def teardown(self) -> None:
         """Left alone, everything comes to its end."""
-        for _ in range(300):
+        for _ in range(1_000):
             due = self.model.next_deadline()
             if due is None:
                 break
             self._advance_to(due)
         assert not self.system.region.events
+        assert all(watch.state != "running" for watch in self.campaigns.values()), "a campaign stands still"
         self.system.shelf.close()
+
+
+def started_by(fact: f.Fact) -> str:
+    if isinstance(fact, f.EventBornStarted):
+        return fact.event.id
+    return fact.event_id if isinstance(fact, f.EventStarted) else ""
 
 
 def number_of(host: str) -> int:

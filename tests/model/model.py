@@ -1,7 +1,8 @@
 """What documents must show, told a second time: from the decisions, with dictionaries, and without a look at the core.
 
-The model leaves three things to the region and only checks them: which host a VM gets, which id an event gets, and
-when exactly a campaign takes which host. Everything else it predicts.
+The model leaves four things to the region and only checks them: which host a VM gets, which id an event gets, when
+exactly a campaign takes which host, and which of several events that may start takes a VM first. It is told what has
+started; that all of it might, and that nothing else could have, is for the model to say.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Notice:
     kind: str
     scope: str
     targets: set[str]
-    resources: tuple[str, ...]
+    resources: tuple[str, ...]  # while it is ahead, of the targets; then of those it started with
     not_before: datetime
     announced: bool
     host: int | None = None
@@ -131,6 +132,7 @@ class Model:
         self.audiences: dict[str, Audience] = {}
         self.notices: dict[str, Notice] = {}
         self.lone_made = 0
+        self.started: list[str] = []  # by the region, in its last step
 
     # What people do
 
@@ -149,8 +151,18 @@ class Model:
         self.machines[name] = machine
 
     def read(self, name: str, at: datetime) -> None:
-        audience = self.audiences[self.machines[name].scope]
+        scope = self.machines[name].scope
+        audience = self.audiences[scope]
+        if not audience.enabled:
+            self._tell_what_is_ahead(scope)
         audience.enabled, audience.last_read = True, max(at, audience.last_read or at)
+        self.settle()
+
+    def _tell_what_is_ahead(self, scope: str) -> None:
+        for notice in self.notices.values():
+            if notice.scope == scope and notice.pending and not notice.announced:
+                notice.announced = True
+                notice.phase = "approved" if notice.kind in self.audiences[scope].auto else "scheduled"
 
     def delete(self, name: str, new_id: str | None) -> None:
         """``new_id`` where the region says that an event was made; the model knows whether there should be one."""
@@ -168,8 +180,8 @@ class Model:
 
     def ask(self, kind: str, name: str, new_id: str | None) -> None:
         """A user's restart or redeploy, or an eviction."""
-        if kind == "eviction" and any(n.kind == kind and name in n.targets for n in self.notices.values()):
-            assert new_id is None, f"evicting {name} again made another event"
+        if self._joins(kind, name):
+            assert new_id is None, f"{kind} of {name} again made another event"
             return
         assert new_id is not None, f"{kind} of {name} made no event"
         self._raise(new_id, kind, [name], KINDS[kind].notice)
@@ -180,11 +192,21 @@ class Model:
         return self.limit > 0 and self.user_operations() + len(names) > self.limit
 
     def would_wait(self, kind: str, name: str) -> bool:
+        """Whether one more event would have to wait: for an approval, or for its turn."""
         audience = self.audiences[self.machines[name].scope]
-        return audience.enabled and kind not in audience.auto
+        asks = audience.enabled and kind not in audience.auto
+        return not self._joins(kind, name) and (asks or self._in_hand({name}))
+
+    def _joins(self, kind: str, name: str) -> bool:
+        return any(n.kind == kind and name in n.targets and not n.over for n in self.notices.values())
+
+    def _in_hand(self, names: set[str], but: Notice | None = None) -> bool:
+        """Whether something has one of them in hand: from its start until its impact has ended."""
+        busy = (n for n in self.notices.values() if n is not but and not n.pending and not n.over)
+        return any(n.targets & names for n in busy)
 
     def user_operations(self) -> int:
-        return sum(n.pending and n.announced and n.kind in USER_KINDS for n in self.notices.values())
+        return sum(n.pending and n.kind in USER_KINDS for n in self.notices.values())
 
     def stop(self, name: str) -> None:
         self.machines[name].down = True
@@ -192,6 +214,7 @@ class Model:
 
     def start(self, name: str) -> None:
         self.machines[name].down = False
+        self.settle()
 
     def set_policy(self, scope: str, auto: set[str], all_down: bool) -> None:
         self.audiences[scope].auto, self.audiences[scope].all_down = auto, all_down
@@ -204,10 +227,21 @@ class Model:
         for scope, (new_id, names) in sorted(tenants.items()):
             notice = self._raise(new_id, kind, names, KINDS[kind].notice, wait=waits)
             notice.host, notice.campaign = host, campaign
-            notice.group = group if waits else ""
+            notice.group = group if notice.pending else ""
             if waits and not self.audiences[scope].enabled:
                 notice.phase = "approved"
         self.settle()
+
+    def check_that_nothing_is_in_the_way(self, campaign: str, tenants: dict[str, tuple[str, list[str]]]) -> None:
+        """A campaign takes no VM that other work of a host is open for, and opens no second domain of a scope."""
+        for scope, (_, names) in tenants.items():
+            domain = self.machines[names[0]].update_domain
+            for other in self.notices.values():
+                if other.host is None or not other.targets:
+                    continue
+                theirs = self.machines[min(other.targets)].update_domain
+                assert other.scope != scope or theirs == domain, f"{other.id} has domain {theirs} of {scope} open"
+                assert other.campaign == campaign or not other.targets & set(names), f"{other.id} is in the way"
 
     def withdraw_work_on(self, host: int, names: list[str]) -> None:
         for notice in list(self.notices.values()):
@@ -219,7 +253,17 @@ class Model:
         notice = self.notices[event_id]
         assert notice.pending, f"{event_id} has started, and {name} was spared"
         assert notice.host is not None, f"{event_id} is about no host, and {name} was spared"
+        self._leave(notice, name)
+
+    def _leave(self, notice: Notice, name: str) -> None:
+        """While it is ahead, an event names those only whom it will hit."""
         notice.targets.discard(name)
+        if notice.pending:
+            notice.resources = self._names(notice.targets)
+
+    def _names(self, targets: set[str]) -> tuple[str, ...]:
+        machines = sorted((self.machines[name] for name in targets), key=lambda m: (m.number, m.name))
+        return tuple(machine.resource for machine in machines)
 
     def approve(self, ids: list[str]) -> None:
         for event_id in ids:
@@ -259,15 +303,17 @@ class Model:
             kind=kind,
             scope=scope,
             targets=set(names),
-            resources=tuple(machine.resource for machine in machines),
+            resources=self._names(set(names)),
             not_before=self._rounded_up(self.now + notice),
             announced=self.audiences[scope].enabled,
         )
         self.notices[new_id] = made
         if wait is None:
             wait = made.announced and kind not in self.audiences[scope].auto
-        if not wait:
+        if not wait and new_id in self.started:
             self._begin(made)
+        elif not wait:
+            made.phase = "approved"
         return made
 
     @staticmethod
@@ -290,7 +336,8 @@ class Model:
     def _remove(self, name: str) -> None:
         machine = self.machines.pop(name)
         for notice in self.notices.values():
-            notice.targets.discard(name)
+            if name in notice.targets:
+                self._leave(notice, name)
         if machine.scope.startswith("vm/"):
             del self.audiences[machine.scope]
 
@@ -299,8 +346,16 @@ class Model:
         moved = True
         while moved:
             moved = self._lapse()
-            for notice in list(self.notices.values()):
+            for notice in sorted(self.notices.values(), key=self._place):
                 moved = self._move(notice) or moved
+
+    def _place(self, notice: Notice) -> int:
+        return self.started.index(notice.id) if notice.id in self.started else -1
+
+    def check_that_all_has_started(self) -> None:
+        """The region has told everything of its step: what is still ahead must not be able to start."""
+        left = [notice.id for notice in self.notices.values() if notice.pending and self._may_start(notice)]
+        assert not left, f"may start and has not: {left}"
 
     def _lapse(self) -> bool:
         late = [a for a in self.audiences.values() if a.last_read is not None and a.last_read + DAY <= self.now]
@@ -316,7 +371,7 @@ class Model:
             del self.notices[notice.id]
         elif notice.phase == "scheduled" and self._all_down(notice):
             notice.phase = "approved"
-        elif notice.pending and self._may_start(notice):
+        elif notice.pending and notice.id in self.started and self._may_start(notice):
             self._begin(notice)
         elif not notice.pending and not notice.over and notice.ends is not None and notice.ends <= self.now:
             self._strike(notice)
@@ -331,7 +386,7 @@ class Model:
     def _may_start(self, notice: Notice) -> bool:
         others = [n for n in self.notices.values() if n.group and n.group == notice.group and n.pending]
         gathered = notice.phase == "approved" and all(other.phase == "approved" for other in others)
-        return gathered or notice.not_before <= self.now
+        return (gathered or notice.not_before <= self.now) and not self._in_hand(notice.targets, notice)
 
     def _strike(self, notice: Notice) -> None:
         notice.over = True
@@ -346,6 +401,8 @@ class Model:
     def next_deadline(self) -> datetime | None:
         dues = [a.last_read + DAY for a in self.audiences.values() if a.last_read is not None]
         for notice in self.notices.values():
+            if notice.pending and self._in_hand(notice.targets, notice):
+                continue  # what it waits for has an end of its own
             due = notice.not_before if notice.pending else (notice.leaves if notice.over else notice.ends)
             dues += [] if due is None else [due]
         return min(dues, default=None)

@@ -166,7 +166,10 @@ class Model:
     # Time
 
     def next_deadline(self) -> datetime | None:
-        return min((each.ends or each.not_before for each in self.notices.values()), default=None)
+        """One that is due while another has its VM in hand waits for the other's end."""
+        busy = {each.vm for each in self.notices.values() if each.ends is not None}
+        dues = (each.ends or each.not_before for each in self.notices.values() if each.ends or each.vm not in busy)
+        return min(dues, default=None)
 
     def settle(self) -> None:
         while self._settle_one():
@@ -195,7 +198,8 @@ class Model:
         awaited = [each for each in others if each.kind == "Terminate" and each.ends is None and not each.approved]
         if notice.kind == "Preempt":
             awaited = []
-        return notice.not_before <= self.now or (notice.approved and not awaited)
+        in_hand = any(each.vm == notice.vm and each.ends is not None for each in self.notices.values())
+        return (notice.not_before <= self.now or (notice.approved and not awaited)) and not in_hand
 
     def _strike(self, notice: Notice) -> None:
         instance = self.set_of(notice.vm).instances[notice.vm]

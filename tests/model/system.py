@@ -19,10 +19,13 @@ from forewarn.core.settle import next_deadline
 from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.ports import Journal, JournalFault, Origin, Transaction
 from forewarn.plane.writer import Asked, Writer
+from forewarn.sim.oracle import Oracle, Settings
 from forewarn.stores import snapshots
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.sqlite import SqliteJournal
 from forewarn.terms import Document
+from forewarn.web.metadata.answers import DocumentCache
+from forewarn.wire.versions import API_VERSIONS
 
 _ORIGIN = Origin("model")
 _MOVING = (
@@ -110,6 +113,8 @@ class System:
         self.rules = rules
         self.now = now
         self._driver = SimulatedDriver()
+        self._oracle = Oracle(Settings(user_operation_limit=rules.user_operation_limit))
+        self._served = DocumentCache("rfc1123")
         self._statuses: dict[str, str] = {}
         self._told: dict[str, int] = {}  # by scope key, over all that ever had it
         self._open(Region(), 0)
@@ -166,6 +171,7 @@ class System:
     def _watch(self, before: Region, facts: list[f.Fact]) -> None:
         """Ids never return, statuses never go back, and the incarnation grows exactly when the events change."""
         self._watch_moves(before, facts)
+        self._ask_the_oracle(facts)
         for fact in facts:
             if isinstance(fact, f.EventScheduled | f.EventBornStarted):
                 assert fact.event.id not in self._statuses, "an id has returned"
@@ -185,6 +191,22 @@ class System:
                 self._told[key] = shown.incarnation
         for event_id in set(before.events) - set(self.region.events):
             self._seen(event_id, "gone")
+
+    def _ask_the_oracle(self, facts: list[f.Fact]) -> None:
+        """What every enabled scope is served, in every version and through the warm cache, is what the facts make."""
+        wrong = [sentence for fact in facts for sentence in self._oracle.fold(fact)]
+        wrong += self._oracle.settled(self.now)
+        for key, scope in self.region.scopes.items():
+            assert self._oracle.is_enabled(key) == (scope.enabled_at is not None), key
+            if scope.enabled_at is None:
+                continue
+            wrong += self._oracle.number(key, scope.incarnation)
+            for version in API_VERSIONS:
+                whole = self._served.served(self.region, scope, version).whole
+                _, _, body = whole.after.partition(b"\r\n\r\n")
+                assert body == self._oracle.document(key, version.date, scope.incarnation), (key, version.date)
+                assert f'ETag: "{scope.incarnation}"\r\n'.encode() in whole.before
+        assert not wrong, "\n".join(wrong)
 
     def _watch_moves(self, before: Region, facts: list[f.Fact]) -> None:
         """Redeployed and migrated VMs that run end on another host than the one they were on."""

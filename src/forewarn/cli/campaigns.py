@@ -129,6 +129,7 @@ def _say(out: Output, campaign: Campaign) -> None:
             ("state", campaign["state"]),
             ("wave", _wave(campaign)),
             ("hosts waiting", campaign["hosts_waiting"]),
+            *([("waits for", campaign["waits_for"])] if campaign["waits_for"] else []),
             ("events so far", campaign["events_total"]),
             ("open events", _open_events(campaign)),
             ("started", show_moment(campaign["started_at"])),

@@ -92,6 +92,12 @@ _GENERAL = (
     Setting("fault_domains", "3", kinds.whole(1, 20), "fault domains that VMs are spread over"),
     Setting("vms_per_host", "20", kinds.whole(1, 10_000), "VMs that fit on one host"),
     Setting(
+        "availability_set_size",
+        "200",
+        kinds.whole(0, 1_000_000),
+        "VMs that fit into one availability set; 0 is no limit",
+    ),
+    Setting(
         "user_operation_limit",
         "10",
         kinds.whole(0, 1_000_000),

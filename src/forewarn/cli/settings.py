@@ -48,6 +48,7 @@ class Settings:
     update_domains: int
     fault_domains: int
     vms_per_host: int
+    availability_set_size: int
     user_operation_limit: int
     disable_after: timedelta
     first_read_delay: timedelta

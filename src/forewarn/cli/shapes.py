@@ -206,6 +206,7 @@ class Campaign(TypedDict):
     wave: int
     waves_total: int
     hosts_waiting: int
+    waits_for: str
     open_events: list[str]  # some of them, where there are very many
     open_events_total: int
     events_total: int

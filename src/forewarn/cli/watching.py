@@ -15,6 +15,7 @@ from forewarn.cli.times import parse_instant, show_distance, show_moment
 CHANGES = {
     "EventScheduled": "scheduled",
     "EventBornStarted": "started",
+    "EventAnnounced": "announced",
     "EventApproved": "approved",
     "EventStarted": "started",
     "ImpactBegan": "impact",

@@ -11,7 +11,7 @@ from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.lookup import find_event
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.settle import end_impact
-from forewarn.core.work import cancel
+from forewarn.core.work import BY_POLICY, announce_pending, cancel
 
 
 def approve(draft: Draft, command: c.Approve) -> None:
@@ -45,7 +45,10 @@ def pulse(draft: Draft, command: c.Pulse) -> None:
         scope = draft.region.scope_of(vm)
         if scope.enabled_at is None:
             lapses_at = read_at + draft.rules.disable_after
+            automatic = announce_pending(draft, scope)
             draft.record(f.ScopeEnabled(draft.now, scope.key, scope.name, scope.kind, lapses_at))
+            for event_id in automatic:
+                draft.record(f.EventApproved(draft.now, event_id, BY_POLICY))
         elif scope.last_read_at is None or read_at > scope.last_read_at:
             read.setdefault(read_at, {})[scope.key] = None
     for read_at in sorted(read):

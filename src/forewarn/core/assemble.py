@@ -10,12 +10,13 @@ from immutables import Map
 
 from forewarn.core.agenda import Agenda
 from forewarn.core.campaigns import may_take
-from forewarn.core.evolve import count_pending, put_host
+from forewarn.core.evolve import count_pending, open_work, put_host
 from forewarn.core.keeping import deletion_added, instance_joined
 from forewarn.core.lifecycle import PENDING
 from forewarn.core.region import (
     NO_BINDING,
     Campaign,
+    CampaignState,
     Event,
     Host,
     Operation,
@@ -80,7 +81,7 @@ def assemble(
         if vm.spec.kind is ScopeKind.PLACEMENT_GROUP:
             region = instance_joined(region, vm)
     for event in region.events.values():
-        region = deletion_added(region, event)
+        region = open_work(deletion_added(region, event), event)
     for host in hosts:
         region = put_host(region, replace(host, vms=Map(housed.pop(host.number, {}))))
     return _index(_with_operations(region, operations))
@@ -116,7 +117,13 @@ def _index(region: Region) -> Region:
             dues[f"event/{event.id}"] = due
         if event.phase in PENDING:
             region = count_pending(region, None, event)
-    for campaign in region.campaigns.values():
+    running = (each for each in region.campaigns.values() if each.state is CampaignState.RUNNING)
+    waiting = [campaign for campaign in running if campaign.waiting]
+    for campaign in waiting:
         if may_take(region, campaign):
             dues[f"campaign/{campaign.id}"] = campaign.started_at
-    return replace(region, agenda=Agenda.of(dues))
+    for scale_set in region.scale_sets.values():
+        if scale_set.rolling is not None and scale_set.rolling.next_at is not None:
+            dues[f"rolling/{scale_set.key}"] = scale_set.rolling.next_at
+    index = Map({campaign.id: None for campaign in waiting})
+    return replace(region, agenda=Agenda.of(dues), campaigns_waiting=index)

@@ -6,8 +6,12 @@ from datetime import datetime
 
 from forewarn.core import facts as f
 from forewarn.core.evolve import evolve
+from forewarn.core.lifecycle import PENDING
 from forewarn.core.region import Region, fold
 from forewarn.core.rules import Rules
+
+# After these a host may be free for a campaign that other work has held up.
+_LETS_CAMPAIGNS_GO_ON = (f.EventCanceled, f.EventCompleted, f.VmSpared, f.VmMoved, f.VmDeallocated, f.VmDeleted)
 
 
 class Draft:
@@ -27,19 +31,25 @@ class Draft:
         self.region = evolve(before, fact)
         self.facts.append(fact)
         self.touched.extend(_consequences(before, self.region, fact))
+        if isinstance(fact, _LETS_CAMPAIGNS_GO_ON):
+            self.touched.extend(f"campaign/{campaign_id}" for campaign_id in sorted(self.region.campaigns_waiting))
 
 
 def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
     match fact:
         case f.EventScheduled(event=event):
             return [f"event/{event.id}"]
+        case f.EventAnnounced(event_id=event_id):
+            return [f"event/{event_id}"]
         case (
             f.EventApproved(event_id=event_id) | f.EventStarted(event_id=event_id) | f.EventCanceled(event_id=event_id)
         ):
             return [*_freed(before, after, event_id), *_waiting_for(before, event_id)]
         case f.EventCompleted(event_id=event_id):
             return _waiting_for(before, event_id)
-        case f.ImpactEnded(event_id=event_id) | f.VmSpared(event_id=event_id):
+        case f.ImpactEnded(event_id=event_id):
+            return [f"event/{event_id}", *_whose_turn_may_come(after, event_id)]
+        case f.VmSpared(event_id=event_id):
             return [f"event/{event_id}"]
         case f.VmDeallocated(vm=vm) | f.VmStopped(vm=vm):
             return [f"event/{event_id}" for event_id in before.vms[vm].events]
@@ -48,6 +58,8 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
             return [*(f"event/{event_id}" for event_id in gone.events), *_set_of(before, gone.scale_set)]
         case f.ScaleSetDeletionAsked(scale_set=key):
             return [f"set/{key}"]
+        case f.RollingUpgradeStarted(scale_set=key) | f.RollingUpgradeBatched(scale_set=key):
+            return [f"rolling/{key}"]
         case f.OperationStarted(operation_id=operation_id):
             return [f"operation/{operation_id}"]
         case f.PolicySet(scope=scope):
@@ -68,6 +80,12 @@ def _freed(before: Region, after: Region, event_id: str) -> list[str]:
     if group is not None and group.awaited == 0 != before.groups[name].awaited:
         keys += [f"event/{other}" for other in sorted(group.pending) if other != event_id]
     return keys
+
+
+def _whose_turn_may_come(region: Region, event_id: str) -> list[str]:
+    """Events that wait until the VMs are out of this one's hands."""
+    events = [other for key in region.events[event_id].vms for other in region.vms[key].events]
+    return [f"event/{other}" for other in events if region.events[other].phase in PENDING]
 
 
 def _waiting_for(region: Region, event_id: str) -> list[str]:

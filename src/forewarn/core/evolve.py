@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from immutables import Map
@@ -55,6 +55,8 @@ def _fold(region: Region, fact: f.Fact) -> Region:
         case f.EventBornStarted(event=event):
             phase = lifecycle.after(None, "EventBornStarted")
             return _event_added(region, replace(event, phase=phase, started_at=fact.at), fact.at)
+        case f.EventAnnounced(event_id=event_id, recovery=recovery):
+            return _event_announced(region, fact, event_id, recovery)
         case f.EventApproved(event_id=event_id, by=by):
             return _event_moved(region, fact, event_id, approved_at=fact.at, approved_by=by)
         case f.EventStarted(event_id=event_id):
@@ -68,7 +70,7 @@ def _fold(region: Region, fact: f.Fact) -> Region:
         case f.ImpactEnded(event_id=event_id):
             return _impact_ended(_event_moved(region, fact, event_id, impact_ended_at=fact.at), event_id)
         case f.VmSpared(event_id=event_id, vm=key):
-            return _vm_spared(region, region.events[event_id], region.vms[key])
+            return _vm_spared(region, region.events[event_id], region.vms[key], fact.at)
         case f.ScopeEnabled():
             return _scope_enabled(region, fact)
         case f.ScopeRead(scope=key):
@@ -101,7 +103,7 @@ def _fold(region: Region, fact: f.Fact) -> Region:
         case f.VmDeallocated(vm=key):
             return _house(region, replace(region.vms[key], power=Power.DEALLOCATED), None)
         case f.VmDeleted(vm=key):
-            return _vm_deleted(region, region.vms[key])
+            return _vm_deleted(region, region.vms[key], fact.at)
         case (
             f.CampaignStarted()
             | f.CampaignWaveBegan()
@@ -126,6 +128,9 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             | f.ScaleSetModelChanged()
             | f.ScaleSetDeletionAsked()
             | f.ScaleSetDeleted()
+            | f.RollingUpgradeStarted()
+            | f.RollingUpgradeBatched()
+            | f.RollingUpgradeEnded()
             | f.InstanceUpgraded()
             | f.InstanceProtected()
         ):
@@ -197,13 +202,11 @@ def _bind(region: Region, vm: Vm, binding: Binding) -> Region:
     return replace(region, addresses=addresses, vms=region.vms.set(vm.key, replace(vm, binding=binding)))
 
 
-def _vm_deleted(region: Region, vm: Vm) -> Region:
+def _vm_deleted(region: Region, vm: Vm, at: datetime) -> Region:
     region = _house(_bind(region, vm, Binding()), vm, None)
-    events = region.events
     for event_id in vm.events:
-        event = events[event_id]
-        events = events.set(event_id, replace(event, vms=tuple(key for key in event.vms if key != vm.key)))
-    region = replace(region, vms=region.vms.delete(vm.key), events=events)
+        region = _vm_left(region, region.events[event_id], vm, at)
+    region = replace(region, vms=region.vms.delete(vm.key))
     scope = region.scopes.get(vm.scope)
     if scope is not None and scope.kind is ScopeKind.VM:
         region = keeping.scope_left(region, scope.key)
@@ -265,12 +268,22 @@ def _event_added(region: Region, event: Event, at: datetime) -> Region:
     if event.phase in PENDING:
         region = replace(region, agenda=region.agenda.add(event.not_before, f"event/{event.id}"))
         region = count_pending(region, None, event)
+    region = open_work(region, event)
     if event.campaign:
         campaign = region.campaigns[event.campaign]
         opened = campaign.open_events.set(event.id, -1 if event.host is None else event.host)
         campaign = replace(campaign, open_events=opened, events_total=campaign.events_total + 1)
         region = replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
     return _document_changed(region, event, at, add=True)
+
+
+def _event_announced(region: Region, fact: f.EventAnnounced, event_id: str, recovery: timedelta) -> Region:
+    """It is in the scope's list from here on; the enabling that follows shows the list, and counts once for it all."""
+    vm = region.vms[region.events[event_id].vms[0]]
+    told = {"announced": True, "recovery": recovery, "approved_at": None, "approved_by": ""}
+    region = _event_moved(region, fact, event_id, **told)
+    region, scope = keeping.scope_made(region, vm.scope, vm.spec.kind, vm.spec.set_name or vm.name)
+    return _put_scope(region, replace(scope, events=(*scope.events, event_id)))
 
 
 def _event_moved(region: Region, fact: f.Fact, event_id: str, **changes: object) -> Region:
@@ -282,7 +295,7 @@ def _event_moved(region: Region, fact: f.Fact, event_id: str, **changes: object)
     region = replace(region, events=region.events.set(event_id, event))
     if before.phase in PENDING:
         region = count_pending(region, before, event)
-    if event.phase is not before.phase and event.phase is not Phase.APPROVED:
+    if event.phase is Phase.STARTED and before.phase in PENDING:
         region = _document_changed(region, event, fact.at)
     due = event.completes_at or event.impact_ends_at
     if due is not None:
@@ -302,20 +315,48 @@ def _event_ended(region: Region, before: Event, event: Event, at: datetime) -> R
         campaign = region.campaigns[event.campaign]
         campaign = replace(campaign, open_events=campaign.open_events.delete(event.id))
         region = replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
-    region = keeping.event_ended(region, event)
+    region = keeping.event_ended(_close_work(region, event), event)
     return _document_changed(region, event, at)
 
 
-def _vm_spared(region: Region, event: Event, vm: Vm) -> Region:
-    event = replace(event, vms=tuple(key for key in event.vms if key != vm.key))
+def open_work(region: Region, event: Event) -> Region:
+    """Note which update domain of its scope a host's event is open in. A lone VM has one only."""
+    if event.host is None or event.scope.startswith(f"{ScopeKind.VM.value}/"):
+        return region
+    opened = region.host_work.get(event.scope, Map()).set(event.id, event.update_domain)
+    return replace(region, host_work=region.host_work.set(event.scope, opened))
+
+
+def _close_work(region: Region, event: Event) -> Region:
+    opened = region.host_work.get(event.scope, Map())
+    if event.id not in opened:
+        return region
+    left = opened.delete(event.id)
+    work = region.host_work.set(event.scope, left) if left else region.host_work.delete(event.scope)
+    return replace(region, host_work=work)
+
+
+def _vm_spared(region: Region, event: Event, vm: Vm, at: datetime) -> Region:
+    region = _vm_left(region, event, vm, at)
     vm = replace(vm, events=tuple(other for other in vm.events if other != event.id))
-    return replace(region, events=region.events.set(event.id, event), vms=region.vms.set(vm.key, vm))
+    return replace(region, vms=region.vms.set(vm.key, vm))
+
+
+def _vm_left(region: Region, event: Event, vm: Vm, at: datetime) -> Region:
+    """An event will not hit this VM any more. While it is ahead, its document names those only whom it will hit."""
+    vms = tuple(key for key in event.vms if key != vm.key)
+    if event.phase not in PENDING:
+        return replace(region, events=region.events.set(event.id, replace(event, vms=vms)))
+    names = tuple(name for name in event.resources if name != vm.resource_name)
+    event = replace(event, vms=vms, resources=names)
+    region = replace(region, events=region.events.set(event.id, event))
+    return _document_changed(region, event, at) if vms else region  # with none left, the event ends at once
 
 
 def count_pending(region: Region, before: Event | None, event: Event) -> Region:
     """Keep the counts of what is pending: user operations, and the members of the event's group."""
     was, now = before is not None, event.phase in PENDING
-    if was != now and event.announced and event.cause in USER_OPERATIONS:
+    if was != now and event.cause in USER_OPERATIONS:
         region = replace(region, user_operations=region.user_operations + now - was)
     if not event.group:
         return region
@@ -391,9 +432,13 @@ _CampaignFact = (
 
 def _put_campaign(region: Region, campaign: Campaign) -> Region:
     """Set a campaign. Hosts may be waiting only because they are many, so the next tick has a look at them."""
+    waiting = region.campaigns_waiting
     if campaign.waiting and campaign.state is CampaignState.RUNNING:
         region = replace(region, agenda=region.agenda.add(campaign.started_at, f"campaign/{campaign.id}"))
-    return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
+        waiting = waiting.set(campaign.id, None)
+    elif campaign.id in waiting:
+        waiting = waiting.delete(campaign.id)
+    return replace(region, campaigns=region.campaigns.set(campaign.id, campaign), campaigns_waiting=waiting)
 
 
 def _campaign_after(campaign: Campaign | None, fact: _CampaignFact) -> Campaign:

@@ -6,7 +6,7 @@ The word *event* belongs to the domain: these are facts.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -138,6 +138,16 @@ class EventBornStarted(_Fact, frozen=True):
     event: Event
 
 
+class EventAnnounced(_Fact, frozen=True):
+    """Somebody in its scope begins to read while the event is ahead: from now on it is told of, and waits for them.
+
+    The enabling is the next fact of the scope, and the first document has the event in it.
+    """
+
+    event_id: str
+    recovery: timedelta
+
+
 class EventApproved(_Fact, frozen=True):
     event_id: str
     by: str
@@ -240,6 +250,26 @@ class ScaleSetDeleted(_Fact, frozen=True):
     scale_set: str
 
 
+class RollingUpgradeStarted(_Fact, frozen=True):
+    scale_set: str
+
+
+class RollingUpgradeBatched(_Fact, frozen=True):
+    """So many instances have the latest model; the next batch's turn comes at ``next_at``."""
+
+    scale_set: str
+    upgraded: int
+    next_at: datetime
+
+
+class RollingUpgradeEnded(_Fact, frozen=True):
+    """The last batch has the latest model too, or somebody has canceled the upgrade."""
+
+    scale_set: str
+    upgraded: int = 0
+    canceled: bool = False
+
+
 class InstanceUpgraded(_Fact, frozen=True):
     vm: str
     model: int
@@ -321,6 +351,9 @@ Fact: TypeAlias = (
     | ScaleSetModelChanged
     | ScaleSetDeletionAsked
     | ScaleSetDeleted
+    | RollingUpgradeStarted
+    | RollingUpgradeBatched
+    | RollingUpgradeEnded
     | InstanceUpgraded
     | InstanceProtected
     | VmRespecified
@@ -328,6 +361,7 @@ Fact: TypeAlias = (
     | OperationEnded
     | ResourceKept
     | ResourceForgotten
+    | EventAnnounced
 )
 
 
@@ -337,7 +371,8 @@ def subject_of(fact: Fact) -> str:
         case EventScheduled(event=event) | EventBornStarted(event=event):
             return event.id
         case (
-            EventApproved(event_id=found)
+            EventAnnounced(event_id=found)
+            | EventApproved(event_id=found)
             | EventStarted(event_id=found)
             | EventCanceled(event_id=found)
             | ImpactBegan(event_id=found)
@@ -382,6 +417,9 @@ def subject_of(fact: Fact) -> str:
             ScaleSetChanged(scale_set=key)
             | ScaleSetModelChanged(scale_set=key)
             | ScaleSetDeletionAsked(scale_set=key)
+            | RollingUpgradeStarted(scale_set=key)
+            | RollingUpgradeBatched(scale_set=key)
+            | RollingUpgradeEnded(scale_set=key)
             | ScaleSetDeleted(scale_set=key)
         ):
             return f"scale-set/{key}"

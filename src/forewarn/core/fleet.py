@@ -45,6 +45,7 @@ def create(draft: Draft, command: c.CreateVms) -> None:
     kind, set_name = spec.kind, spec.set_name
     if kind is not ScopeKind.VM and scope_key(kind, set_name) not in draft.region.scopes:
         draft.record(f.ScopeCreated(draft.now, kind, set_name, spec.resource_group))
+    _check_room(draft, spec, len(command.names))
     for name in command.names:
         number = _next_number(draft, spec)
         create_one(draft, name, spec, command.seed, number)
@@ -52,6 +53,20 @@ def create(draft: Draft, command: c.CreateVms) -> None:
         if len(command.names) != 1:
             raise Refused(Hint.INVALID, "An address can be given to a single VM only.")
         bind_key(draft, fold(command.names[0]), command.binding)
+
+
+def _check_room(draft: Draft, spec: VmSpec, more: int) -> None:
+    """An availability set holds so many VMs; one that is fuller, since an earlier setting, stays so."""
+    size = draft.rules.availability_set_size
+    if spec.kind is not ScopeKind.AVAILABILITY_SET or not size:
+        return
+    members = len(draft.region.scopes[scope_key(spec.kind, spec.set_name)].members)
+    if members + more > size:
+        raise Refused(
+            Hint.CONFLICT,
+            f"Availability set '{spec.set_name}' has {members} VMs, and at most {size} may be in one; use another set, "
+            "or raise the setting availability_set_size (0 means no limit).",
+        )
 
 
 def _next_number(draft: Draft, spec: VmSpec) -> int:

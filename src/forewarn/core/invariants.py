@@ -12,7 +12,7 @@ from datetime import datetime
 from immutables import Map
 
 from forewarn.core.assemble import assemble
-from forewarn.core.campaigns import may_take
+from forewarn.core.campaigns import held_up, may_take
 from forewarn.core.causes import USER_OPERATIONS, Cause
 from forewarn.core.invariants_of_sets import of_domains, of_operations, of_resources, of_scale_sets
 from forewarn.core.lifecycle import PENDING, Phase
@@ -33,7 +33,8 @@ from forewarn.core.region import (
     replace,
 )
 from forewarn.core.retired import REMEMBERED, Retired
-from forewarn.core.settle import STALE_MOST, may_start, next_deadline
+from forewarn.core.settle import STALE_MOST, deadline_of, may_start, next_deadline
+from forewarn.core.work import is_under_way, is_yet_to_be_told
 
 _STEADY = DOWN | {Power.RUNNING}
 
@@ -58,7 +59,7 @@ def violations(region: Region, *, now: datetime | None = None, user_operation_li
         found.append(f"{region.user_operations} user operations are scheduled; the limit is {user_operation_limit}")
     if now is not None:
         found += _of_settled(region, now)
-    return found or list(_of_assembly(region))
+    return found or [*_of_agenda(region), *_of_assembly(region)]
 
 
 def violations_near(region: Region, vms: Iterable[str], events: Iterable[str]) -> list[str]:
@@ -105,8 +106,11 @@ def _of_power(region: Region, vm: Vm) -> Iterator[str]:
     """What a VM is going through must come from an impact that is under way."""
     events = [region.events[event_id] for event_id in vm.events if event_id in region.events]
     in_hand = any(event.impact_began_at is not None and event.impact_ended_at is None for event in events)
-    if sum(event.cause is Cause.FAILURE and event.impact_ended_at is None for event in events) > 1:
+    under_way = [event.cause is Cause.FAILURE for event in events if is_under_way(event)]
+    if under_way.count(True) > 1:
         yield f"VM {vm.key} has failed with its host twice, and was not rebuilt in between"
+    if under_way.count(False) > 1:
+        yield f"VM {vm.key} is hit by {under_way.count(False)} events at once"
     if vm.power not in _STEADY and not in_hand:
         yield f"VM {vm.key} is {vm.power.value}, but nothing is being done to it"
 
@@ -187,11 +191,21 @@ def _of_events(region: Region) -> Iterator[str]:
         yield from _of_phase(event)
         yield from _of_instants(region, event)
         yield from _of_targets(region, event)
+    yield from _of_telling(region)
     for key, scope in region.scopes.items():
         if sorted(scope.events) != sorted(listed.pop(key, [])):
             yield f"scope {key} shows other events than it has"
     for key in listed:
         yield f"scope {key} has events and no record"
+
+
+def _of_telling(region: Region) -> Iterator[str]:
+    """Who reads is told of all that is still ahead."""
+    for event in region.events.values():
+        scope = region.scopes.get(event.scope)
+        reads = scope is not None and scope.enabled_at is not None
+        if reads and is_yet_to_be_told(event):
+            yield f"event {event.id} is ahead of scope {event.scope}, which reads and is not told"
 
 
 def _of_phase(event: Event) -> Iterator[str]:
@@ -239,6 +253,8 @@ def _of_targets(region: Region, event: Event) -> Iterator[str]:
             yield f"event {event.id} of update domain {event.update_domain} hits VM {key} of {vm.update_domain}"
         elif vm.resource_name not in event.resources:
             yield f"event {event.id} hits VM {key} and does not name it"
+        elif event.phase in PENDING and len(event.resources) != len(event.vms):
+            yield f"event {event.id} is ahead and names VMs that it will not hit"
         elif event.phase in PENDING and event.host is not None and vm.host not in (None, event.host):
             yield f"event {event.id} of host {event.host} hits VM {key}, which lives on host {vm.host}"
 
@@ -251,6 +267,7 @@ def _of_campaigns(region: Region) -> Iterator[str]:
     for event in region.events.values():
         if event.campaign:
             opened[event.campaign][event.id] = event.host
+    yield from _of_domains(region)
     for key in opened.keys() - set(region.campaigns):
         yield f"campaign {key} has events and no record"
     for key, campaign in region.campaigns.items():
@@ -258,6 +275,17 @@ def _of_campaigns(region: Region) -> Iterator[str]:
             yield f"campaign {key} lists other open events than it has"
         yield from _of_wave(region, campaign)
         yield from _of_state(campaign)
+
+
+def _of_domains(region: Region) -> Iterator[str]:
+    """All campaigns together have one update domain of a scope open."""
+    domains: dict[str, set[int]] = defaultdict(set)
+    for event in region.events.values():
+        if event.campaign:
+            domains[event.scope].add(event.update_domain)
+    for key, several in domains.items():
+        if len(several) > 1:
+            yield f"campaigns are at work in update domains {sorted(several)} of scope {key} at once"
 
 
 def _of_wave(region: Region, campaign: Campaign) -> Iterator[str]:
@@ -285,7 +313,7 @@ def _of_state(campaign: Campaign) -> Iterator[str]:
 
 def _of_indexes(region: Region) -> Iterator[str]:
     pending = [event for event in region.events.values() if event.phase in PENDING]
-    scheduled = sum(event.announced and event.cause in USER_OPERATIONS for event in pending)
+    scheduled = sum(event.cause in USER_OPERATIONS for event in pending)
     if region.user_operations != scheduled:
         yield f"{scheduled} user operations are scheduled, {region.user_operations} are counted"
     if region.groups != _groups(pending):
@@ -295,6 +323,9 @@ def _of_indexes(region: Region) -> Iterator[str]:
         yield "the addresses are not those that the VMs claim"
     if region.vacancies != _vacancies(region):
         yield "the vacancies are not those of the hosts"
+
+
+def _of_agenda(region: Region) -> Iterator[str]:
     soonest = min(_deadlines(region), default=None)
     if next_deadline(region) != soonest and not _is_merely_too_soon(region, soonest):
         yield f"something is due at {soonest}, and the agenda says {next_deadline(region)}"
@@ -331,12 +362,15 @@ def _deadlines(region: Region) -> Iterator[datetime]:
         if scope.lapses_at is not None:
             yield scope.lapses_at
     for event in region.events.values():
-        due = event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
+        due = deadline_of(region, event)
         if due is not None:
             yield due
     for campaign in region.campaigns.values():
         if may_take(region, campaign):
             yield campaign.started_at
+    for scale_set in region.scale_sets.values():
+        if scale_set.rolling is not None and scale_set.rolling.next_at is not None:
+            yield scale_set.rolling.next_at
 
 
 # After settling
@@ -354,7 +388,8 @@ def _of_settled(region: Region, now: datetime) -> Iterator[str]:
         if not event.vms:
             yield f"event {event.id} has nobody left to hit and has not ended"
     for campaign in region.campaigns.values():
-        if campaign.state is CampaignState.RUNNING and not campaign.open_events:
+        stands = campaign.state is CampaignState.RUNNING and not campaign.open_events
+        if stands and held_up(region, campaign) is None:
             yield f"campaign {campaign.id} is running, and nothing will move it on"
 
 

@@ -22,6 +22,8 @@ ENDED = frozenset({Phase.COMPLETED, Phase.CANCELED})
 TRANSITIONS: dict[tuple[Phase | None, str], Phase] = {
     (None, "EventScheduled"): Phase.SCHEDULED,
     (None, "EventBornStarted"): Phase.STARTED,
+    (Phase.SCHEDULED, "EventAnnounced"): Phase.SCHEDULED,
+    (Phase.APPROVED, "EventAnnounced"): Phase.SCHEDULED,
     (Phase.SCHEDULED, "EventApproved"): Phase.APPROVED,
     (Phase.SCHEDULED, "EventStarted"): Phase.STARTED,
     (Phase.APPROVED, "EventStarted"): Phase.STARTED,

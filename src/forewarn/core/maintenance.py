@@ -22,7 +22,8 @@ def user_operation(draft: Draft, cause: Cause, names: tuple[str, ...], seed: str
     for vm in find_vms(draft, names):
         _check_running(vm)
         before = draft.region.user_operations
-        raise_event(draft, cause, vm, seed)
+        if not under(draft, vm, cause):
+            raise_event(draft, cause, vm, seed)
         if limit and before < draft.region.user_operations > limit:  # what starts at once was never scheduled
             raise Refused(
                 Hint.CONFLICT,
@@ -45,7 +46,8 @@ def reimage(draft: Draft, command: c.ReimageVms) -> None:
     for vm in find_vms(draft, command.vms):
         _check_running(vm)
         notice = vm.spec.os_image_notice
-        raise_event(draft, Cause.REIMAGE, vm, command.seed, notice or timedelta(0), announce=notice is not None)
+        if not under(draft, vm, Cause.REIMAGE):
+            raise_event(draft, Cause.REIMAGE, vm, command.seed, notice or timedelta(0), announce=notice is not None)
 
 
 def _check_running(vm: Vm) -> None:

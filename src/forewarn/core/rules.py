@@ -16,6 +16,7 @@ class Rules(Struct, frozen=True):
     fault_domains: int = 3
     vms_per_host: int = 20
     placement_group_size: int = 100
+    availability_set_size: int = 200  # as Azure has it; 0 is no limit
     user_operation_limit: int = 10
     disable_after: timedelta = timedelta(hours=24)
     notices: dict[Cause, timedelta] = {}

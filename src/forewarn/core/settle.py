@@ -9,14 +9,14 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import takewhile
 
-from forewarn.core import campaigns, operations
+from forewarn.core import campaigns, operations, rolling
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, Effect
 from forewarn.core.draft import Draft
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.placement import find_host
 from forewarn.core.region import DOWN, Event, EvictionPolicy, Power, Region, Scope, Vm, replace
-from forewarn.core.work import leave_host
+from forewarn.core.work import is_in_hand, leave_host
 
 ALL_DOWN = "policy: all instances are down"
 DUE_MOST = 2_000  # in one settling; what is due beyond that is for the next tick, so that no transaction is endless
@@ -79,12 +79,22 @@ def _deadline(region: Region, key: str) -> datetime | None:
         event = region.events.get(name)
         if event is None:
             return None
-        return event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
+        return deadline_of(region, event)
     if kind == "campaign":
         campaign = region.campaigns[name]
         return campaign.started_at if campaigns.may_take(region, campaign) else None
+    if kind == "rolling":
+        scale_set = region.scale_sets.get(name)
+        return None if scale_set is None or scale_set.rolling is None else scale_set.rolling.next_at
     scope = region.scopes.get(key)
     return None if scope is None else scope.lapses_at
+
+
+def deadline_of(region: Region, event: Event) -> datetime | None:
+    """When time alone moves an event on. One that waits for its turn is moved on by the end of another's impact."""
+    if event.phase in PENDING:
+        return None if is_in_hand(region, event) else event.not_before
+    return event.completes_at or event.impact_ends_at
 
 
 def _collect_due(draft: Draft, most: int) -> int:
@@ -103,6 +113,8 @@ def _look(draft: Draft, key: str) -> None:
             _look_at_event(draft, event)
     elif kind == "campaign":
         campaigns.proceed(draft, name)
+    elif kind == "rolling":
+        rolling.proceed(draft, name)
     elif kind == "operation":
         operations.look(draft, name)
     elif kind == "set":
@@ -144,11 +156,10 @@ def _look_at_pending(draft: Draft, event: Event) -> None:
 
 
 def may_start(region: Region, event: Event, now: datetime) -> bool:
-    """At NotBefore, or earlier once approved and once nobody else of its group is awaited."""
-    if event.not_before <= now:
-        return True
+    """At NotBefore, or earlier once approved and once nobody else of its group is awaited; and in its turn."""
     group = region.groups.get(event.group)
-    return event.phase is Phase.APPROVED and (group is None or group.awaited == 0)
+    gathered = event.phase is Phase.APPROVED and (group is None or group.awaited == 0)
+    return (gathered or event.not_before <= now) and not is_in_hand(region, event)
 
 
 def _all_down(region: Region, event: Event) -> bool:

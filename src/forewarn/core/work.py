@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
-from forewarn.core.lifecycle import PENDING
-from forewarn.core.region import Event, Health, Host, Scope, Vm, fold, replace
+from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.region import Event, Health, Host, Region, Scope, Vm, fold, replace
 from forewarn.terms import derive_guid
 
 NOBODY_READS = "nobody: the scope does not read its documents"
+BY_POLICY = "policy: approved automatically"
+NEVER_TOLD = "nobody: it is not told of"
 
 
 def raise_event(
@@ -27,11 +29,48 @@ def raise_event(
     if not announce:
         event = replace(event, announced=False, recovery=timedelta(0))
     draft.awaits[event.id] = None
-    if not event.announced or _automatic(scope, cause):
+    if event.announced and not _automatic(scope, cause):
+        draft.record(f.EventScheduled(draft.now, event))
+    elif not is_in_hand(draft.region, event):
         draft.record(f.EventBornStarted(draft.now, event))
     else:
-        draft.record(f.EventScheduled(draft.now, event))
+        why = BY_POLICY if event.announced else NOBODY_READS if announce else NEVER_TOLD
+        _start_in_turn(draft, event, why)
     return event
+
+
+def _start_in_turn(draft: Draft, event: Event, why: str) -> None:
+    """Nobody is asked, but something else has a VM in hand: it starts when that is over."""
+    draft.record(f.EventScheduled(draft.now, event))
+    draft.record(f.EventApproved(draft.now, event.id, why))
+
+
+def is_under_way(event: Event) -> bool:
+    """Whether it has its VMs in hand: from its start until its impact has ended."""
+    return event.phase is Phase.STARTED and event.impact_ended_at is None
+
+
+def is_in_hand(region: Region, event: Event) -> bool:
+    """Whether another event has one of its VMs in hand. Impacts on a VM do not overlap: this one has to wait."""
+    others = (region.events[other] for key in event.vms for other in region.vms[key].events if other != event.id)
+    return any(is_under_way(other) for other in others)
+
+
+def is_yet_to_be_told(event: Event) -> bool:
+    """Whether it is ahead, and untold only because nobody has read so far."""
+    return event.phase in PENDING and not event.announced and event.approved_by != NEVER_TOLD
+
+
+def announce_pending(draft: Draft, scope: Scope) -> list[str]:
+    """Somebody begins to read: all that is still ahead of the scope is told, and waits for its approval.
+
+    Gives back the events that the scope's policy approves.
+    """
+    ids = dict.fromkeys(event_id for vm in draft.region.members_of(scope) for event_id in vm.events)
+    untold = [event for event in map(draft.region.events.__getitem__, ids) if is_yet_to_be_told(event)]
+    for event in sorted(untold, key=lambda each: (each.scheduled_at, each.id)):
+        draft.record(f.EventAnnounced(draft.now, event.id, draft.rules.recovery(event.cause)))
+    return [event.id for event in untold if _automatic(scope, event.cause)]
 
 
 def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: str = "") -> None:
@@ -41,16 +80,16 @@ def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: s
     work = derive_guid(seed, host.name)
     events = [_event(draft, cause, scope, vms, work) for scope, vms in _tenants(draft, host, cause)]
     group = f"host/{work}" if len(events) > 1 else ""
-    wait = any(event.announced for event in events) and cause is not Cause.FAILURE
+    wait = any(event.announced for event in events)
     for event in events:
         event = replace(event, group=group, host=host.number, campaign=campaign)
         draft.awaits[event.id] = None
-        if not wait:
+        if cause is Cause.FAILURE or not (wait or is_in_hand(draft.region, event)):
             draft.record(f.EventBornStarted(draft.now, replace(event, group="")))
-            continue
-        draft.record(f.EventScheduled(draft.now, event))
-        if not event.announced:
-            draft.record(f.EventApproved(draft.now, event.id, NOBODY_READS))
+        elif event.announced:
+            draft.record(f.EventScheduled(draft.now, event))
+        else:
+            _start_in_turn(draft, event, NOBODY_READS)
 
 
 def leave_host(draft: Draft, key: str) -> None:
@@ -127,7 +166,14 @@ def _automatic(scope: Scope, cause: Cause) -> bool:
 
 
 def under(draft: Draft, vm: Vm, cause: Cause) -> bool:
-    """Whether the VM has an event of that cause already; whoever asks again waits for that one."""
-    found = [event_id for event_id in vm.events if draft.region.events[event_id].cause is cause]
-    draft.awaits.update(dict.fromkeys(found))
-    return bool(found)
+    """Whether the same is ahead of the VM or being done to it already; whoever asks again waits for that one."""
+    found = joined(draft.region, vm, cause)
+    if found is not None:
+        draft.awaits[found.id] = None
+    return found is not None
+
+
+def joined(region: Region, vm: Vm, cause: Cause) -> Event | None:
+    """The event that a request for the same again joins. One whose impact has ended is past: it cannot do it again."""
+    events = (region.events[event_id] for event_id in vm.events)
+    return next((event for event in events if event.cause is cause and event.impact_ended_at is None), None)

@@ -123,9 +123,10 @@ class Watcher:
         version, sight = find(api_version), self._seen[key]
         if version is None or sight.event.type in version.types or sight.event.type not in NEWEST.types:
             return False
-        since = sight.hidden_since or at
+        since, not_before = sight.hidden_since or at, sight.event.not_before
         self._seen[key] = replace(sight, hidden_since=since)
-        return at - since <= HIDDEN_AT_MOST
+        is_long_over = not_before is not None and at - not_before > HIDDEN_AT_MOST  # whoever remembers it, since when
+        return at - since <= HIDDEN_AT_MOST and not is_long_over
 
     def _end(self, key: str, step: int, at: datetime) -> Ended:
         sight = self._seen.pop(key)

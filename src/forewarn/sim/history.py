@@ -77,6 +77,8 @@ class History:
             case f.EventBornStarted(event=event):
                 self.lives[event.id] = life = _life(event)
                 life.born_started, life.started_at = True, fact.at
+            case f.EventAnnounced(event_id=key):
+                self.lives[key].approved_at, self.lives[key].approved_by = None, ""
             case f.EventApproved(event_id=key, by=by):
                 self.lives[key].approved_at, self.lives[key].approved_by = fact.at, by
             case f.EventStarted(event_id=key):

@@ -23,13 +23,19 @@ class Noted(NamedTuple):
 
 def read(directory: Path) -> Noted | None:
     try:
-        text = (directory / NAME).read_bytes()[:_LONGEST].decode("ascii")
-        seq, chain, proof = text.split()
-        if proof == _proof(seq, chain):
-            return Noted(int(seq), bytes.fromhex(chain))
-    except (OSError, ValueError):
-        pass
-    return None
+        with (directory / NAME).open("rb") as file:
+            return understood(file.read(_LONGEST))
+    except OSError:
+        return None
+
+
+def understood(text: bytes) -> Noted | None:
+    """What a note says, if it is one and whole."""
+    try:
+        seq, chain, proof = text.decode("ascii").split()
+        return Noted(int(seq), bytes.fromhex(chain)) if proof == _proof(seq, chain) else None
+    except ValueError:
+        return None
 
 
 def _proof(seq: str, chain: str) -> str:

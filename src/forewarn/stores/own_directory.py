@@ -9,6 +9,7 @@ from pathlib import Path
 
 from forewarn.durable import make_directory
 from forewarn.plane.ports import JournalFault
+from forewarn.stores import head_note, lock, sqlite_file
 
 _log = logging.getLogger(__name__)
 _OTHERS = 0o077
@@ -16,28 +17,38 @@ _OTHERS_WRITE = 0o022
 
 
 def prepare(directory: Path) -> None:
-    """Make sure of the directory; raises ``OSError``, or ``JournalFault`` where others may change it."""
+    """Make sure of the directory; raises ``OSError``, or ``JournalFault`` where others may change it.
+
+    One that is ours, or empty, is closed to others. Who names a place that many use, such as /tmp, did not mean that.
+    """
     make_directory(directory)
     found = directory.stat()
+    mode = stat.S_IMODE(found.st_mode)
     if found.st_uid not in (os.geteuid(), 0):
         raise JournalFault(
             f"The data directory {directory} belongs to another user (number {found.st_uid}), who may replace what is "
             f"in it. Nothing was changed; give it to the server's user (chown {os.geteuid()}), or choose another one."
         )
-    if found.st_mode & _OTHERS and found.st_uid == os.geteuid():
-        directory.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
-        _log.warning(
-            "The data directory %s was open to other users (mode %04o); it is now for its owner only (mode %04o).",
-            directory,
-            stat.S_IMODE(found.st_mode),
-            stat.S_IMODE(found.st_mode) & ~_OTHERS,
-        )
-    elif found.st_mode & _OTHERS_WRITE:
+    if not mode & _OTHERS_WRITE:
+        return
+    if found.st_uid != os.geteuid() or not _is_nobody_elses(directory):
         raise JournalFault(
-            f"The data directory {directory} belongs to root, and others may write to it (mode "
-            f"{stat.S_IMODE(found.st_mode):04o}). Nothing was changed; give it to the server's user "
-            f"(chown {os.geteuid()}), or choose another one."
+            f"Other users may write to the data directory {directory} (mode {mode:04o}), and could replace what is in "
+            "it. Nothing was changed; close it to them (chmod go-rwx) and give it to the server's user (chown "
+            f"{os.geteuid()}), or choose another one."
         )
+    directory.chmod(mode & ~_OTHERS)
+    _log.warning(
+        "Other users could write to the data directory %s (mode %04o); it is now for its owner only (mode %04o).",
+        directory,
+        mode,
+        mode & ~_OTHERS,
+    )
+
+
+def _is_nobody_elses(directory: Path) -> bool:
+    names = {path.name for path in directory.iterdir()}
+    return not names or sqlite_file.NAME in names
 
 
 def tighten(directory: Path) -> None:
@@ -52,5 +63,5 @@ def tighten(directory: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     """Whatever else somebody keeps there is not our business."""
-    named = path.name in ("lock", "head") or path.name.startswith(("journal.sqlite3", "snapshot-"))
+    named = path.name in (lock.NAME, head_note.NAME) or path.name.startswith((sqlite_file.NAME, "snapshot-"))
     return named and path.is_file() and not path.is_symlink() and path.stat().st_uid == os.geteuid()

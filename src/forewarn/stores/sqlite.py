@@ -150,10 +150,11 @@ class SqliteJournal:
     def _settle(self) -> None:
         """Nothing is in doubt any more when all that was acknowledged is in the file, and the log is empty."""
         try:
+            self._check_standing()
             with _explained(self._path):
                 (busy, *_) = self._connected().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not busy:
-                write_ahead.force(sqlite_file.wal_of(self._path))
+                write_ahead.force_empty(sqlite_file.wal_of(self._path))
                 self._doubt = ""
         except (OSError, JournalFault) as flaw:
             raise JournalFault(self._doubt) from flaw

@@ -17,6 +17,7 @@ from typing import BinaryIO, NamedTuple
 _HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
 _MAGIC = 0x377F0682  # with the lowest bit set, checksums are over big-endian words
+_PAGE_SIZES = [512 << power for power in range(8)]
 _WORD = 0xFFFFFFFF
 _RENEWED_AT_ONCE = 1 << 20
 
@@ -37,16 +38,20 @@ def is_damaged(log: Path, file: Path) -> bool:
     of its frames, and no other: where two ends of transactions stand behind the last whole one, the first of them was
     safe once. A single one may have been lost before it was acknowledged; ``stores.head_note`` may know better.
     """
-    with log.open("rb") as stream:
-        head = stream.read(_HEADER_BYTES)
-        if len(head) < _HEADER_BYTES:
-            return False
-        magic, _, page_bytes, _, *_ = unpack(">8I", head)
-        big = bool(magic & 1)
-        checksum = _summed(head[:24], (0, 0), big)
-        if magic & ~1 != _MAGIC or checksum != unpack(">2I", head[24:]):
-            return _is_wanted(stream, file)
-        return _ends_behind_the_whole(stream, page_bytes, head[16:24], checksum, big) > 1
+    with log.open("rb") as stream, file.open("rb") as pages:
+        return _is_damaged(stream, pages)
+
+
+def _is_damaged(stream: BinaryIO, pages: BinaryIO) -> bool:
+    head = stream.read(_HEADER_BYTES)
+    if len(head) < _HEADER_BYTES:
+        return False
+    magic, _, page_bytes, *_ = unpack(">8I", head)
+    big = bool(magic & 1)
+    checksum = _summed(head[:24], (0, 0), big)
+    if magic & ~1 != _MAGIC or page_bytes not in _PAGE_SIZES or checksum != unpack(">2I", head[24:]):
+        return _is_wanted(stream, pages)
+    return _ends_behind_the_whole(stream, page_bytes, head[16:24], checksum, big) > 1
 
 
 def _ends_behind_the_whole(
@@ -63,28 +68,30 @@ def _ends_behind_the_whole(
     return ends
 
 
-def _is_wanted(stream: BinaryIO, file: Path) -> bool:
+def _is_wanted(stream: BinaryIO, pages: BinaryIO) -> bool:
     """Whether a log whose header is damaged holds what the file does not.
 
     A header is written when all of the log is in the file, and forced to the disk before the first new frame. If that
     is what went wrong, the frames behind it are old, and the file has their pages.
     """
-    with file.open("rb") as pages:
-        page_bytes = unpack(">H", pages.read(18)[16:])[0]
-        page_bytes = 65536 if page_bytes == 1 else page_bytes
-        wanted, latest, salts = dict[int, bytes](), dict[int, bytes](), b""
-        for frame in _frames(stream, page_bytes):
-            salts = salts or frame.salts
-            if frame.salts != salts:
-                break
-            latest[frame.page] = frame.content
-            if frame.commits:
-                wanted |= latest
-                latest.clear()
-        return any(_page(pages, number, page_bytes) != content for number, content in wanted.items())
+    (page_bytes,) = unpack(">H", pages.read(18)[16:].ljust(2, b"\0"))
+    page_bytes = 65536 if page_bytes == 1 else page_bytes
+    wanted, latest, salts = dict[int, bytes](), dict[int, bytes](), b""
+    for frame in _frames(stream, page_bytes):
+        salts = salts or frame.salts
+        if frame.salts != salts:
+            break
+        latest[frame.page] = frame.content
+        if frame.commits:
+            wanted |= latest
+            latest.clear()
+    return any(_page(pages, number, page_bytes) != content for number, content in wanted.items())
 
 
 def _page(pages: BinaryIO, number: int, page_bytes: int) -> bytes:
+    """They are numbered from 1; nothing is where a damaged number points to."""
+    if number < 1:
+        return b""
     pages.seek((number - 1) * page_bytes)
     return pages.read(page_bytes)
 
@@ -119,15 +126,16 @@ def renew(log: Path) -> None:
     with log.open("r+b") as stream:
         place = 0
         while piece := os.pread(stream.fileno(), _RENEWED_AT_ONCE, place):
-            os.pwrite(stream.fileno(), piece, place)
-            place += len(piece)
+            place += os.pwrite(stream.fileno(), piece, place)
         os.fsync(stream.fileno())
 
 
-def force(log: Path) -> None:
-    """Make sure that the log is on the disk as long as it is now, and no longer."""
+def force_empty(log: Path) -> None:
+    """Make sure that a log which was just emptied is empty on the disk too. Done once more, it is new to the system."""
     descriptor = os.open(log, os.O_RDWR | os.O_CLOEXEC)
     try:
+        for length in (1, 0):
+            os.ftruncate(descriptor, length)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

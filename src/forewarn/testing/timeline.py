@@ -57,6 +57,7 @@ def _moment(record: Record) -> Moment:
 _OF_EVENTS = (
     f.EventScheduled,
     f.EventBornStarted,
+    f.EventAnnounced,
     f.EventApproved,
     f.EventStarted,
     f.EventCanceled,

@@ -159,6 +159,87 @@ def test_a_read_during_unannounced_work_does_not_reveal_it(world: World) -> None
     assert world.document("web") == Document(incarnation=1)
 
 
+_ONE_HOST = Rules(update_domains=1, fault_domains=1)
+
+
+@pytest.mark.parametrize("cause", [Cause.REBOOT, Cause.FREEZE, Cause.PREDICTED_FAILURE])
+def test_who_begins_to_read_is_told_what_is_ahead_and_waited_for(cause: Cause) -> None:
+    world = World(_ONE_HOST)
+    world.reading("a")
+    world.create("b")
+    world.maintain(cause, "host-0")
+    ahead = world.seen("a").not_before
+    world.advance(MINUTE)
+    facts = world.do(c.Pulse((("b", world.now),)))
+    assert kinds(facts) == ["EventAnnounced", "ScopeEnabled"]
+    assert world.document("b").incarnation == 1
+    assert (world.seen("b").status, world.seen("b").not_before) == ("Scheduled", ahead)
+    world.approve(world.seen("a").event_id, by="a", scope="vm/a")
+    assert world.statuses("a") == world.statuses("b") == ["Scheduled"]
+    world.approve(world.seen("b").event_id, by="b", scope="vm/b")
+    assert world.statuses("a") == world.statuses("b") == ["Started"]
+    world.advance(6 * MINUTE)
+    assert world.statuses("b") == ["Started"], "who is told is given the time to recover"
+    world.advance(HOUR)
+    assert world.document("b").events == ()
+
+
+def test_who_begins_to_read_and_does_not_approve_is_hit_at_not_before() -> None:
+    world = World(_ONE_HOST)
+    world.reading("a")
+    world.create("b")
+    world.maintain(Cause.REBOOT, "host-0")
+    world.read("b")
+    world.approve(world.seen("a").event_id)
+    world.advance(15 * MINUTE - SECOND)
+    assert world.statuses("b") == ["Scheduled"]
+    world.advance(SECOND)
+    assert world.statuses("a") == world.statuses("b") == ["Started"]
+
+
+def test_where_all_who_begin_to_read_are_down_nobody_waits_for_them() -> None:
+    world = World(_ONE_HOST)
+    world.reading("a")
+    world.create("b")
+    world.maintain(Cause.REBOOT, "host-0")
+    world.deallocate("b")
+    world.read("b")
+    world.approve(world.seen("a").event_id)
+    assert world.statuses("a") == world.statuses("b") == ["Started"]
+
+
+def test_a_restart_that_waits_for_its_turn_is_told_to_who_begins_to_read() -> None:
+    world = World(drives=False)
+    world.create("web")
+    (redeploy,), (restart,) = world.redeploy("web"), world.restart("web")
+    world.read("web")
+    assert (world.seen("web").event_id, world.seen("web").status) == (restart, "Scheduled")
+    world.begin(redeploy)
+    world.end(redeploy)
+    assert world.statuses("web") == ["Scheduled"], "it waits for the approval now"
+
+
+def test_with_a_policy_that_approves_it_still_waits_for_its_turn_only() -> None:
+    world = World(drives=False)
+    world.create("web")
+    world.set_policy("vm/web", auto_approve_reboot=True)
+    (redeploy,), (restart,) = world.redeploy("web"), world.restart("web")
+    world.read("web")
+    assert world.event(restart).phase == "approved"
+    world.begin(redeploy)
+    world.end(redeploy)
+    assert world.statuses("web") == ["Started"]
+
+
+def test_a_reimage_that_nobody_is_told_of_stays_so() -> None:
+    world = World(drives=False)
+    world.create("web")
+    world.restart("web")
+    world.do(c.ReimageVms(("web",), world.seed()))
+    world.read("web")
+    assert world.document("web").events == ()
+
+
 def test_an_owner_may_choose_another_silence() -> None:
     world = World(Rules(disable_after=HOUR))
     world.reading("web")

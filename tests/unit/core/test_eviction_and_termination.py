@@ -131,18 +131,29 @@ def test_deleting_the_only_target_completes_what_has_started(world: World) -> No
     assert world.document("web-1").events == ()
 
 
-def test_deleting_one_of_two_targets_leaves_the_event_and_its_words() -> None:
+def test_a_deleted_target_leaves_the_event_and_its_document() -> None:
     world = World(Rules(update_domains=1, fault_domains=1))
     world.reading("web-0", "web-1", spec=in_set("front"))
     (event_id,) = world.maintain(Cause.REBOOT)
     before = world.document("web-1")
     world.delete("web-0")
-    assert world.document("web-1") == before
-    assert world.seen("web-1").resources == ("web-0", "web-1")
+    assert world.document("web-1").incarnation == before.incarnation + 1
+    assert world.seen("web-1").resources == ("web-1",)
     assert world.event(event_id).vms == ("web-1",)
     world.approve(event_id)
     world.advance(30 * SECOND)
     assert world.vm("web-1").boots == 2
+
+
+def test_what_has_started_keeps_the_names_it_started_with() -> None:
+    world = World(Rules(update_domains=1, fault_domains=1))
+    world.reading("web-0", "web-1", spec=in_set("front"))
+    (event_id,) = world.maintain(Cause.REBOOT)
+    world.approve(event_id)
+    before = world.document("web-1")
+    world.delete("web-0")
+    assert world.document("web-1") == before
+    assert world.seen("web-1").resources == ("web-0", "web-1")
 
 
 def test_deleting_during_recovery_ends_the_event(world: World) -> None:

@@ -246,3 +246,21 @@ def test_a_vm_remembers_when_it_was_made(world: World) -> None:
     world.advance(MINUTE)
     world.create("web")
     assert world.vm("web").created_at == NOON + MINUTE
+
+
+@pytest.mark.parametrize("size", [200, 3])
+def test_an_availability_set_holds_so_many_vms_and_no_more(size: int) -> None:
+    world = World(Rules() if size == 200 else Rules(availability_set_size=size))
+    world.create(*(f"web-{number}" for number in range(size - 1)), spec=in_set("front"))
+    assert "availability_set_size" in world.refused(c.CreateVms(("a", "b"), in_set("Front"), "s")).message
+    world.create("last", spec=in_set("front"))
+    assert world.refused(c.CreateVms(("more",), in_set("front"), "s")).hint is Hint.CONFLICT
+    world.create("more", spec=in_set("back"))
+    world.delete("last")
+    world.create("again", spec=in_set("front"))
+
+
+def test_zero_lets_an_availability_set_grow() -> None:
+    world = World(Rules(availability_set_size=0, vms_per_host=1_000))
+    world.create(*(f"web-{number}" for number in range(300)), spec=in_set("front"))
+    assert len(world.scope("web-0").members) == 300

@@ -28,9 +28,9 @@ def test_what_is_in_the_table_happens(phase: Phase | None, fact: str) -> None:
     assert after(phase, fact) is TRANSITIONS[phase, fact]
 
 
-def test_a_life_never_goes_backwards() -> None:
-    for (before, _), later in TRANSITIONS.items():
-        if before is not None and later is not Phase.CANCELED:
+def test_a_life_never_goes_backwards_but_for_those_who_begin_to_read() -> None:
+    for (before, fact), later in TRANSITIONS.items():
+        if before is not None and later is not Phase.CANCELED and fact != "EventAnnounced":
             assert _ORDER.index(later) >= _ORDER.index(before)
 
 

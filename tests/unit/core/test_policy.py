@@ -11,7 +11,7 @@ from forewarn.core.refusal import Hint
 from forewarn.core.region import Policy, Power, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.settle import ALL_DOWN
-from tests.unit.core.world import MINUTE, NOON, World, in_service, in_set, kinds
+from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_service, in_set, kinds
 
 
 def test_an_automatic_reboot_is_born_started(world: World) -> None:
@@ -36,8 +36,13 @@ def test_each_half_of_the_policy_is_for_its_own_operation(reboot: bool, redeploy
     world.reading("web")
     world.set_policy("vm/web", auto_approve_reboot=reboot, auto_approve_redeploy=redeploy)
     world.restart("web")
-    world.redeploy("web")
-    assert world.statuses("web") == ["Started" if automatic else "Scheduled" for automatic in (reboot, redeploy)]
+    world.advance(25 * SECOND)
+    world.reading("other")
+    world.set_policy("vm/other", auto_approve_reboot=reboot, auto_approve_redeploy=redeploy)
+    world.redeploy("other")
+    assert [*world.statuses("web"), *world.statuses("other")] == [
+        "Started" if automatic else "Scheduled" for automatic in (reboot, redeploy)
+    ]
 
 
 @pytest.mark.parametrize("cause", [Cause.REBOOT, Cause.REDEPLOY])

@@ -92,6 +92,7 @@ def lived_in(world: World) -> tuple[World, str, str]:
     world.deallocate("off")
     world.start_campaign("C1")
     world.do(c.CancelCampaign("C1"))
+    world.advance(MINUTE)
     world.read("web")
     pending, started = world.restart("web") + world.redeploy("web")
     world.approve(started)

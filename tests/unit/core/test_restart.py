@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+from forewarn.core import commands as c
+from forewarn.core.causes import Cause
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Power
+from forewarn.core.rules import Rules
 from forewarn.terms import Document, EventSource, EventStatus, EventType, ScheduledEvent
-from tests.unit.core.world import MINUTE, NOON, SECOND, World, kinds
+from tests.unit.core.world import HOUR, MINUTE, NOON, SECOND, World, kinds
 
 
 def test_a_vm_that_reads_is_told_of_its_restart_a_quarter_of_an_hour_ahead(world: World) -> None:
@@ -85,25 +90,87 @@ def test_approving_twice_or_too_late_changes_nothing(world: World) -> None:
     assert world.event(event_id).approved_by == "first"
 
 
-def test_two_restarts_of_one_vm_are_two_events(world: World) -> None:
+def test_a_second_restart_joins_the_first_until_its_impact_is_over(world: World) -> None:
     world.reading("web")
     (first,) = world.restart("web")
-    (second,) = world.restart("WEB")
-    assert first != second
+    assert world.restart("WEB") == []
+    world.approve(first)
+    assert world.restart("web") == []
+    world.advance(30 * SECOND)
+    assert (world.vm("web").boots, world.statuses("web")) == (2, ["Started"])
+    (second,) = world.restart("web")
     assert [event.event_id for event in world.document("web").events] == [first, second]
 
 
-def test_a_vm_under_two_impacts_is_running_again_after_the_last(world: World) -> None:
+def test_whoever_waits_for_a_joined_restart_waits_for_the_event_that_is_there(world: World) -> None:
+    world.reading("web")
+    (first,) = world.restart("web")
+    world.do(c.Together((c.RestartVms(("web",), world.seed()),), "0f0e", "restart"))
+    assert set(world.region.operations["0f0e"].waiting) == {first}
+
+
+def test_another_operation_waits_until_the_vm_is_out_of_the_first_ones_hands(world: World) -> None:
     world.reading("web")
     (restart,) = world.restart("web")
     (redeploy,) = world.redeploy("web")
     world.approve(redeploy)
     world.approve(restart)
-    assert world.vm("web").power is Power.RESTARTING
-    world.advance(30 * SECOND)
     assert world.vm("web").power is Power.REDEPLOYING
+    assert world.statuses("web") == ["Scheduled", "Started"]
+    world.advance(60 * SECOND)
+    assert (world.vm("web").power, world.vm("web").boots) == (Power.RESTARTING, 2)
     world.advance(30 * SECOND)
     assert (world.vm("web").power, world.vm("web").boots) == (Power.RUNNING, 3)
+
+
+def test_not_even_not_before_lets_impacts_overlap() -> None:
+    world = World(drives=False)
+    world.reading("web")
+    (restart,) = world.restart("web")
+    (redeploy,) = world.redeploy("web")
+    world.approve(restart)
+    world.begin(restart)
+    world.advance(HOUR)
+    assert world.event(redeploy).started_at is None
+    world.end(restart)
+    assert world.event(redeploy).started_at == world.now
+
+
+@pytest.mark.parametrize("automatic", [False, True])
+def test_what_nobody_is_asked_about_waits_for_its_turn_too(automatic: bool) -> None:
+    world = World(drives=False)
+    (world.reading if automatic else world.create)("web")
+    if automatic:
+        world.set_policy("vm/web", auto_approve_reboot=True, auto_approve_redeploy=True)
+    (restart,), (redeploy,) = world.restart("web"), world.redeploy("web")
+    assert (world.event(restart).phase, world.event(redeploy).phase) == ("started", "approved")
+    world.begin(restart)
+    world.end(restart)
+    assert world.event(redeploy).started_at == world.now
+
+
+def test_a_host_that_fails_asks_nobody_and_nothing_else_begins_until_its_vms_are_rebuilt(world: World) -> None:
+    world.reading("web")
+    (restart,) = world.restart("web")
+    world.approve(restart)
+    (failure,) = world.fail("host-0")
+    (redeploy,) = world.redeploy("web")
+    world.approve(redeploy)
+    assert (world.event(failure).phase, world.event(redeploy).phase) == ("started", "approved")
+    world.advance(HOUR)
+    assert world.gone(redeploy)
+    assert world.vm("web").boots == 4
+
+
+def test_the_work_on_a_host_reaches_a_vm_that_is_in_other_hands_when_those_are_done() -> None:
+    world = World(Rules(update_domains=1, fault_domains=1), drives=False)
+    world.create("a", "b")
+    (restart,) = world.restart("a")
+    of_a, of_b = sorted(world.maintain(Cause.FREEZE, "host-0"), key=lambda key: world.event(key).vms)
+    assert (world.event(of_a).phase, world.event(of_b).phase) == ("approved", "started")
+    world.begin(restart)
+    world.end(restart)
+    assert world.event(of_a).started_at == world.now
 
 
 def test_a_driver_may_take_its_time_and_reports_the_end_itself() -> None:

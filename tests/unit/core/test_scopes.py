@@ -81,9 +81,11 @@ def test_unknown_ids_may_be_passed_over_where_the_owner_says_so(world: World) ->
 
 def test_several_ids_in_one_approval(world: World) -> None:
     world.reading("a")
-    ids = world.restart("a") + world.redeploy("a")
-    world.approve(*ids, by="a", scope="vm/a")
-    assert world.statuses("a") == ["Started", "Started"]
+    world.create("b", "c", spec=in_set("s"))
+    world.read("b")
+    ids = world.restart("b", "c")
+    world.approve(*ids, by="b", scope="availability-set/s")
+    assert world.statuses("b") == ["Started", "Started"]
 
 
 def test_the_operator_may_approve_anything_that_was_announced(world: World) -> None:

@@ -43,14 +43,15 @@ def test_restarts_and_redeployments_count_together(world: World) -> None:
     world.reading(*TEN)
     world.restart(*TEN[:5])
     world.redeploy(*TEN[5:])
-    world.refused(c.RestartVms(("vm-0",), "s"))
+    world.refused(c.RedeployVms(("vm-0",), "s"))
+    world.restart("vm-0")  # joins the one that is there
 
 
 def test_one_that_starts_makes_room(world: World) -> None:
     first, *_ = full(world)
     world.approve(first)
-    world.restart("vm-0")
-    world.refused(c.RestartVms(("vm-1",), "s"))
+    world.redeploy("vm-0")
+    world.refused(c.RedeployVms(("vm-1",), "s"))
 
 
 def test_one_that_is_canceled_makes_room(world: World) -> None:
@@ -62,14 +63,14 @@ def test_one_that_is_canceled_makes_room(world: World) -> None:
 def test_one_whose_vm_is_deleted_makes_room(world: World) -> None:
     full(world)
     world.delete("vm-3")
-    world.restart("vm-0")
+    world.redeploy("vm-0")
 
 
 def test_at_not_before_all_ten_make_room(world: World) -> None:
     full(world)
     world.advance(15 * MINUTE)
     assert world.region.user_operations == 0
-    world.restart(*TEN)
+    world.redeploy(*TEN)
 
 
 def test_what_is_not_a_users_restart_or_redeploy_does_not_count(world: World) -> None:
@@ -96,7 +97,7 @@ def test_a_lowered_limit_refuses_only_what_would_be_scheduled(world: World) -> N
     _, facts = step(world.region, c.RestartVms(("quiet",), "s"), world.now, lowered)
     assert kinds(facts) == ["EventBornStarted"]
     with pytest.raises(Refused):
-        step(world.region, c.RestartVms(("vm-0",), "s"), world.now, lowered)
+        step(world.region, c.RedeployVms(("vm-0",), "s"), world.now, lowered)
 
 
 def test_zero_means_no_limit() -> None:

@@ -138,6 +138,7 @@ EVERY_FACT: tuple[f.Fact, ...] = (
     f.ResourceForgotten(AT, "/subscriptions/S/resourceGroups/RG-1"),
     f.ScopesRead(AT, scopes=("vm/db", "cloud-service/shop"), read_at=AT, lapses_at=LATER),
     f.VmSpared(AT, event_id=EVENT.id, vm="db"),
+    f.EventAnnounced(AT, event_id=EVENT.id, recovery=timedelta(minutes=10)),
 )
 
 ORIGIN = Origin("operator", "someone", "R-1")

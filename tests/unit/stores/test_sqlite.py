@@ -65,16 +65,36 @@ def test_a_directory_that_is_there_keeps_what_else_is_in_it(tmp_path: Path) -> N
     assert stat.S_IMODE((directory / "notes.txt").stat().st_mode) == 0o644
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755, 0o750, 0o720])
-def test_a_directory_that_is_open_to_others_is_closed_to_them_and_that_is_said(
-    mode: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o775, 0o720])
+@pytest.mark.parametrize("used", [False, True])
+def test_a_directory_that_others_may_write_to_is_closed_to_them_and_that_is_said(
+    mode: int, used: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    directory = tmp_path / "data"
-    directory.mkdir()
+    directory = closed(tmp_path / "data") if used else tmp_path / "data"
+    directory.mkdir(exist_ok=True)
     directory.chmod(mode)
     closed(directory)
     assert stat.S_IMODE(directory.stat().st_mode) & 0o777 == 0o700
-    assert f"{directory} was open to other users (mode {mode:04o}); it is now for its owner only" in caplog.text
+    assert f"Other users could write to the data directory {directory} (mode {mode:04o}); it is now" in caplog.text
+
+
+def test_a_place_that_many_use_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    directory = tmp_path / "shared"
+    directory.mkdir()
+    directory.chmod(0o1777)
+    (directory / "of somebody else").write_text("theirs")
+    with pytest.raises(JournalFault, match=r"Other users may write to the data directory .* \(mode 1777\), and could"):
+        SqliteJournal(directory)
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o1777
+    assert [path.name for path in directory.iterdir()] == ["of somebody else"]
+
+
+def test_a_directory_that_others_may_only_read_keeps_its_mode(tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    directory.chmod(0o755)
+    closed(directory)
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o755
 
 
 def test_a_directory_for_its_owner_only_is_taken_without_a_word(
@@ -116,7 +136,7 @@ def test_a_directory_of_root_that_a_group_may_write_is_refused() -> None:
         os.chown(directory, 0, 12345)
         Path(directory).chmod(0o770)
         done = subprocess.run([sys.executable, "-c", trial, directory], capture_output=True, text=True, check=False)
-        assert "belongs to root, and others may write to it (mode 0770)" in done.stderr
+        assert "Other users may write to the data directory" in done.stderr
         assert os.listdir(directory) == []  # noqa: PTH208
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from forewarn.guest.agent.config import AgentConfig, Rule, Step, Verdict
+from forewarn.guest.agent.config import AgentConfig, Rule, Sharing, Step, Verdict
 from forewarn.guest.agent.defaults import DEFAULT_RULES, NO_STEPS_RULE
 from forewarn.guest.instance import concerns
 from forewarn.terms import ScheduledEvent
@@ -34,8 +34,12 @@ class Decision:
 
 
 def rules_of(config: AgentConfig) -> tuple[Rule, ...]:
-    """The file's rules and behind them the built-in ones, the last of which fits every event."""
-    is_set_up = bool(config.steps or config.barrier.listen)
+    """The file's rules and behind them the built-in ones, the last of which fits every event.
+
+    Who has neither steps nor a barrier by which this VM says that it is ready has not been asked anything yet.
+    """
+    barrier = config.barrier
+    is_set_up = bool(config.steps or barrier.listen or barrier.sharing is Sharing.ALONE)
     return (*config.rules, *(DEFAULT_RULES if is_set_up else (NO_STEPS_RULE,)))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from forewarn.guest.agent.budget import Budget
+from forewarn.guest.agent.config import Step
 from forewarn.guest.agent.handling import UNDO_SECONDS, Running, Work
 from forewarn.guest.agent.inbox import Inbox, WorkEnded
 from forewarn.guest.agent.running import Ended, Receipts, adopt
@@ -27,7 +28,7 @@ class Worker:
 
     def begin(self, work: Work, run: int, own_name: str) -> None:
         """The journal has it already."""
-        budget = Budget(work.seconds, work.step.timeout_seconds)
+        budget = Budget(work.seconds, _timeout_seconds(work.step, undo=work.undo))
         task = Task(work.step, work.event, own_name, budget, self._receipts(run), work.undo)
         self._start(Running(work.step.name, run, work.undo, time.monotonic()), budget, _job(task))
 
@@ -38,8 +39,8 @@ class Worker:
     def take_up(self, effect: Effect) -> None:
         """Find out what became of work that an earlier agent had begun. What can just be repeated is ended first."""
         waits = effect.step.kind == "command"
-        timeout = effect.step.timeout_seconds
-        budget = Budget((timeout or UNDO_SECONDS) if waits else 0.0, timeout)
+        timeout = effect.step.timeout_seconds or UNDO_SECONDS
+        budget = Budget(timeout if waits else 0.0, timeout)
         receipts, same_boot = self._receipts(effect.run), effect.boot == self.boot
 
         def job() -> Ended:
@@ -78,6 +79,11 @@ class Worker:
             self._inbox.put(WorkEnded(running.run, ended, time.monotonic() - began))
 
         threading.Thread(target=work, name=f"step-{running.run}", daemon=True).start()
+
+
+def _timeout_seconds(step: Step, *, undo: bool) -> float | None:
+    """A reverse has no event before it, and so always a limit of its own."""
+    return step.timeout_seconds or (UNDO_SECONDS if undo else None)
 
 
 def _job(task: Task) -> Callable[[], Ended]:

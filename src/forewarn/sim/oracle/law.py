@@ -155,13 +155,19 @@ class Oracle:
             yield f"{work.id} was approved again"
         if by.startswith("nobody:") and work.shown:
             yield f"{work.id} was approved as if nobody read it"
-        if by.startswith("policy:"):
+        if by.startswith("policy:") and not self._approves_itself(work):
             down = all(self.memory.machines[key].down for key in work.victims)
             if not down or not self.memory.audience(work.scope).all_down:
                 yield f"{work.id} was approved by a policy that does not say so"
         scopes = {each.scope for each in self.memory.machines.values() if each.label == by}
         if scopes and work.scope not in scopes:
             yield f"{work.id} of {work.scope} was approved by {by} of {sorted(scopes)}"
+
+    def _approves_itself(self, work: Work) -> bool:
+        """A user's operation that waits for its turn only, by the policy of the scope."""
+        audience = self.memory.audience(work.scope)
+        auto = {"user-restart": audience.auto_reboot, "user-redeploy": audience.auto_redeploy}
+        return auto.get(work.cause, False)
 
     def _wrong_start(self, work: Work, at: datetime) -> Iterator[str]:
         if not work.pending:
@@ -182,7 +188,8 @@ class Oracle:
             yield f"the impact of {work.id} began before it had started"
         for other in self.memory.works.values():
             both = set(other.victims) & set(work.victims)
-            if other is not work and other.under_way and both:
+            failed = "failure" in (other.cause, work.cause)  # a host that breaks waits for nobody
+            if other is not work and other.under_way and both and not failed:
                 yield f"{work.id} ({work.cause}) hits {min(both)} while {other.id} ({other.cause}) has it in hand"
 
     def _wrong_end(self, work: Work, at: datetime) -> Iterator[str]:
@@ -223,11 +230,15 @@ class Oracle:
             self.memory.audience(scope).lapses_at = fact.lapses_at
 
     def _announce(self, scope: str) -> None:
-        """Whoever begins to read is told of all that is still ahead, and is asked."""
-        for work in self.memory.works.values():
-            if work.scope == scope and work.pending and not work.shown:
-                work.shown, work.shown_late, work.approved = True, True, False
-                work.recovery = self._settings.recovery(work.cause)
+        """Whoever begins to read is told of all that is still ahead, and is asked. What is told later stands last."""
+        works = self.memory.works
+        untold = [each for each in works.values() if each.scope == scope and each.pending and not each.shown]
+        for work in sorted(untold, key=lambda each: (each.born_at, each.id)):
+            if work.cause == "reimage" and self.memory.machines[work.victims[0]].image_notice is None:
+                continue
+            work.shown, work.shown_late, work.approved = True, True, False
+            work.recovery = self._settings.recovery(work.cause)
+            works[work.id] = works.pop(work.id)
 
     # Machines and the rest
 

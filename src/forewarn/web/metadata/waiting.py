@@ -94,7 +94,12 @@ def changed_scopes(before: Region, after: Region, records: Sequence[Record]) -> 
         match record.fact:
             case f.EventScheduled(event=event) | f.EventBornStarted(event=event):
                 changed[event.scope] = None
-            case f.EventStarted(event_id=key) | f.EventCanceled(event_id=key) | f.EventCompleted(event_id=key):
+            case (
+                f.EventStarted(event_id=key)
+                | f.EventCanceled(event_id=key)
+                | f.EventCompleted(event_id=key)
+                | f.VmSpared(event_id=key)
+            ):
                 found = after.events.get(key) or before.events.get(key)
                 if found is not None:
                     changed[found.scope] = None

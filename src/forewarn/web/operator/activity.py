@@ -81,7 +81,8 @@ def _things(fact: f.Fact, book: Book) -> Iterator[tuple[str, str]]:
             yield "event", subject
             yield from _things_of_event(event)
         case (
-            f.EventApproved()
+            f.EventAnnounced()
+            | f.EventApproved()
             | f.EventStarted()
             | f.EventCanceled()
             | f.ImpactBegan()

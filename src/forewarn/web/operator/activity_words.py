@@ -38,6 +38,8 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "DeleteScaleSet": ("delete a scale set", _SET),
     "DeleteInstances": ("delete instances", _VM),
     "UpgradeInstances": ("upgrade instances", _VM),
+    "StartRollingUpgrade": ("start a rolling upgrade", _SET),
+    "CancelRollingUpgrade": ("cancel a rolling upgrade", _SET),
     "ProtectInstance": ("protect an instance", _VM),
     "KeepResource": ("keep a resource", _RESOURCE),
     "ForgetResource": ("forget a resource", _RESOURCE),
@@ -114,6 +116,8 @@ _PHRASES: dict[type, _Phrase] = {
     f.ScaleSetChanged: ("scale set", "changed"),
     f.ScaleSetDeletionAsked: ("scale set", "to be deleted"),
     f.ScaleSetDeleted: ("scale set", "deleted"),
+    f.RollingUpgradeStarted: ("rolling upgrade", "started"),
+    f.RollingUpgradeEnded: ("rolling upgrade", "ended"),
     f.InstanceUpgraded: ("instance", "upgraded"),
     f.CampaignStarted: ("campaign", "started"),
     f.CampaignWaveBegan: ("wave", "begun"),
@@ -129,6 +133,7 @@ _BESIDE: dict[type, _Phrase] = {
     f.ScopeCreated: ("scope", "created"),
     f.VmBound: ("VM", "bound"),
     f.CampaignHostsTaken: ("campaign", "moved on"),
+    f.RollingUpgradeBatched: ("rolling upgrade", "moved on"),
     f.ResourceKept: ("resource", "kept"),
     f.ResourceForgotten: ("resource", "forgotten"),
     f.OperationStarted: ("operation", "started"),
@@ -136,6 +141,7 @@ _BESIDE: dict[type, _Phrase] = {
 }
 
 _STEPS: dict[type, str] = {
+    f.EventAnnounced: "announced",
     f.EventApproved: "approved",
     f.EventStarted: "started",
     f.EventCanceled: "canceled",
@@ -216,7 +222,8 @@ def _phrase(fact: f.Fact, find: FindEvent) -> tuple[_Phrase | None, int]:
         case f.EventApproved(event_id=event_id) if _is_silent(find(event_id)):
             return None, 0
         case (
-            f.EventApproved(event_id=event_id)
+            f.EventAnnounced(event_id=event_id)
+            | f.EventApproved(event_id=event_id)
             | f.EventStarted(event_id=event_id)
             | f.EventCanceled(event_id=event_id)
             | f.EventCompleted(event_id=event_id)

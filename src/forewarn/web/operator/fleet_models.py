@@ -219,6 +219,11 @@ class CampaignAnswer(Answer):
     wave: int = Field(description="The update domain whose turn it is; -1 before the first.", examples=[0])
     waves_total: int = Field(description="How many update domains its hosts have.", examples=[5])
     hosts_waiting: int = Field(description="Hosts of this wave whose turn has not come.", examples=[2])
+    waits_for: str = Field(
+        "",
+        description="Other work that must end before its next host is taken, as a sentence; empty where none must.",
+        examples=[f"host-1 waits for event {_GUID}: it has update domain 0 of availability-set/front open."],
+    )
     open_events: list[str] = Field(description="Its events that have not ended, 1000 at most.", examples=[[_GUID]])
     open_events_total: int = Field(description="How many events have not ended.", examples=[1])
     events_total: int = Field(description="How many events it has scheduled so far.", examples=[4])

@@ -6,14 +6,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from forewarn.core import facts as f
+from forewarn.core.campaigns import domains_open
 from forewarn.core.causes import Cause
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Event, fold, replace
+from forewarn.core.work import is_in_hand, joined
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.fleet_models import EventAnswer, OutcomeAnswer
 from forewarn.web.operator.views import event_fields, vm_names
 
 NOBODY_READS = "nobody in the scope reads scheduled events"
+_IDS_MOST = 3
+_WARNINGS_MOST = 3
 _DIRECT = (f.VmDeleted, f.VmDeallocated, f.VmStopped, f.VmStarted, f.InstanceUpgraded, f.InstanceProtected)
 
 
@@ -33,23 +37,46 @@ class _Made:
     waiting: Sequence[Event]
     started: Sequence[Event]
     silent: Sequence[Event]  # done now, nobody is told
-    untold: Sequence[Event]  # wait together with announced ones, nobody is told
+    untold: Sequence[Event]  # of hosts: wait together with announced ones, nobody is told
+    queued: Sequence[Event]  # of VMs: wait until another event is done with the VM, nobody is told
+    joined: Sequence[Event]  # were there already, and do what was asked
 
 
 def outcome_of(
     before: Look, after: Look, facts: Sequence[f.Fact], deed: Deed, names: Collection[str] = ()
 ) -> OutcomeAnswer:
     """``facts`` may hold more than the request's own doing, for whatever was due came with it: that is left out."""
-    made = _made(facts, deed)
+    made = _made(facts, deed, _joined(before, deed, names))
     own = {fold(name) for name in names} - _hit_by_others(before, facts)
     silent = [key for event in made.silent for key in event.vms]
     direct = [fact.vm for fact in facts if isinstance(fact, _DIRECT) and fact.vm in own]
     at_once = vm_names(before.region, list(dict.fromkeys([*silent, *direct])))
     return OutcomeAnswer(
-        events=[_as_it_is(after, event) for event in (*made.waiting, *made.started)],
+        events=[
+            _as_it_is(after, event)
+            for event in (*made.waiting, *made.started, *(each for each in made.joined if each.announced))
+        ],
         at_once=at_once,
-        message=_message(made, at_once, deed),
+        message=" ".join([_message(made, at_once, deed), *_warnings(after, made)]),
     )
+
+
+def _joined(before: Look, deed: Deed, names: Collection[str]) -> list[Event]:
+    """The events that were open already for what is asked: the same again joins them."""
+    vms = [vm for name in names if (vm := before.region.vms.get(fold(name))) is not None]
+    found = [joined(before.region, vm, cause) for vm in vms for cause in deed.causes]
+    return list({event.id: event for event in found if event is not None}.values())
+
+
+def _warnings(after: Look, made: _Made) -> list[str]:
+    """Whoever orders work on a host gets it, and hears where that opens a second update domain of a scope."""
+    of_hosts = [event for event in (*made.waiting, *made.silent, *made.untold) if event.host is not None]
+    opened = {event.scope: domains_open(after.region, event.scope) for event in of_hosts}
+    return [
+        f"Careful: work is open in update domains {', '.join(map(str, domains))} of {scope} at once."
+        for scope, domains in sorted(opened.items())
+        if len(domains) > 1
+    ][:_WARNINGS_MOST]
 
 
 def _hit_by_others(before: Look, facts: Sequence[f.Fact]) -> set[str]:
@@ -62,9 +89,12 @@ def approved(after: Look, event_ids: Sequence[str]) -> OutcomeAnswer:
     """What became of the events that somebody let start."""
     events = [after.region.events[key] for key in _keys(event_ids) if key in after.region.events]
     started = sum(event.phase is Phase.STARTED for event in events)
+    queued = sum(event.phase is not Phase.STARTED and is_in_hand(after.region, event) for event in events)
     told = [f"{count(len(events), 'event')} approved, {started} started."]
-    if started < len(events):
-        told.append(f"{count(len(events) - started, 'event')} still waiting for others of the same work: see awaited.")
+    if queued:
+        told.append(f"{count(queued, 'event')} waiting until another event is done with the VM.")
+    if awaiting := len(events) - started - queued:
+        told.append(f"{count(awaiting, 'event')} still waiting for others of the same work: see awaited.")
     return OutcomeAnswer(events=[event_fields(after, event) for event in events], at_once=[], message=" ".join(told))
 
 
@@ -84,15 +114,18 @@ def _as_it_is(look: Look, event: Event) -> EventAnswer:
     return event_fields(look, look.region.events.get(event.id, event))
 
 
-def _made(facts: Sequence[f.Fact], deed: Deed) -> _Made:
+def _made(facts: Sequence[f.Fact], deed: Deed, there_already: Sequence[Event]) -> _Made:
     born = [fact.event for fact in facts if isinstance(fact, f.EventBornStarted)]
     scheduled = [fact.event for fact in facts if isinstance(fact, f.EventScheduled)]
     own = {event.id for event in (*born, *scheduled) if event.cause in deed.causes and not event.campaign}
+    untold = [event for event in scheduled if event.id in own and not event.announced]
     return _Made(
         waiting=[event for event in scheduled if event.id in own and event.announced],
         started=[event for event in born if event.id in own and event.announced],
         silent=[event for event in born if event.id in own and not event.announced],
-        untold=[event for event in scheduled if event.id in own and not event.announced],
+        untold=[event for event in untold if event.host is not None],
+        queued=[event for event in untold if event.host is None],
+        joined=there_already,
     )
 
 
@@ -106,6 +139,13 @@ def _message(made: _Made, at_once: Sequence[str], deed: Deed) -> str:
     if at_once:
         who = f"{at_once[0]} was" if len(at_once) == 1 else f"{len(at_once)} VMs were"
         told.append(f"{who} {deed.done} at once, without an event{': ' if deed.why else ''}{deed.why}.")
+    if made.joined:
+        ids = ", ".join(event.id for event in made.joined[:_IDS_MOST])
+        more = f" and {len(made.joined) - _IDS_MOST} more" if len(made.joined) > _IDS_MOST else ""
+        told.append(f"Joined {'an event' if len(made.joined) == 1 else 'events'} that will do the same: {ids}{more}.")
+    if made.queued:
+        queued = sum(len(event.vms) for event in made.queued)
+        told.append(f"{count(queued, 'VM')} to be {deed.done} when another event is done, without being told.")
     if made.untold:
         untold = sum(len(event.vms) for event in made.untold)
         told.append(f"{count(untold, 'other VM')} on the same hosts will not be told: {NOBODY_READS}.")

@@ -33,6 +33,8 @@ def remembered(records: Iterable[Record]) -> Event | None:
 
 def _changes(fact: f.Fact) -> dict[str, Any]:
     match fact:
+        case f.EventAnnounced(recovery=recovery):
+            return {"announced": True, "recovery": recovery, "approved_at": None, "approved_by": ""}
         case f.EventApproved(at=at, by=by):
             return {"approved_at": at, "approved_by": by}
         case f.EventStarted(at=at) | f.EventBornStarted(at=at):
@@ -63,6 +65,8 @@ def tell(fact: f.Fact) -> str:
             return f"{_what(event)} scheduled, not before {event.not_before:%Y-%m-%dT%H:%M:%SZ}."
         case f.EventBornStarted(event=event):
             return f"{_what(event)} started without waiting for anybody."
+        case f.EventAnnounced():
+            return "Announced: somebody in its scope has begun to read."
         case f.EventApproved(by=who):
             return f"Approved by {who}."
         case f.EventStarted():

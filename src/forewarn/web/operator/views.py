@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import islice
 
+from forewarn.core.campaigns import held_up
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.refusal import Hint, Refused
@@ -167,12 +168,23 @@ def campaign_fields(region: Region, campaign: Campaign) -> CampaignAnswer:
         wave=campaign.wave,
         waves_total=_waves(region, campaign),
         hosts_waiting=len(campaign.waiting),
+        waits_for=_waits_for(region, campaign),
         open_events=sorted(islice(campaign.open_events, _EVENTS_SHOWN)),
         open_events_total=len(campaign.open_events),
         events_total=campaign.events_total,
         started_at=campaign.started_at,
         ended_at=campaign.ended_at,
     )
+
+
+def _waits_for(region: Region, campaign: Campaign) -> str:
+    waits = held_up(region, campaign)
+    if waits is None:
+        return ""
+    host, event = waits
+    if event.update_domain == host.update_domain:
+        return f"{host.name} waits for event {event.id}, which is open there."
+    return f"{host.name} waits for event {event.id}: it has update domain {event.update_domain} of {event.scope} open."
 
 
 def _waves(region: Region, campaign: Campaign) -> int:

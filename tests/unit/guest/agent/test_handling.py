@@ -315,6 +315,14 @@ def test_an_event_that_an_older_api_version_hides_is_let_go_after_an_hour() -> N
     assert tracker.events == ()
 
 
+def test_a_hidden_event_that_each_new_agent_remembers_is_let_go_too() -> None:
+    state = seen(State(), event(kind="Terminate", seconds=300))
+    for minutes in (1, 30, 64):
+        state = seen(state, at=60 * minutes, api_version="2017-08-01")
+        assert "A" in state.cares
+    assert seen(state, at=60 * 67, api_version="2017-08-01").cares == {}
+
+
 def test_what_happened_while_an_event_was_hidden_is_not_made_up() -> None:
     told = event(kind="Terminate", seconds=300)
     tracker = Watcher()

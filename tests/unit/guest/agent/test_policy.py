@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from forewarn.guest.agent.config import AgentConfig, Barrier, Rule, Step, Verdict
+from forewarn.guest.agent.config import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
 from forewarn.guest.agent.defaults import DEFAULT_RULES, NOTICES_SECONDS
 from forewarn.guest.agent.policy import chosen_steps, conditions, decide, fits
 from forewarn.terms import EventType, ScheduledEvent
@@ -72,6 +72,8 @@ def test_without_steps_a_rule_of_the_file_and_a_barrier_are_still_obeyed() -> No
     assert decide(explicit, EVENT, "web-0").approves
     assert not decide(explicit, replace(EVENT, type="Freeze"), "web-0").approves
     assert decide(AgentConfig(barrier=Barrier(listen="127.0.0.1:1")), EVENT, "web-0").approves
+    assert decide(AgentConfig(barrier=Barrier(sharing=Sharing.ALONE)), EVENT, "web-0").approves
+    assert not decide(AgentConfig(barrier=Barrier(sharing=Sharing.NEVER)), EVENT, "web-0").approves
 
 
 def test_the_built_in_rules_leave_no_event_without_a_decision() -> None:

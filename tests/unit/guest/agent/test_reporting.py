@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from forewarn.guest.agent.health import Health
 from forewarn.guest.agent.metrics import Metrics
 from forewarn.guest.agent.reporting import Reporter
 from forewarn.guest.agent.sd_notify import Supervisor
+from forewarn.guest.agent.state import Care, State
 from forewarn.guest.watch import Watcher
 from forewarn.terms import Document, ScheduledEvent
 
@@ -37,3 +39,24 @@ def test_an_ignored_event_is_nobodys_business(verdict: Verdict, heard: list[str]
     for change in Watcher().see(Document(2, (EVENT,)), NOON):
         reporter.changed(change)
     assert reporter.heard == heard
+
+
+def test_why_a_vm_is_out_of_service_is_said_as_it_is() -> None:
+    reporter = Listening(AgentConfig())
+    reporter.health.good_read()
+    for status, why in (("Scheduled", "Reboot is ahead"), ("Started", "Reboot is under way")):
+        care = Care(replace(EVENT, status=status), NOON, Verdict.PREPARE_THEN_APPROVE)
+        reporter.in_service(State({"A": care}))
+        assert reporter.health.why_not_ready() == why
+    reporter.in_service(State())
+    assert reporter.health.why_not_ready() == ""
+
+
+def test_a_vm_that_an_event_names_no_more_is_told_so_once() -> None:
+    reporter, watcher = Listening(AgentConfig()), Watcher()
+    reporter.named("web-0")
+    shared = replace(EVENT, resources=("web-0", "web-1"))
+    for document in (Document(1, (shared,)), Document(2, (replace(EVENT, resources=("web-1",)),)), Document(3)):
+        for change in watcher.see(document, NOON):
+            reporter.changed(change)
+    assert reporter.heard == ["scheduled", "canceled"]

@@ -268,3 +268,24 @@ async def test_the_eleventh_user_operation_is_refused_with_the_name_of_the_setti
     await bench.read("web-0")
     assert "user_operation_limit" in await bench.refused(409, "POST", "/v1/vms/restart", {"names": names})
     await bench.post("/v1/vms/restart", {"names": names[:10]}, 202)
+
+
+async def test_the_same_operation_again_joins_the_event_that_is_there_and_says_so(bench: Bench) -> None:
+    await bench.create("web")
+    await bench.read("web")
+    first = await bench.post("/v1/vms/restart", {"names": ["web"]}, 202)
+    again = await bench.post("/v1/vms/restart", {"names": ["web"]}, 202)
+    (event,) = first["events"]
+    assert [each["id"] for each in again["events"]] == [event["id"]]
+    assert again["message"] == f"Joined an event that will do the same: {event['id']}."
+    assert len((await bench.get("/v1/events"))["events"]) == 1
+
+
+async def test_what_waits_for_its_turn_is_told_so(bench: Bench) -> None:
+    await bench.create("web")
+    await bench.read("web")
+    (restart,) = (await bench.post("/v1/vms/restart", {"names": ["web"]}, 202))["events"]
+    (redeploy,) = (await bench.post("/v1/vms/redeploy", {"names": ["web"]}, 202))["events"]
+    await bench.post("/v1/events/approve", {"ids": [restart["id"]]}, 200)
+    outcome = await bench.post("/v1/events/approve", {"ids": [redeploy["id"]]}, 200)
+    assert outcome["message"] == "1 event approved, 0 started. 1 event waiting until another event is done with the VM."

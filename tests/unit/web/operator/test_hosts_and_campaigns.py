@@ -148,3 +148,25 @@ async def test_campaigns_that_cannot_be_are_refused(bench: Bench) -> None:
     await bench.refused(404, "GET", "/v1/campaigns/none")
     for verb in ("pause", "resume", "cancel"):
         await bench.refused(404, "POST", f"/v1/campaigns/none/{verb}")
+
+
+async def test_work_that_opens_a_second_update_domain_of_a_scope_is_done_with_a_warning(bench: Bench) -> None:
+    await bench.create("web", count=2, availability_set="front")
+    await bench.read("web-0")
+    first = await bench.post("/v1/hosts/maintain", {"hosts": ["host-0"], "kind": "freeze"}, 202)
+    second = await bench.post("/v1/hosts/maintain", {"hosts": ["host-1"], "kind": "freeze"}, 202)
+    assert "Careful" not in first["message"]
+    assert second["message"].endswith("Careful: work is open in update domains 0, 1 of availability-set/front at once.")
+    assert len(second["events"]) == 1
+
+
+async def test_a_campaign_says_what_it_waits_for(bench: Bench) -> None:
+    await bench.create("web", count=2, availability_set="front")
+    await bench.read("web-0")
+    (event,) = (await bench.post("/v1/hosts/maintain", {"hosts": ["host-1"], "kind": "freeze"}, 202))["events"]
+    campaign = await bench.post("/v1/campaigns", {"kind": "freeze"}, 201)
+    waits = f"host-0 waits for event {event['id']}: it has update domain 1 of availability-set/front open."
+    assert (campaign["waits_for"], campaign["open_events"]) == (waits, [])
+    await bench.post("/v1/events/cancel", {"ids": [event["id"]]}, 200)
+    shown = await bench.get(f"/v1/campaigns/{campaign['id']}")
+    assert (shown["waits_for"], shown["open_events_total"]) == ("", 1)
