@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from forewarn.cli.setting_table import PROFILES, SETTINGS
+from forewarn.core.region import Binding, ScopeKind
 from forewarn.terms import EventType
 from forewarn.web.metadata.faults import FaultKind
 from forewarn.web.metadata.settings import Limits
@@ -54,7 +55,7 @@ def test_every_body_that_is_quoted_is_sent() -> None:
     quoted = set(re.findall(r'\{"error":[^`\n]*\}', PROTOCOL)) - {'{"error":"…"}'}
 
     assert quoted <= known
-    assert len(quoted) == 4
+    assert len(quoted) == 5
 
 
 def test_the_number_of_versions_of_the_metadata_service_is_right() -> None:
@@ -71,6 +72,24 @@ def test_the_limits_are_those_of_the_face() -> None:
     assert f"head over {limits.head_bytes // 1024} KiB or {limits.header_fields} fields" in page
     assert f"at most {limits.body_bytes // 1024} KiB" in page
     assert f"have passed, at most {limits.wait_seconds}." in page
+
+
+def test_the_bounds_of_connections_and_answers_are_those_of_the_face() -> None:
+    limits = Limits()
+    page = " ".join(PROTOCOL.split())
+
+    assert f"there are {limits.connections:,} connections already".replace(",", " ") in page
+    assert f"or {limits.connections_each:,} of this VM".replace(",", " ") in page
+    assert f"one VM gets {limits.answers_each_turn} answers at most" in page
+
+
+def test_the_kinds_of_scopes_and_ways_to_be_known_are_those_of_the_core() -> None:
+    document, callers = (" ".join(_section(PROTOCOL, name).split()) for name in ("The document", "Who is calling"))
+
+    words = {ScopeKind.VM: "a lone VM", ScopeKind.CLOUD_SERVICE: "classic cloud service"}
+    assert all(words.get(kind, kind.value.replace("-", " ")) in document for kind in ScopeKind)
+    assert all(f"--{name.replace('_', '-')}" in callers for name in Binding.__struct_fields__)
+    assert "scale sets yet" not in PROTOCOL
 
 
 def test_the_switches_exist() -> None:

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from forewarn.core.region import Binding
 from forewarn.wire.versions import IMDS_VERSIONS
 from tests.e2e.metadata_region import MetadataRegion, Response, metadata_region, path_of, request
 
+EVENTS = "/metadata/scheduledevents?api-version=2020-07-01"
 _FORWARDED = b'{"error":"Bad request. Requests with an X-Forwarded-For header are not accepted"}'
 _NO_HEADER = b'{"error":"Bad request. Required metadata header not specified"}'
 _NOT_FOUND = b'{"error":"Not found"}'
@@ -94,8 +96,10 @@ def test_the_metadata_header_must_say_true(line: str, status: int) -> None:
         "/",
         "/metadata",
         "/metadata/",
-        "/metadata/latest/scheduledevents",
-        "/metadata/v2/scheduledevents",
+        "/metadata/latest/nothing",
+        "/metadata/latest/latest/scheduledevents",
+        "/metadata/vx/scheduledevents",
+        "/metadata/latest",
         "/metadata/scheduledevents/x",
         "/metadata/scheduledevents//",
         "//metadata/scheduledevents",
@@ -123,6 +127,58 @@ def test_a_path_that_leads_nowhere_is_not_found(target: str) -> None:
         target = target if target == "*" else f"{target}{separator}api-version=2020-07-01"
         answer = _ask(region, "OPTIONS" if target == "*" else "GET", target, "Metadata: true")
     assert (answer.status, answer.body) == (404, _NOT_FOUND)
+
+
+@pytest.mark.parametrize("version", ["latest", "%7Blatest%7D", "v1", "V2", "v1.0", "2017-03-01", "2020-07-01"])
+@pytest.mark.parametrize("path", ["scheduledevents", "scheduledevents/", "instance/compute", "instance"])
+def test_a_version_in_the_path_is_no_version(version: str, path: str) -> None:
+    """A preview that ended in 2017 had it there."""
+    with metadata_region() as region:
+        region.create("web")
+        answer = _ask(region, "GET", f"/vm/web/metadata/{version}/{path}?api-version=2020-07-01", "Metadata: true")
+        unknown = _ask(region, "GET", f"/vm/nobody/metadata/{version}/{path}", "Metadata: true")
+    assert (answer.status, answer.body) == (400, _BAD_VERSION)
+    assert unknown.status == 404
+
+
+@pytest.mark.parametrize(
+    ("vms", "path", "hint"),
+    [
+        ((), EVENTS, "there is no VM; make one with: forewarn vm create web-0"),
+        (("web-0", "db"), EVENTS, f"try /vm/{{first}}{EVENTS} (VMs: {{all}})"),
+        (("web-0", "db"), f"/vm/wbe-0{EVENTS}", f"try /vm/web-0{EVENTS} (VMs: web-0, ...)"),
+        (("web-0",), "/metadata/nothing", f"try /vm/web-0{EVENTS} (VMs: web-0)"),
+        (("web-0",), "/vm/%0d%0aX:%20y/metadata", f"try /vm/web-0{EVENTS} (VMs: web-0)"),
+    ],
+)
+def test_on_loopback_a_404_tells_what_to_try_in_a_header_of_its_own(vms: tuple[str, ...], path: str, hint: str) -> None:
+    with metadata_region() as region:
+        if vms:
+            region.create(*vms)
+        names = [vm.name for vm in region.plane.region.vms.values()]
+        answer = _ask(region, "GET", path, "Metadata: true")
+        found = _ask(region, "GET", f"/vm/web-0{EVENTS}", "Metadata: true") if vms else answer
+    assert (answer.status, answer.body) == (404, _NOT_FOUND)
+    assert answer.fields["x-forewarn-hint"] == hint.format(first=(names or [""])[0], all=", ".join(names))
+    assert ("x-forewarn-hint" in found.fields) is not bool(vms)
+
+
+def test_a_vm_that_is_known_by_its_address_is_told_to_leave_the_name_out() -> None:
+    with metadata_region() as region:
+        region.create("web", binding=Binding(address="127.0.0.1"))
+        answer = _ask(region, "GET", f"/vm/web{EVENTS}", "Metadata: true")
+    assert answer.fields["x-forewarn-hint"] == f"this address is web; ask without /vm/NAME: {EVENTS}"
+
+
+def test_beyond_loopback_nothing_is_told() -> None:
+    with metadata_region(host="0.0.0.0") as region:
+        region.create("web-0", binding=Binding(address="127.0.0.2"))
+        asked = [
+            region.guest(source=source).ask(request("GET", path, "Metadata: true"))
+            for source in ("127.0.0.1", "127.0.0.2")
+            for path in (f"/vm/web-0{EVENTS}", "/metadata/nothing")
+        ]
+    assert {(answer.status, "x-forewarn-hint" in answer.fields) for answer in asked} == {(404, False)}
 
 
 @pytest.mark.parametrize("verb", ["PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE"])

@@ -97,6 +97,56 @@ def test_what_is_no_request_is_refused_and_ends_the_connection(data: bytes) -> N
         assert guest.last_answer() == (400, "close")
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        get("web").replace(b"Host: 169.254.169.254\r\n", b""),
+        get("web", "Host: 169.254.169.254"),
+        get("web", "Host: other"),
+        post("web", approval("x")).replace(b"Host: 169.254.169.254\r\n", b""),
+    ],
+)
+def test_http_1_1_needs_one_host(data: bytes) -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        refused = guest.ask(data)
+        assert (refused.status, refused.body) == (
+            400,
+            b'{"error":"Bad request. A request of HTTP/1.1 has one Host header"}',
+        )
+        assert guest.ask(get("web")).body == b'{"DocumentIncarnation":1,"Events":[]}'
+
+
+def test_http_1_0_needs_no_host() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        old = get("web").replace(b"Host: 169.254.169.254\r\n", b"").replace(b"HTTP/1.1", b"HTTP/1.0")
+        assert region.guest().ask(old).status == 200
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "deflate", "br", "identity, gzip", "x"])
+def test_a_body_that_is_not_sent_as_it_is_is_refused_as_such(coding: str) -> None:
+    with metadata_region() as region:
+        region.create("web")
+        region.get("web")
+        event = region.restart("web")
+        refused = region.post("web", approval(event), f"Content-Encoding: {coding}")
+        still = region.get("web").body
+        plain = region.post("web", approval(event), "Content-Encoding: identity")
+    assert (refused.status, refused.fields["accept-encoding"]) == (415, "identity")
+    assert b'"EventStatus":"Scheduled"' in still
+    assert plain.status == 200
+
+
+def test_what_cannot_be_expected_is_refused() -> None:
+    with metadata_region() as region:
+        region.create("web")
+        guest = region.guest()
+        guest.send(get("web", "Expect: 200-ok"))
+        assert guest.last_answer() == (417, "close")
+
+
 def test_requests_before_a_bad_one_are_answered_first() -> None:
     with metadata_region() as region:
         region.create("web")

@@ -17,7 +17,7 @@ from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet import bind_all, create_missing
 from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.listening import explained, hosts_of, listen, serve_app, url_of
-from forewarn.cli.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of
+from forewarn.cli.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
 from forewarn.cli.setting_kinds import Address
 from forewarn.cli.settings import Settings
 from forewarn.plane.clock import RealClock, wall_time
@@ -117,7 +117,9 @@ class _Opening:
         return {face: url for face, url in urls.items() if url}
 
     async def _open_metadata(self, plane: Plane, address: Address) -> str:
-        face = MetadataFace(plane, self._faults, metadata_settings(self._settings))
+        settings = metadata_settings(self._settings)
+        tell_if_short_of_files(settings.limits)
+        face = MetadataFace(plane, self._faults, settings)
         with explained(address, "metadata"):
             await face.start(address.host, address.port)
         self._stack.push_async_callback(face.close)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 
 from forewarn.cli.extras import import_part
-from forewarn.cli.listening import GRACE_SECONDS
+from forewarn.cli.listening import GRACE_SECONDS, open_files_most
 from forewarn.cli.setting_kinds import ClockChoice
 from forewarn.cli.settings import Settings
 from forewarn.core.causes import Cause
@@ -15,6 +16,8 @@ from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
 from forewarn.plane.ports import Journal
 from forewarn.stores.sqlite import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
+
+_log = logging.getLogger(__name__)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -46,14 +49,30 @@ def driver_of(settings: Settings) -> SimulatedDriver:
 
 def metadata_settings(settings: Settings) -> MetadataSettings:
     """The settings that the metadata face reads."""
+    limits = Limits(grace_seconds=GRACE_SECONDS) if settings.store else Limits()
     return MetadataSettings(
         first_read_delay=settings.first_read_delay,
         visibility_lag=settings.visibility_lag,
         throttle_per_second=settings.throttle_per_second,
         not_before_format="iso8601" if settings.not_before_format == "iso8601" else "rfc1123",
         unknown_event="ok" if settings.unknown_event == "ok" else "refuse",
-        limits=Limits(grace_seconds=GRACE_SECONDS) if settings.store else Limits(),
+        limits=limits.within(open_files_most()),
     )
+
+
+def tell_if_short_of_files(limits: Limits) -> None:
+    """Say what is left of the usual bounds where the system does not let a process have that many files."""
+    usual = Limits()
+    if (limits.connections, limits.connections_each) != (usual.connections, usual.connections_each):
+        _log.warning(
+            "This process may have %d files open, so VMs get %d connections in all and %d each, not %d and %d; "
+            "raise the limit (ulimit -n, LimitNOFILE) for more.",
+            open_files_most(),
+            limits.connections,
+            limits.connections_each,
+            usual.connections,
+            usual.connections_each,
+        )
 
 
 def journal_of(settings: Settings) -> Journal:

@@ -122,5 +122,8 @@ def _index(region: Region) -> Region:
     for campaign in waiting:
         if may_take(region, campaign):
             dues[f"campaign/{campaign.id}"] = campaign.started_at
+    for scale_set in region.scale_sets.values():
+        if scale_set.rolling is not None and scale_set.rolling.next_at is not None:
+            dues[f"rolling/{scale_set.key}"] = scale_set.rolling.next_at
     index = Map({campaign.id: None for campaign in waiting})
     return replace(region, agenda=Agenda.of(dues), campaigns_waiting=index)

@@ -117,6 +117,16 @@ class UpgradeInstances(Struct, frozen=True):
     vms: tuple[str, ...] = ()
 
 
+class StartRollingUpgrade(Struct, frozen=True):
+    """Give the latest model to those who have another, batch by batch."""
+
+    scale_set: str
+
+
+class CancelRollingUpgrade(Struct, frozen=True):
+    scale_set: str
+
+
 class ProtectInstance(Struct, frozen=True):
     vm: str
     protected: bool
@@ -258,6 +268,8 @@ Single: TypeAlias = (
     | DeleteScaleSet
     | DeleteInstances
     | UpgradeInstances
+    | StartRollingUpgrade
+    | CancelRollingUpgrade
     | ProtectInstance
     | KeepResource
     | ForgetResource

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from forewarn.core import approvals, fleet, maintenance, operations, scale_sets
+from forewarn.core import approvals, fleet, maintenance, operations, rolling, scale_sets
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
+from forewarn.core.lookup import find_scale_set
 
 
 def decide(draft: Draft, command: c.Command) -> None:
@@ -86,7 +87,13 @@ def _decide(draft: Draft, command: c.Single) -> None:
 
 def _decide_scale_set(
     draft: Draft,
-    command: c.PutScaleSet | c.DeleteScaleSet | c.DeleteInstances | c.UpgradeInstances | c.ProtectInstance,
+    command: c.PutScaleSet
+    | c.DeleteScaleSet
+    | c.DeleteInstances
+    | c.UpgradeInstances
+    | c.StartRollingUpgrade
+    | c.CancelRollingUpgrade
+    | c.ProtectInstance,
 ) -> None:
     match command:
         case c.PutScaleSet():
@@ -97,6 +104,10 @@ def _decide_scale_set(
             scale_sets.delete_instances(draft, command)
         case c.UpgradeInstances():
             scale_sets.upgrade(draft, command)
+        case c.StartRollingUpgrade(scale_set=name):
+            rolling.start_asked(draft, find_scale_set(draft, name))
+        case c.CancelRollingUpgrade(scale_set=name):
+            rolling.cancel(draft, find_scale_set(draft, name))
         case c.ProtectInstance():
             scale_sets.protect(draft, command)
         case _:

@@ -58,6 +58,8 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
             return [*(f"event/{event_id}" for event_id in gone.events), *_set_of(before, gone.scale_set)]
         case f.ScaleSetDeletionAsked(scale_set=key):
             return [f"set/{key}"]
+        case f.RollingUpgradeStarted(scale_set=key) | f.RollingUpgradeBatched(scale_set=key):
+            return [f"rolling/{key}"]
         case f.OperationStarted(operation_id=operation_id):
             return [f"operation/{operation_id}"]
         case f.PolicySet(scope=scope):

@@ -128,6 +128,9 @@ def _fold(region: Region, fact: f.Fact) -> Region:
             | f.ScaleSetModelChanged()
             | f.ScaleSetDeletionAsked()
             | f.ScaleSetDeleted()
+            | f.RollingUpgradeStarted()
+            | f.RollingUpgradeBatched()
+            | f.RollingUpgradeEnded()
             | f.InstanceUpgraded()
             | f.InstanceProtected()
         ):

@@ -250,6 +250,26 @@ class ScaleSetDeleted(_Fact, frozen=True):
     scale_set: str
 
 
+class RollingUpgradeStarted(_Fact, frozen=True):
+    scale_set: str
+
+
+class RollingUpgradeBatched(_Fact, frozen=True):
+    """So many instances have the latest model; the next batch's turn comes at ``next_at``."""
+
+    scale_set: str
+    upgraded: int
+    next_at: datetime
+
+
+class RollingUpgradeEnded(_Fact, frozen=True):
+    """The last batch has the latest model too, or somebody has canceled the upgrade."""
+
+    scale_set: str
+    upgraded: int = 0
+    canceled: bool = False
+
+
 class InstanceUpgraded(_Fact, frozen=True):
     vm: str
     model: int
@@ -331,6 +351,9 @@ Fact: TypeAlias = (
     | ScaleSetModelChanged
     | ScaleSetDeletionAsked
     | ScaleSetDeleted
+    | RollingUpgradeStarted
+    | RollingUpgradeBatched
+    | RollingUpgradeEnded
     | InstanceUpgraded
     | InstanceProtected
     | VmRespecified
@@ -394,6 +417,9 @@ def subject_of(fact: Fact) -> str:
             ScaleSetChanged(scale_set=key)
             | ScaleSetModelChanged(scale_set=key)
             | ScaleSetDeletionAsked(scale_set=key)
+            | RollingUpgradeStarted(scale_set=key)
+            | RollingUpgradeBatched(scale_set=key)
+            | RollingUpgradeEnded(scale_set=key)
             | ScaleSetDeleted(scale_set=key)
         ):
             return f"scale-set/{key}"

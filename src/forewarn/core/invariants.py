@@ -368,6 +368,9 @@ def _deadlines(region: Region) -> Iterator[datetime]:
     for campaign in region.campaigns.values():
         if may_take(region, campaign):
             yield campaign.started_at
+    for scale_set in region.scale_sets.values():
+        if scale_set.rolling is not None and scale_set.rolling.next_at is not None:
+            yield scale_set.rolling.next_at
 
 
 # After settling

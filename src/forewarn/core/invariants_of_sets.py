@@ -44,6 +44,7 @@ def of_scale_sets(region: Region) -> Iterator[str]:
             yield f"scale set {scale_set.key} is filed under {key}"
         yield from _of_members(region, scale_set, instances[key])
         yield from _of_instances(scale_set, instances[key])
+        yield from _of_rolling(scale_set)
     for scope in region.scopes.values():
         if scope.kind is ScopeKind.PLACEMENT_GROUP:
             yield from _of_placement_group(region, scope)
@@ -79,6 +80,16 @@ def _of_instances(scale_set: ScaleSet, vms: list[Vm]) -> Iterator[str]:
         uniform = scale_set.orchestration is Orchestration.UNIFORM
         if not vm.key.startswith(f"{scale_set.key}_") or (uniform and vm.key != f"{scale_set.key}_{vm.number}"):
             yield f"instance {vm.number} of scale set {scale_set.key} is called {vm.key}"
+
+
+def _of_rolling(scale_set: ScaleSet) -> Iterator[str]:
+    rolling = scale_set.rolling
+    if rolling is None:
+        return
+    if (rolling.next_at is None) != (rolling.ended_at is not None):
+        yield f"the rolling upgrade of {scale_set.key} ended at {rolling.ended_at}, its next batch is {rolling.next_at}"
+    if rolling.canceled and rolling.ended_at is None:
+        yield f"the rolling upgrade of {scale_set.key} is canceled and has not ended"
 
 
 def _of_placement_group(region: Region, scope: Scope) -> Iterator[str]:

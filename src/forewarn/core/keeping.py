@@ -14,6 +14,7 @@ from forewarn.core.region import (
     Operation,
     Region,
     Resource,
+    Rolling,
     ScaleSet,
     Scope,
     ScopeKind,
@@ -31,6 +32,9 @@ ScaleSetFact: TypeAlias = (
     | f.ScaleSetModelChanged
     | f.ScaleSetDeletionAsked
     | f.ScaleSetDeleted
+    | f.RollingUpgradeStarted
+    | f.RollingUpgradeBatched
+    | f.RollingUpgradeEnded
     | f.InstanceUpgraded
     | f.InstanceProtected
 )
@@ -79,6 +83,17 @@ def fold_scale_set(region: Region, fact: ScaleSetFact) -> Region:
             return _put(region, replace(region.scale_sets[key], deleting=True))
         case f.ScaleSetDeleted(scale_set=key):
             return _delete(region, region.scale_sets[key])
+        case f.RollingUpgradeStarted(scale_set=key):
+            return _roll(region, region.scale_sets[key], Rolling(started_at=fact.at, next_at=fact.at))
+        case f.RollingUpgradeBatched(scale_set=key, upgraded=upgraded, next_at=next_at):
+            rolling = _rolling(region.scale_sets[key])
+            moved = replace(rolling, upgraded=rolling.upgraded + upgraded, next_at=next_at)
+            return _roll(region, region.scale_sets[key], moved)
+        case f.RollingUpgradeEnded(scale_set=key, upgraded=upgraded, canceled=canceled):
+            rolling = _rolling(region.scale_sets[key])
+            total = rolling.upgraded + upgraded
+            ended = replace(rolling, upgraded=total, next_at=None, ended_at=fact.at, canceled=canceled)
+            return _put(region, replace(region.scale_sets[key], rolling=ended))
         case f.InstanceUpgraded(vm=key, model=model, spec=spec):
             vm = replace(region.vms[key], model=model, spec=spec)
             return replace(region, vms=region.vms.set(key, vm))
@@ -86,6 +101,18 @@ def fold_scale_set(region: Region, fact: ScaleSetFact) -> Region:
             return replace(region, vms=region.vms.set(key, replace(region.vms[key], protected=protected)))
         case _:
             assert_never(fact)
+
+
+def _rolling(scale_set: ScaleSet) -> Rolling:
+    assert scale_set.rolling is not None, f"scale set {scale_set.key} has no rolling upgrade"
+    return scale_set.rolling
+
+
+def _roll(region: Region, scale_set: ScaleSet, rolling: Rolling) -> Region:
+    """A rolling upgrade that has a next batch is on the agenda."""
+    assert rolling.next_at is not None
+    agenda = region.agenda.add(rolling.next_at, f"rolling/{scale_set.key}")
+    return replace(_put(region, replace(scale_set, rolling=rolling)), agenda=agenda)
 
 
 def _put(region: Region, scale_set: ScaleSet) -> Region:

@@ -305,6 +305,18 @@ class ScaleSetSpec(Struct, frozen=True, omit_defaults=True):
     scale_in: ScaleInRule = ScaleInRule.DEFAULT
     policy: Policy = DEFAULT_POLICY
     binding: BindingPattern = NO_PATTERN
+    batch_percent: int = 20  # of a rolling upgrade: how many of the instances at once, at most
+    batch_pause: timedelta = timedelta(0)  # between two batches
+
+
+class Rolling(Struct, frozen=True, omit_defaults=True):
+    """The latest rolling upgrade of a scale set. It runs for as long as there is a next batch."""
+
+    started_at: datetime
+    upgraded: int = 0  # how many instances it has given the latest model
+    next_at: datetime | None = None
+    ended_at: datetime | None = None
+    canceled: bool = False
 
 
 class ScaleSet(Struct, frozen=True):
@@ -326,6 +338,7 @@ class ScaleSet(Struct, frozen=True):
     leaving: int = 0  # how many of them somebody has asked to delete
     deleting: bool = False
     fault_domains: int = 0  # of each of its placement groups; 0: as the region's rules say
+    rolling: Rolling | None = None
 
     @property
     def key(self) -> str:

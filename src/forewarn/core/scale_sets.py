@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import count
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core import rolling
 from forewarn.core.bindings import bind_instance, bind_instances, check_pattern
 from forewarn.core.draft import Draft
 from forewarn.core.fleet import check_group, check_name, check_names, check_spec, create_one, delete_vm
@@ -30,6 +32,8 @@ from forewarn.core.region import (
 from forewarn.terms import derive_guid
 
 CAPACITY_MOST = 1_000
+BATCH_PERCENT = (5, 100)  # as the Compute API has it
+BATCH_PAUSE_MOST = timedelta(days=7)  # ours: no limit is documented
 NAME_LONGEST = 64  # so that every instance's name is a VM's name
 FAULT_DOMAINS_MOST = {Orchestration.UNIFORM: 5, Orchestration.FLEXIBLE: 3}  # as the Compute API has it outside zones
 
@@ -54,7 +58,7 @@ def put(draft: Draft, command: c.PutScaleSet) -> None:
     scale_set = find_scale_set(draft, key)
     _check_kept(draft, scale_set, command)
     _change(draft, scale_set, command.spec, command.single_placement_group)
-    _change_model(draft, key, command.vm_spec)
+    _change_model(draft, key, command.vm_spec, changed=scale_set.spec.upgrade is not command.spec.upgrade)
     if command.capacity is not None:
         _resize(draft, draft.region.scale_sets[key], command.capacity, command.seed)
 
@@ -92,7 +96,7 @@ def upgrade(draft: Draft, command: c.UpgradeInstances) -> None:
     scale_set = find_scale_set(draft, command.scale_set)
     vms = _chosen(draft, scale_set, command.vms) if command.vms else _instances(draft, scale_set)
     for vm in vms:
-        _upgrade(draft, scale_set, vm)
+        rolling.upgrade_one(draft, scale_set, vm)
 
 
 def protect(draft: Draft, command: c.ProtectInstance) -> None:
@@ -120,11 +124,20 @@ def _check(command: c.PutScaleSet, group_size: int) -> None:
     capacity = command.capacity or 0
     if not 0 <= capacity <= CAPACITY_MOST:
         raise Refused(Hint.INVALID, f"The capacity must be between 0 and {CAPACITY_MOST}.")
+    _check_batches(command.spec)
     most = FAULT_DOMAINS_MOST[command.orchestration]
     if not 0 <= command.fault_domains <= most:
         raise Refused(Hint.INVALID, f"A scale set of this orchestration mode has 1 to {most} fault domains.")
     if command.single_placement_group and capacity > group_size:
         raise Refused(Hint.INVALID, f"A single placement group holds at most {group_size} instances.")
+
+
+def _check_batches(spec: ScaleSetSpec) -> None:
+    least, most = BATCH_PERCENT
+    if not least <= spec.batch_percent <= most:
+        raise Refused(Hint.INVALID, f"A batch of a rolling upgrade is {least} to {most} percent of the instances.")
+    if not timedelta(0) <= spec.batch_pause <= BATCH_PAUSE_MOST:
+        raise Refused(Hint.INVALID, f"The pause between batches is at most {BATCH_PAUSE_MOST.days} days.")
 
 
 def _check_kept(draft: Draft, scale_set: ScaleSet, command: c.PutScaleSet) -> None:
@@ -152,21 +165,19 @@ def _change(draft: Draft, scale_set: ScaleSet, spec: ScaleSetSpec, single_placem
         bind_instances(draft, spec.binding, _instances(draft, scale_set))
 
 
-def _change_model(draft: Draft, key: str, vm_spec: VmSpec) -> None:
+def _change_model(draft: Draft, key: str, vm_spec: VmSpec, *, changed: bool) -> None:
+    """``changed``: how instances take over a new model is another now, which brings stragglers up to date."""
     scale_set = draft.region.scale_sets[key]
     vm_spec = replace(vm_spec, kind=ScopeKind.PLACEMENT_GROUP, set_name="", resource_group=scale_set.resource_group)
     if not scale_set.model or scale_set.vm_spec != vm_spec:
         draft.record(f.ScaleSetModelChanged(draft.now, key, scale_set.model + 1, vm_spec))
-    if scale_set.spec.upgrade is not UpgradeMode.MANUAL:
-        scale_set = draft.region.scale_sets[key]
+        changed = True
+    scale_set = draft.region.scale_sets[key]
+    if scale_set.spec.upgrade is UpgradeMode.AUTOMATIC:
         for vm in _instances(draft, scale_set):
-            _upgrade(draft, scale_set, vm)
-
-
-def _upgrade(draft: Draft, scale_set: ScaleSet, vm: Vm) -> None:
-    if vm.model != scale_set.model:
-        spec = replace(scale_set.vm_spec, set_name=vm.spec.set_name)
-        draft.record(f.InstanceUpgraded(draft.now, vm.key, scale_set.model, spec))
+            rolling.upgrade_one(draft, scale_set, vm)
+    elif scale_set.spec.upgrade is UpgradeMode.ROLLING and changed and rolling.behind_of(draft.region, scale_set):
+        rolling.start(draft, scale_set)
 
 
 def _spread_policy(draft: Draft, scale_set: ScaleSet) -> None:

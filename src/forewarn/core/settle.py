@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import takewhile
 
-from forewarn.core import campaigns, operations
+from forewarn.core import campaigns, operations, rolling
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, Effect
 from forewarn.core.draft import Draft
@@ -83,6 +83,9 @@ def _deadline(region: Region, key: str) -> datetime | None:
     if kind == "campaign":
         campaign = region.campaigns[name]
         return campaign.started_at if campaigns.may_take(region, campaign) else None
+    if kind == "rolling":
+        scale_set = region.scale_sets.get(name)
+        return None if scale_set is None or scale_set.rolling is None else scale_set.rolling.next_at
     scope = region.scopes.get(key)
     return None if scope is None else scope.lapses_at
 
@@ -110,6 +113,8 @@ def _look(draft: Draft, key: str) -> None:
             _look_at_event(draft, event)
     elif kind == "campaign":
         campaigns.proceed(draft, name)
+    elif kind == "rolling":
+        rolling.proceed(draft, name)
     elif kind == "operation":
         operations.look(draft, name)
     elif kind == "set":

@@ -74,6 +74,7 @@ def _xml(code: str, message: str, details: str) -> bytes:
 
 
 MISSING_HEADER = bad_request("Required metadata header not specified")
+NO_HOST = bad_request("A request of HTTP/1.1 has one Host header")
 FORWARDED = bad_request("Requests with an X-Forwarded-For header are not accepted")
 OF_A_PAGE = bad_request("A web page may not ask here; call this machine by an address or as localhost")
 BAD_VERSION = Answer(
@@ -96,6 +97,12 @@ GONE = Answer(
     _xml("ResourceNotAvailable", "The resource requested is no longer available. Please refresh your cache.", ""),
 )
 TOO_LARGE = error(413, "Request body too large. At most 64 KiB are accepted")
+ENCODED = Answer(
+    415,
+    JSON,
+    write_json({"error": "Unsupported media type. Send the body as it is, without a content encoding"}),
+    headers=(("Accept-Encoding", "identity"),),
+)
 STALE = Answer(
     503,
     JSON,

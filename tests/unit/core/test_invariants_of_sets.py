@@ -10,7 +10,7 @@ from immutables import Map
 from forewarn.core import commands as c
 from forewarn.core import invariants
 from forewarn.core.causes import Cause
-from forewarn.core.region import Domains, Policy, Region, Resource, replace
+from forewarn.core.region import Domains, Policy, Region, Resource, Rolling, replace
 from tests.unit.core.world import MINUTE, NOON, World
 
 Break = Callable[[Region], Region]
@@ -86,6 +86,14 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "a VM beyond the domains of its set": (
         part("scopes", "placement-group/web~0", domains=Domains(update=1)),
         "is in domains 1/1 of 1/0",
+    ),
+    "a rolling upgrade that neither runs nor has ended": (
+        scale_set(rolling=Rolling(started_at=NOON)),
+        "ended at None, its next batch is None",
+    ),
+    "a canceled rolling upgrade that runs": (
+        scale_set(rolling=Rolling(started_at=NOON, next_at=NOON, canceled=True)),
+        "is canceled and has not ended",
     ),
     "an id that will come again": (scale_set(next_id=2), "instance web_2 has an id, though the next one is 2"),
     "a model of the future": (vm("web_1", model=2), "is of model 2, though the latest is 1"),

@@ -167,7 +167,7 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Host: "number fault_domain update_domain capacity health vms",
     Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at",
     ScaleSet: "name resource_group orchestration single_placement_group computer_prefix seed created_at spec model "
-    "vm_spec changed_at next_id instances leaving deleting fault_domains",
+    "vm_spec changed_at next_id instances leaving deleting fault_domains rolling",
     Operation: "id kind started_at waiting ended_at error number",
     Resource: "id body owner",
     Region: "vms scopes hosts vacancies events groups addresses campaigns campaigns_waiting host_work scale_sets "

@@ -21,7 +21,6 @@ from forewarn.web.metadata.namespaces import is_bound_to, listen_in, namespace_p
 from forewarn.web.metadata.settings import MetadataSettings
 
 _log = logging.getLogger(__name__)
-_BACKLOG = 4096
 
 Build = Callable[[Door], asyncio.Protocol]
 
@@ -67,7 +66,8 @@ class Listeners:
     async def start(self, host: str, port: int, region: Region) -> None:
         """Listen. Only the main socket must succeed."""
         loop = asyncio.get_running_loop()
-        self._main = await loop.create_server(lambda: self._build(self._door), host, port, backlog=_BACKLOG)
+        backlog = self._settings.limits.backlog
+        self._main = await loop.create_server(lambda: self._build(self._door), host, port, backlog=backlog)
         names = [listening.getsockname() for listening in self._main.sockets]
         self._door = Door(loopback=all(is_loopback(name[0]) for name in names))
         self._main_hosts = {plain_address(name[0]) for name in names}
@@ -145,10 +145,11 @@ class Listeners:
 
     async def _listen(self, place: Place) -> _Open:
         loop = asyncio.get_running_loop()
+        backlog = self._settings.limits.backlog
         if place.local_address:
             door = Door(loopback=is_loopback(place.local_address))
             server = await loop.create_server(
-                lambda: self._build(door), place.local_address, self.port, backlog=_BACKLOG
+                lambda: self._build(door), place.local_address, self.port, backlog=backlog
             )
             return _Open(server)
         path = namespace_path(place.netns)
@@ -157,7 +158,8 @@ class Listeners:
             lambda: listen_in(path, place.interface, self._settings.guest_address, self._settings.guest_port)
         )
         door = Door(netns=place.netns, interface=place.interface)
-        return _Open(await loop.create_server(lambda: self._build(door), sock=listening), inode, listening)
+        server = await loop.create_server(lambda: self._build(door), sock=listening, backlog=backlog)
+        return _Open(server, inode, listening)
 
     async def _in_own_thread(self, work: Callable[[], socket.socket]) -> socket.socket:
         """A thread that has moved to another namespace must not be used for anything else."""

@@ -18,7 +18,6 @@ from forewarn.core.bindings import is_netns
 NAMESPACES = Path("/run/netns")  # where ``ip netns`` keeps them
 _CLONE_NEWNET = 0x40000000
 _IP_FREEBIND = 15  # not named by Python's socket module
-_BACKLOG = 1024
 _LOOPBACK = "lo"  # each namespace has it, under this name
 _INTERFACE_BYTES = 16  # IFNAMSIZ
 
@@ -34,7 +33,8 @@ def listen_in(namespace: Path, interface: str, address: str, port: int) -> socke
     """A listening socket inside the namespace, for what begins there or, with an interface, for what arrives on that.
 
     Must run in a thread that ends afterwards: it is the thread that moves, and a socket stays where it was made. The
-    address need not be there yet, so that namespace and server may come up in any order.
+    address need not be there yet, so that namespace and server may come up in any order. What fails when the server
+    begins to listen on the socket (somebody else does) fails here already.
     """
     descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -48,7 +48,7 @@ def listen_in(namespace: Path, interface: str, address: str, port: int) -> socke
         listening.setsockopt(socket.IPPROTO_IP, _IP_FREEBIND, 1)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, (interface or _LOOPBACK).encode() + b"\0")
         listening.bind((address, port))
-        listening.listen(_BACKLOG)
+        listening.listen()
         listening.setblocking(False)
     except BaseException:
         listening.close()

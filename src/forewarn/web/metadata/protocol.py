@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Hashable
 from typing import Final, Protocol, cast
 
 from forewarn.web.metadata.answers import Reply, reply_to
@@ -16,6 +17,7 @@ from forewarn.web.metadata.outcomes import Dropped, Known, Later, Outcome
 from forewarn.web.metadata.requests import Arrival, Continue, Request, RequestReader, Spoiled
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits
+from forewarn.web.metadata.turns import Turns
 from forewarn.wire.errors import error
 
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -25,8 +27,13 @@ _FULL: Final = reply_to(error(503, "Service unavailable. There are too many conn
 class Roster(Protocol):
     """Where connections are known while they last."""
 
-    def enter(self, connection: Connection) -> bool:
+    @property
+    def turns(self) -> Turns: ...
+
+    def enter(self, connection: Connection, descriptor: int) -> bool:
         """Whether there is room."""
+
+    def has_plenty(self, descriptor: int) -> bool: ...
 
     def leave(self, connection: Connection) -> None: ...
 
@@ -42,7 +49,9 @@ class Connection(asyncio.Protocol):
         self._limits = limits
         self._roster = roster
         self._reader = RequestReader(limits)
+        self._unread = b""  # what has come and waits until fewer answers are owed
         self._owed: deque[Arrival] = deque()
+        self._waits_for_turn = False
         self._at_rest = True
         self._known: Known | None = None
         self._known_bytes = b""
@@ -64,9 +73,13 @@ class Connection(asyncio.Protocol):
         peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self._caller = Caller.at(self._door, _host(peer), _host(local))
         self.origin = "" if self._caller.may_name else self._caller.claims[0]
-        if not self._roster.enter(self):
+        descriptor = _descriptor(transport)
+        if not self._roster.enter(self, descriptor):
             self._send(_FULL.with_field("Connection", "close"))
-            self._linger()
+            if self._roster.has_plenty(descriptor):
+                self._linger()
+            else:
+                self._close()
 
     def data_received(self, data: bytes) -> None:
         if self._at_rest:
@@ -86,7 +99,7 @@ class Connection(asyncio.Protocol):
         self._ended = True
         if self._later is not None:
             self._later.patience.end()
-        return not self._closing and (bool(self._owed) or self._task is not None)
+        return not self._closing and (bool(self._owed or self._unread) or self._task is not None)
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -95,13 +108,13 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._writable = True
         self._waited = 0.0
-        self._work()
+        self.work(1)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
         self._at_rest = False
         self._owed.clear()
-        self._reader.close()
+        self._deafen()
         self._known = None
         self._roster.leave(self)
         if self._task is not None:
@@ -123,12 +136,13 @@ class Connection(asyncio.Protocol):
         elif self._reader.partial:
             if self._waited >= self._limits.request_seconds:
                 self._owe(self._reader.give_up())
+                self.work(1)
         elif self._waited >= self._limits.idle_seconds:
             self._transport.close()
 
     def hang_up(self) -> None:
         """The server closes: what is owed is still paid, nothing new is taken."""
-        self._reader.close()
+        self._deafen()
         self._ended = True
         if self._later is not None:
             self._later.patience.end()
@@ -153,26 +167,54 @@ class Connection(asyncio.Protocol):
 
     def _take(self, data: bytes) -> None:
         was_at_rest = self._at_rest
-        arrivals = self._reader.feed(data)
+        self._unread += data
+        self._read_on()
         if was_at_rest and self._reader.partial:
             self._waited = 0.0
-        memorable = was_at_rest and len(arrivals) == 1 and not self._reader.partial
+        memorable = was_at_rest and len(self._owed) == 1 and not self._reader.partial
         self._chunk = data if memorable and len(data) <= self._limits.remembered_bytes else b""
-        self._owe(arrivals)
+        self.work(1)
+
+    def _read_on(self) -> None:
+        """Take apart what has come, in small portions, and only as much as is answered soon."""
+        portion = self._limits.remembered_bytes
+        while self._unread and len(self._owed) < self._limits.queued_requests:
+            data, self._unread = self._unread[:portion], self._unread[portion:]
+            self._owe(self._reader.feed(data))
 
     def _owe(self, arrivals: list[Arrival]) -> None:
         if arrivals:
             self._waited = 0.0
             self._owed.extend(arrivals)
-        self._work()
 
-    def _work(self) -> None:
-        """Answer what can be answered now."""
-        while self._owed and self._task is None and self._writable and not self._closing:
+    @property
+    def party(self) -> Hashable:
+        """Who shares a turn with us."""
+        return self.origin or self
+
+    def take_turn(self, at_most: int) -> int:
+        """It is our turn again."""
+        self._waits_for_turn = False
+        return self.work(at_most)
+
+    def work(self, at_most: int) -> int:
+        """Give so many of the answers that can be given now. The rest has to wait for its turn."""
+        given = 0
+        while self._may_answer() and given < at_most:
             self._meet(self._owed.popleft())
-        if self._ended and not self._owed and self._task is None and not self._closing:
+            given += 1
+            self._read_on()
+        if self._may_answer():
+            if not self._waits_for_turn:
+                self._waits_for_turn = True
+                self._roster.turns.wait(self)
+        elif self._ended and not self._owed and self._task is None and not self._closing:
             self._close()
         self._regulate()
+        return given
+
+    def _may_answer(self) -> bool:
+        return bool(self._owed) and self._task is None and self._writable and not self._closing
 
     def _meet(self, arrival: Arrival) -> None:
         match arrival:
@@ -206,7 +248,7 @@ class Connection(asyncio.Protocol):
         self._task = self._later = None
         if not self._closing:
             self._settle(request, outcome)
-            self._work()
+            self.work(1)
 
     def _reply(self, request: Request, reply: Reply) -> None:
         if request.verb == b"HEAD":
@@ -233,13 +275,24 @@ class Connection(asyncio.Protocol):
         """Closing at once could destroy our last answer on its way, while the client still sends."""
         self._closing = True
         self._waited = 0.0
-        self._reader.close()
+        self._deafen()
         self._transport.write_eof()
+
+    def _deafen(self) -> None:
+        """Nothing more is read as a request."""
+        self._reader.close()
+        self._unread = b""
 
     def _regulate(self) -> None:
         """Read as long as we keep up. A client that waits for its answer is read on, so that its going is noticed."""
         self._at_rest = not (
-            self._owed or self._task or self._reader.partial or self._closing or self._ended or not self._writable
+            self._owed
+            or self._unread
+            or self._task
+            or self._reader.partial
+            or self._closing
+            or self._ended
+            or not self._writable
         )
         reading = self._closing or (self._writable and len(self._owed) < self._limits.queued_requests)
         if reading is self._reading or self._transport.is_closing():
@@ -249,6 +302,12 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
         else:
             self._transport.pause_reading()
+
+
+def _descriptor(transport: asyncio.Transport) -> int:
+    """The number of its descriptor; -1 where it has none."""
+    found = transport.get_extra_info("socket")
+    return -1 if found is None else int(found.fileno())
 
 
 def _host(address: object) -> str:

@@ -1,11 +1,13 @@
 """From a request to a question, in the one order in which a request is checked.
 
-``X-Forwarded-For`` → ``Metadata`` → path (and who is calling) → verb → query and api-version. Throttle and body come
-after, because they need more than the request. Nothing here knows a region: who is calling is asked of the caller.
+``Host`` → ``X-Forwarded-For`` → ``Metadata`` → path (and who is calling) → verb → query and api-version. Throttle and
+body come after, because they need more than the request. Nothing here knows a region: who is calling is asked of the
+caller.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,6 +20,7 @@ from forewarn.wire import errors, versions
 from forewarn.wire.errors import Answer
 from forewarn.wire.versions import ApiVersion
 
+_PATH_VERSION = re.compile(r"latest|\{latest\}|v[0-9][0-9.]{0,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _VERBS = {"scheduledevents": ("GET", "POST"), "instance": ("GET",), "versions": ("GET",)}
 
 
@@ -60,6 +63,7 @@ class Target:
     service: str | None
     steps: tuple[str, ...]
     query: tuple[tuple[str, str], ...]  # names in lower case
+    versioned: bool = False  # by a segment of the path, as a preview of 2017 had it
 
     def value(self, name: str) -> str | None:
         return dict(self.query).get(name)
@@ -74,6 +78,8 @@ def question_of(request: Request, who: Callable[[str | None], Vm | None], longes
     """What is asked, or why it is not answered."""
     target = read_target(request.target)
     verb = request.verb.decode("ascii", "replace")
+    if not request.http_1_0 and len(request.values(b"host")) != 1:
+        return errors.NO_HOST
     if request.values(b"x-forwarded-for"):
         return errors.FORWARDED
     if not _has_metadata_header(request) and not _may_lack_header(verb, target):
@@ -86,6 +92,8 @@ def question_of(request: Request, who: Callable[[str | None], Vm | None], longes
     repeated = target.twice()
     if repeated is not None:
         return errors.duplicate_parameter(repeated)
+    if target.versioned:
+        return errors.BAD_VERSION
     if target.service == "versions":
         return ReadVersions(vm)
     if target.service == "instance":
@@ -104,6 +112,8 @@ def _scheduled_events(vm: Vm, verb: str, target: Target, request: Request, longe
     version = versions.find(target.value("api-version") or "")
     if version is None:
         return errors.BAD_VERSION
+    if verb == "POST" and _is_encoded(request):
+        return errors.ENCODED
     if verb == "POST":
         return ApproveEvents(vm, request.body)
     unless = read_unless(request.values(b"if-none-match"))
@@ -114,6 +124,11 @@ def _scheduled_events(vm: Vm, verb: str, target: Target, request: Request, longe
 def _has_metadata_header(request: Request) -> bool:
     values = request.values(b"metadata")
     return bool(values) and all(value.lower() == b"true" for value in values)
+
+
+def _is_encoded(request: Request) -> bool:
+    """Whether the body is not sent as it is. Nobody's samples do, and what is unpacked may be of any size."""
+    return any(value.lower() not in (b"", b"identity") for value in request.values(b"content-encoding"))
 
 
 def _may_lack_header(verb: str, target: Target) -> bool:
@@ -128,8 +143,9 @@ def read_target(raw: bytes) -> Target:
     """Take a request target apart. Segments are decoded after they are told apart, so no %2F makes a new one."""
     path, _, query = _origin_form(raw.decode("latin-1")).partition("?")
     named, segments = _named(path)
-    service, steps = _service(segments)
-    return Target(named, service, steps, _parameters(query))
+    versioned = len(segments) > 2 and _PATH_VERSION.fullmatch(segments[1].lower()) is not None
+    service, steps = _service([segments[0], *segments[2:]] if versioned else segments)
+    return Target(named, service, steps, _parameters(query), versioned)
 
 
 def _origin_form(text: str) -> str:

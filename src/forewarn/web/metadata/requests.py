@@ -11,6 +11,7 @@ from forewarn.web.metadata.settings import Limits
 from forewarn.wire.errors import Answer, bad_request, error
 
 MALFORMED = bad_request("The request is not HTTP/1.1 that can be understood")
+UNEXPECTED = error(417, "Expectation failed. Only 100-continue can be expected")
 TARGET_TOO_LONG = error(414, "URI too long")
 HEAD_TOO_LARGE = error(431, "Request header fields too large")
 TOO_SLOW = error(408, "Request timeout. The request did not arrive in time")
@@ -177,7 +178,9 @@ class RequestReader:
         fields = dict(self._fields)
         if int(fields.get(b"content-length", b"0")) > self._limits.body_bytes:
             self._take(oversized=True)
-        if fields.get(b"expect", b"").lower() == b"100-continue" and not self._http_1_0:
+        if b"expect" in fields and not self._http_1_0:
+            if fields[b"expect"].lower() != b"100-continue":
+                self._refuse(UNEXPECTED)
             self._arrivals.append(CONTINUE)
 
     def on_body(self, piece: bytes) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 
 from forewarn.web.metadata.protocol import Connection
 from forewarn.web.metadata.settings import Limits
+from forewarn.web.metadata.turns import Turns
 
 _LONGEST_SWEEP_SECONDS = 5.0
+_log = logging.getLogger(__name__)
 
 
 class Connections:
@@ -17,11 +20,15 @@ class Connections:
     def __init__(self, limits: Limits) -> None:
         self._most = limits.connections
         self._most_each = limits.connections_each
+        self._descriptors = limits.descriptors
+        self._is_short = False  # of descriptors; said once, until there is plenty again
         self._by_origin: Counter[str] = Counter()
+        self.turns = Turns(limits.answers_each_turn)
         self._grace_seconds = limits.grace_seconds
         shortest = min(limits.request_seconds, limits.idle_seconds, limits.stalled_seconds, limits.linger_seconds * 2)
         self._sweep_seconds = min(_LONGEST_SWEEP_SECONDS, shortest / 4)
-        self._connections: dict[Connection, None] = {}  # in the order in which they came
+        self._admitted = 0
+        self._connections: dict[Connection, bool] = {}  # in the order in which they came; whether there was room
         self._empty = asyncio.Event()
         self._empty.set()
         self._sweeping: asyncio.Task[None] | None = None
@@ -29,22 +36,43 @@ class Connections:
     def start(self) -> None:
         self._sweeping = asyncio.get_running_loop().create_task(self._sweep_on())
 
-    def enter(self, connection: Connection) -> bool:
-        """Known even where there is no room, until it has been told so."""
-        self._connections[connection] = None
+    def enter(self, connection: Connection, descriptor: int) -> bool:
+        """Known even where there is no room, until it has been told so; only those that were let in take room."""
         self._empty.clear()
-        if connection.origin:
-            self._by_origin[connection.origin] += 1
-            if self._by_origin[connection.origin] > self._most_each:
-                return False
-        return len(self._connections) <= self._most
+        room = self._has_descriptors(descriptor) and self._admitted < self._most
+        room = room and self._by_origin[connection.origin] < self._most_each
+        self._connections[connection] = room
+        if room:
+            self._admitted += 1
+            if connection.origin:
+                self._by_origin[connection.origin] += 1
+        return room
+
+    def has_plenty(self, descriptor: int) -> bool:
+        """Whether one that is refused may keep its descriptor for the moment in which it hears so."""
+        return descriptor < self._descriptors // 2
+
+    def _has_descriptors(self, descriptor: int) -> bool:
+        if descriptor < self._descriptors:
+            if self._is_short and self.has_plenty(descriptor):
+                self._is_short = False
+            return True
+        if not self._is_short:
+            self._is_short = True
+            _log.warning(
+                "There are too many open files: connections are refused until fewer than %d are open. "
+                "The system lets this process have no more (ulimit -n, LimitNOFILE).",
+                self._descriptors,
+            )
+        return False
 
     def leave(self, connection: Connection) -> None:
-        self._connections.pop(connection, None)
-        if connection.origin:
-            self._by_origin[connection.origin] -= 1
-            if not self._by_origin[connection.origin]:
-                del self._by_origin[connection.origin]
+        if self._connections.pop(connection, False):
+            self._admitted -= 1
+            if connection.origin:
+                self._by_origin[connection.origin] -= 1
+                if not self._by_origin[connection.origin]:
+                    del self._by_origin[connection.origin]
         if not self._connections:
             self._empty.set()
 

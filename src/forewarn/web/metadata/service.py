@@ -14,6 +14,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin, Uncertain
 from forewarn.web.metadata.answers import Reply, Signer, reply_to
 from forewarn.web.metadata.faults import FaultKind, FaultRule, FaultRules
+from forewarn.web.metadata.hints import FIELD, hint_for
 from forewarn.web.metadata.identify import Caller, identify
 from forewarn.web.metadata.instance import instance_info
 from forewarn.web.metadata.memory import Memory
@@ -26,6 +27,7 @@ from forewarn.web.metadata.questions import (
     ReadInstance,
     ReadVersions,
     question_of,
+    read_target,
 )
 from forewarn.web.metadata.reading import STALE, Reading
 from forewarn.web.metadata.requests import Request
@@ -43,6 +45,7 @@ _log = logging.getLogger(__name__)
 
 _EMPTY: Final = reply_to(Answer(200, JSON, b""))
 _VERSIONS: Final = reply_to(Answer(200, JSON, VERSIONS_BODY))
+_NOT_FOUND: Final = reply_to(errors.NOT_FOUND)
 _THROTTLED: Final = reply_to(errors.THROTTLED)
 _OF_A_PAGE: Final = reply_to(errors.OF_A_PAGE)
 _TOO_LARGE: Final = reply_to(errors.TOO_LARGE)
@@ -91,7 +94,7 @@ class Service:
         region = self._plane.region
         question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
         if isinstance(question, Answer):
-            return STALE if question is errors.NOT_FOUND and self._plane.stale else reply_to(question)
+            return self._refuse(question, request, caller)
         now = asyncio.get_running_loop().time()
         if self._throttle is not None and not self._throttle.admits(question.vm.key, now):
             return _THROTTLED
@@ -99,6 +102,15 @@ class Service:
         if rule is not None:
             return self._injure(rule, request, question, caller)
         return self._answer(request, question, caller)
+
+    def _refuse(self, answer: Answer, request: Request, caller: Caller) -> Reply:
+        if answer is not errors.NOT_FOUND:
+            return reply_to(answer)
+        if self._plane.stale:
+            return STALE
+        if not caller.may_name:
+            return _NOT_FOUND
+        return _NOT_FOUND.with_field(FIELD, hint_for(self._plane.region, caller, read_target(request.target)))
 
     def _answer(self, request: Request, question: Question, caller: Caller) -> Outcome:
         if request.oversized:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import sys
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Literal
 
 from forewarn.wire.document import NotBeforeFormat
+
+_RESERVE_MOST = 512
 
 UnknownEvent = Literal["refuse", "ok"]
 
@@ -23,12 +26,33 @@ class Limits:
     remembered_bytes: int = 2 * 1024  # a longer request is parsed each time
     connections: int = 65_536
     connections_each: int = 1024  # of one VM that is known by its network; at a desk all come from one machine
+    backlog: int = 4096  # connections that one turn of the loop may accept on a listener before any can be refused
+    descriptors: int = sys.maxsize  # a connection whose number is not below this is refused
+    answers_each_turn: int = 32  # of one VM's pipelines, before the others have theirs; about half a millisecond
     request_seconds: float = 15.0  # from the first byte of a request to its last
     idle_seconds: float = 120.0
     stalled_seconds: float = 30.0  # for a client that does not take its answers
     linger_seconds: float = 2.0  # for a client to read an error before the connection goes
     grace_seconds: float = 2.0  # for what is still owed when the server closes
     wait_seconds: int = 120  # the most that ``Prefer: wait`` is granted
+
+    def within(self, open_files: int) -> Limits:
+        """What is left of these where a process may have so many files open.
+
+        A new descriptor gets the lowest number that is free, so a high one tells that all below are taken, whoever
+        has them. An eighth, up to 512, is kept for the journal, the control faces and listeners; what one burst of
+        connections may take before it can be refused is kept too. One VM gets a quarter of the rest at most.
+        """
+        backlog = min(self.backlog, open_files // 4)
+        highest = open_files - min(_RESERVE_MOST, open_files // 8) - backlog
+        connections = min(self.connections, highest)
+        return replace(
+            self,
+            connections=connections,
+            connections_each=min(self.connections_each, connections // 4),
+            backlog=backlog,
+            descriptors=min(self.descriptors, highest),
+        )
 
 
 @dataclass(frozen=True, slots=True)

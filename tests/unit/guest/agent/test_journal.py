@@ -18,6 +18,7 @@ from forewarn.guest.agent.state import (
     Begun,
     Finished,
     Left,
+    Mark,
     Outcome,
     Record,
     Seen,
@@ -28,6 +29,7 @@ from forewarn.guest.agent.state import (
 )
 from forewarn.terms import ScheduledEvent
 
+GOLDEN = Path(__file__).parents[3] / "golden" / "agent"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EVENT = ScheduledEvent("A", "Scheduled", "Reboot", ("web-0", "ümläut"), NOON + timedelta(minutes=15), None, "User", -1)
 STEP = Step("drain", "command", {"run": ["a", "b"], "environment": {"A": "1"}}, 5.5, retries=False, repeatable=True)
@@ -35,7 +37,9 @@ STORY: list[Record] = [
     Seen(EVENT, NOON, Verdict.PREPARE_THEN_APPROVE, ("drain",)),
     Begun(1, STEP, "boot", EVENT),
     Finished(1, Outcome.DONE),
+    Finished(1, Outcome.FAILED, True, "ended with status 7", NOON),
     Approving("A", Approval.INTENDED),
+    Approving("A", Approval.SENT, NOON),
     Approving("A", Approval.CONFIRMED),
     Left("A"),
     Undoing(2, "drain", "boot"),
@@ -124,3 +128,16 @@ def test_two_agents_cannot_share_a_directory(tmp_path: Path) -> None:
         Journal(tmp_path)
     journal.close()
     Journal(tmp_path).close()
+
+
+def test_what_an_agent_of_0_1_wrote_is_read_and_gone_on_from(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes((GOLDEN / "journal-0.1").read_bytes())
+    journal = Journal(tmp_path)
+    care, (effect,) = journal.state.cares["A1"], journal.state.effects
+
+    assert journal.spoiled == ""
+    assert (care.approval, care.sent, care.sent_at) == (Approval.SENT, 1, None)
+    assert (effect.step.name, effect.mark, effect.run, effect.tries, effect.why) == ("drain", Mark.DONE, 3, 0, "")
+    journal.write(Finished(3, Outcome.FAILED, True, "why", NOON))
+    journal.close()
+    assert peek(tmp_path).effects[0].why == "why"

@@ -24,6 +24,7 @@ from forewarn.wire.errors import Answer
 from forewarn.wire.versions import NEWEST
 from tests.unit.web.metadata.story import Story
 
+_HOST = (b"host", b"169.254.169.254")
 _TRUE = (b"metadata", b"true")
 _EVENTS = b"/metadata/scheduledevents?api-version=2020-07-01"
 
@@ -37,7 +38,7 @@ def _vm() -> Vm:
 def _ask(verb: bytes, target: bytes, *fields: tuple[bytes, bytes], body: bytes = b"") -> Question | Answer:
     vm = _vm()
     return question_of(
-        Request(verb, target, list(fields), body), lambda named: vm if named in (None, "web") else None, 120
+        Request(verb, target, [_HOST, *fields], body), lambda named: vm if named in (None, "web") else None, 120
     )
 
 
@@ -64,7 +65,7 @@ def test_who_is_calling_is_not_even_asked_for_a_path_that_leads_nowhere() -> Non
     def who(_: str | None) -> Vm | None:
         raise AssertionError("nobody needs to know")
 
-    assert question_of(Request(b"GET", b"/nowhere", [_TRUE]), who, 120) is errors.NOT_FOUND
+    assert question_of(Request(b"GET", b"/nowhere", [_HOST, _TRUE]), who, 120) is errors.NOT_FOUND
 
 
 @pytest.mark.parametrize(

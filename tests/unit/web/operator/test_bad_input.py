@@ -143,3 +143,31 @@ async def test_many_mistakes_are_told_in_few_sentences(bench: Bench) -> None:
     assert "'name' is missing" in message
     assert "more like that" in message
     assert len(message) < 400
+
+
+_NOTICES = {"terminate_notice_seconds": (300, 900), "os_image_notice_seconds": (900, 900)}
+
+
+@pytest.mark.parametrize("schema", ["CreateVmsBody", "CreateScaleSetBody", "ScaleSetChangeBody"])
+@pytest.mark.parametrize("field", sorted(_NOTICES))
+async def test_the_schema_tells_the_bounds_of_a_notice_as_azure_documents_them(
+    bench: Bench, schema: str, field: str
+) -> None:
+    document = await bench.get("/openapi.json")
+    (number,) = [
+        each
+        for each in document["components"]["schemas"][schema]["properties"][field]["anyOf"]
+        if each["type"] == "number"
+    ]
+
+    assert (number["minimum"], number["maximum"]) == _NOTICES[field]
+
+
+@pytest.mark.parametrize("field", sorted(_NOTICES))
+async def test_what_the_schema_bounds_is_accepted_at_its_bounds_and_not_beyond(bench: Bench, field: str) -> None:
+    shortest, longest = _NOTICES[field]
+    for path in ("/v1/vms", "/v1/scale-sets"):
+        for number, seconds in enumerate((shortest, longest)):
+            await bench.post(path, {"name": f"{field[:2]}-{path[-3:]}-{number}", field: seconds}, status=201)
+        for seconds in (shortest - 1, longest + 1):
+            assert "minutes" in await bench.refused(400, "POST", path, {"name": "beyond", field: seconds})

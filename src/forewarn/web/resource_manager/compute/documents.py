@@ -12,8 +12,10 @@ from forewarn.core.region import (
     Orchestration,
     ScaleInRule,
     ScaleSet,
+    ScaleSetSpec,
     Scope,
     ScopeKind,
+    UpgradeMode,
     Vm,
     VmSpec,
     fold,
@@ -25,6 +27,7 @@ from forewarn.web.resource_manager.compute.event_settings import Notices, shown_
 from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.whereabouts import computer_name_of, location_of
+from forewarn.wire.times import format_iso_duration
 
 _FIRST_ETAG = '"1"'
 
@@ -116,6 +119,9 @@ def of_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
         document["sku"] = {**sku, "name": scale_set.vm_spec.size, "capacity": scale_set.capacity}
     if "upgradePolicy" in properties or scale_set.orchestration is Orchestration.UNIFORM:
         properties["upgradePolicy"] = {**properties.get("upgradePolicy", {}), "mode": str(spec.upgrade)}
+        if spec.upgrade is UpgradeMode.ROLLING:
+            written = properties["upgradePolicy"].get("rollingUpgradePolicy", {})
+            properties["upgradePolicy"]["rollingUpgradePolicy"] = {**written, **rolling_policy(spec)}
     if "scaleInPolicy" in properties or spec.scale_in is not ScaleInRule.DEFAULT:
         properties["scaleInPolicy"] = {**properties.get("scaleInPolicy", {}), "rules": [str(spec.scale_in)]}
     _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), spec.policy))
@@ -123,6 +129,12 @@ def of_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
     properties["singlePlacementGroup"] = scale_set.single_placement_group
     properties["platformFaultDomainCount"] = scale_set.fault_domains or desk.plane.rules.fault_domains
     return {**document, "tags": dict(scale_set.vm_spec.tags), "properties": properties}
+
+
+def rolling_policy(spec: ScaleSetSpec) -> Object:
+    """How a rolling upgrade goes on, in the service's words."""
+    pause = format_iso_duration(spec.batch_pause) if spec.batch_pause else "PT0S"
+    return {"maxBatchInstancePercent": spec.batch_percent, "pauseTimeBetweenBatches": pause}
 
 
 def _made_up_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:

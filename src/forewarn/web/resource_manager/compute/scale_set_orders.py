@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import uuid4
 
 from forewarn.core import commands as c
@@ -18,7 +19,7 @@ from forewarn.core.region import (
     fold,
     replace,
 )
-from forewarn.core.scale_sets import CAPACITY_MOST, NAME_LONGEST
+from forewarn.core.scale_sets import BATCH_PAUSE_MOST, BATCH_PERCENT, CAPACITY_MOST, NAME_LONGEST
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.compute import bodies, documents, finding
 from forewarn.web.resource_manager.compute.event_settings import says_nothing, settle_policy
@@ -26,6 +27,7 @@ from forewarn.web.resource_manager.compute.merging import digest
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.errors import ArmError, invalid
 from forewarn.web.resource_manager.secrets import without_secrets
+from forewarn.wire.times import parse_iso_duration
 
 _PROFILE = "virtualMachineProfile"
 _AT = f"properties.{_PROFILE}"
@@ -82,6 +84,7 @@ def _command(
             _scale_in(properties),
             _policy(properties),
             NO_PATTERN if current is None else current.spec.binding,
+            *_batches(properties),
         ),
         orchestration=orchestration,
         single_placement_group=_single_placement_group(properties, current),
@@ -131,6 +134,25 @@ def _check_complete(document: Object, *, empty: bool) -> None:
 def _upgrade(properties: Object) -> UpgradeMode:
     mode = bodies.one_of(properties.get("upgradePolicy", {}), "mode", _UPGRADES, "properties.upgradePolicy")
     return UpgradeMode(mode or UpgradeMode.MANUAL)
+
+
+def _batches(properties: Object) -> tuple[int, timedelta]:
+    """How large the batches of a rolling upgrade are, and how long the pause between two."""
+    policy, default = properties.get("upgradePolicy", {}).get("rollingUpgradePolicy", {}), ScaleSetSpec()
+    at = "properties.upgradePolicy.rollingUpgradePolicy"
+    (least, most), percent = BATCH_PERCENT, policy.get("maxBatchInstancePercent", default.batch_percent)
+    if not least <= percent <= most:
+        sentence = f"The value '{percent}' is not allowed: a batch is {least} to {most} percent of the instances."
+        raise invalid(f"{at}.maxBatchInstancePercent", sentence)
+    text = policy.get("pauseTimeBetweenBatches")
+    try:
+        pause = default.batch_pause if text is None else parse_iso_duration(text)
+    except ValueError:
+        pause = timedelta(-1)
+    if not timedelta(0) <= pause <= BATCH_PAUSE_MOST:
+        sentence = f"The pause between batches is an ISO 8601 duration of at most {BATCH_PAUSE_MOST.days} days."
+        raise invalid(f"{at}.pauseTimeBetweenBatches", sentence)
+    return percent, pause
 
 
 def _scale_in(properties: Object) -> ScaleInRule:

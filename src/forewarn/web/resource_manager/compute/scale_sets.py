@@ -10,6 +10,7 @@ from forewarn.web.resource_manager import lro
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, bodies, finding, pages, scale_set_orders, states, views
 from forewarn.web.resource_manager.compute.finding import SCALE_SETS
+from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Handler, Router
 
 _ALL = f"{finding.IN_GROUP}{SCALE_SETS}"
@@ -29,6 +30,10 @@ def add_to(router: Router) -> None:
         router.add("POST", f"{_ONE}/{verb}", _acting(verb))
     router.add("POST", f"{_ONE}/manualUpgrade", _upgrade)
     router.add("POST", f"{_ONE}/delete", _delete_instances)
+    router.add("POST", f"{_ONE}/osRollingUpgrade", _start_rolling)
+    router.add("POST", f"{_ONE}/extensionRollingUpgrade", _start_rolling)
+    router.add("POST", f"{_ONE}/rollingUpgrades/cancel", _cancel_rolling)
+    router.add("GET", f"{_ONE}/rollingUpgrades/latest", _latest_rolling)
 
 
 async def _put(desk: Desk, call: Call) -> Reply:
@@ -92,6 +97,24 @@ async def _upgrade(desk: Desk, call: Call) -> Reply:
     scale_set, names = _named(desk, call)
     commands = [c.UpgradeInstances(scale_set, names)] if names else []
     return await lro.accepted(desk, call, f"{SCALE_SETS}/manualUpgrade/action", commands)
+
+
+async def _start_rolling(desk: Desk, call: Call) -> Reply:
+    """Answered when it has started; how far it is, ``rollingUpgrades/latest`` tells."""
+    command = c.StartRollingUpgrade(finding.find_scale_set(desk, call).name)
+    return await lro.accepted(desk, call, f"{SCALE_SETS}/osRollingUpgrade/action", [command])
+
+
+async def _cancel_rolling(desk: Desk, call: Call) -> Reply:
+    command = c.CancelRollingUpgrade(finding.find_scale_set(desk, call).name)
+    return await lro.accepted(desk, call, f"{SCALE_SETS}/rollingUpgrades/action", [command])
+
+
+async def _latest_rolling(desk: Desk, call: Call) -> Reply:
+    scale_set = finding.find_scale_set(desk, call)
+    if scale_set.rolling is None:
+        raise ArmError(404, "NotFound", f"There was no rolling upgrade of scale set '{scale_set.name}' yet.")
+    return Reply(200, views.rolling_upgrade(desk, scale_set, scale_set.rolling))
 
 
 async def _delete_instances(desk: Desk, call: Call) -> Reply:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from forewarn.core.region import Orchestration, ScaleSet, Scope, Vm
+from forewarn.core.region import Orchestration, Rolling, ScaleSet, Scope, Vm
+from forewarn.core.rolling import behind_of
 from forewarn.terms import derive_guid
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import documents, finding, particulars, states
@@ -63,6 +64,35 @@ def scale_set(desk: Desk, call: Call, shown: ScaleSet, *, state: str = "") -> Ob
         properties["virtualMachineProfile"] = profile
     found = _whole(document, finding.scale_set_id(desk, shown), finding.SCALE_SETS, properties)
     return without_newer(found, "VirtualMachineScaleSet", call.api_version)
+
+
+def rolling_upgrade(desk: Desk, shown: ScaleSet, latest: Rolling) -> Object:
+    """The latest rolling upgrade of a set, and how far it is. An instance is upgraded in an instant and never fails."""
+    code = "Cancelled" if latest.canceled else "RollingForward" if latest.ended_at is None else "Completed"
+    last = latest.ended_at if latest.canceled and latest.ended_at else latest.started_at
+    pending = len(behind_of(desk.plane.region, shown)) if latest.ended_at is None else 0
+    place = f"{finding.scale_set_id(desk, shown)}/rollingUpgrades/latest"
+    return {
+        "id": place,
+        "name": "latest",
+        "type": f"{finding.SCALE_SETS}/rollingUpgrades",
+        "location": documents.of_scale_set(desk, shown)["location"],
+        "properties": {
+            "policy": documents.rolling_policy(shown.spec),
+            "runningStatus": {
+                "code": code,
+                "startTime": iso(latest.started_at),
+                "lastAction": "Cancel" if latest.canceled else "Start",
+                "lastActionTime": iso(last),
+            },
+            "progress": {
+                "successfulInstanceCount": latest.upgraded,
+                "failedInstanceCount": 0,
+                "inProgressInstanceCount": 0,
+                "pendingInstanceCount": pending,
+            },
+        },
+    }
 
 
 def availability_set(desk: Desk, call: Call, shown: Scope) -> Object:

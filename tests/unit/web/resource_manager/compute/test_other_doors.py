@@ -93,7 +93,8 @@ async def test_a_scale_set_of_the_command_line(bench: Bench) -> None:
 
     assert shown["sku"] == {"name": "Standard_D2s_v5", "tier": "Standard", "capacity": 2}
     properties = shown["properties"]
-    assert properties["upgradePolicy"] == {"mode": "Rolling"}
+    batches = {"maxBatchInstancePercent": 20, "pauseTimeBetweenBatches": "PT0S"}
+    assert properties["upgradePolicy"] == {"mode": "Rolling", "rollingUpgradePolicy": batches}
     assert properties["scaleInPolicy"] == {"rules": ["OldestVM"]}
     assert properties["scheduledEventsPolicy"]["userInitiatedRedeploy"] == {"automaticallyApprove": True}
     profile = properties["virtualMachineProfile"]
