@@ -13,6 +13,8 @@ from forewarn.core import commands as c
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
+from forewarn.plane.ports import Origin
+from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.wire.versions import API_VERSIONS
 from tests.e2e.metadata_region import MetadataRegion, Response, approval, get, metadata_region
@@ -118,6 +120,20 @@ def test_after_a_second_enabling_every_version_shows_the_event_as_it_is(lag: tim
     assert all(b'"EventStatus":"Started"' in found.body and b'"NotBefore":""' in found.body for found in after)
     assert waiting.status == 200
     assert waiting.body == after[-1].body
+
+
+def test_what_was_enabled_before_the_face_began_shows_behind_a_lag() -> None:
+    journal, settings = MemoryJournal(), MetadataSettings(visibility_lag=_LAG)
+    with metadata_region(settings, journal=journal) as region:
+
+        async def begin_anew() -> None:
+            await region.face.close()
+            await region.plane.submit(c.CreateVms(("web",), VmSpec(), "seed"), Origin("operator"))
+            await region.plane.submit(c.Pulse((("web", region.plane.now()),)), Origin("vm"))
+            await region.face.start("127.0.0.1", 0)
+
+        region.run(begin_anew())
+        assert region.get("web").incarnation() == 1
 
 
 def test_a_namesake_is_not_told_that_nothing_has_changed() -> None:

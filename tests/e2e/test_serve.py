@@ -111,7 +111,7 @@ def test_a_signal_ends_the_server_in_good_order(how: signal.Signals, tmp_path: P
         verdict = server.forewarn("journal", "verify")
 
     assert status == 0
-    assert [name.partition("-")[0] for name in left] == ["journal.sqlite3", "lock", "snapshot", "tls"]
+    assert [name.partition("-")[0] for name in left] == ["head", "journal.sqlite3", "lock", "snapshot", "tls"]
     assert "Traceback" not in log
     assert verdict.endswith(" records read, nothing wrong.\n")
 

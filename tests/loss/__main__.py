@@ -87,7 +87,8 @@ def _seeds(args: argparse.Namespace, verdicts: list[Verdict]) -> Iterator[int]:
     over = time.monotonic() + args.minutes * 60
     for seed in count(args.seed * 1_000_000):
         if verdicts and time.monotonic() >= over:
-            if sum(verdict.figures["power cuts"] for verdict in verdicts) >= args.cuts:
+            cuts = sum(verdict.figures["power cuts"] for verdict in verdicts)
+            if cuts >= args.cuts or any(verdict.losses for verdict in verdicts):
                 return
             if not plan_of(seed, args.seconds).cuts:
                 continue

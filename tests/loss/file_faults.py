@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.loss.faults import Nemesis
 
 _ERRORS = (errno.EIO, errno.ENOSPC)
-_FLIPS = 10  # of one bit each, every time
+_FLIPS, _STARTED = 10, 2  # of one bit each, every time; on some of them, in the log, the real server is started
 
 
 def fail_syncs(nemesis: Nemesis, node: Node) -> Node | None:
@@ -145,17 +145,19 @@ def flip_bits(nemesis: Nemesis, node: Node) -> Node | None:
             truth = records_in(whole)
         for number in range(_FLIPS):
             with _copied(kept) as copy:
-                told = flip(copy, nemesis.chance)
-                wrong = of_flipped(copy, truth, acknowledged, nemesis.world.directory, start=number == 0)
+                start = number < _STARTED
+                told = flip(copy, nemesis.chance, "*-wal" if start else "*")
+                wrong = _of_server(copy, node, nemesis.world.directory) if start else ""
+                wrong = wrong or of_flipped(copy, truth, acknowledged)
                 if wrong:
                     nemesis.book.add(Wrong(f"{told}: {wrong}"))
     return node
 
 
-def flip(directory: Path, chance: random.Random) -> str:
+def flip(directory: Path, chance: random.Random, pattern: str = "*") -> str:
     """A bit of one of the files; which. The index of the log is made anew by every start and is none of them."""
     files = [path for path in sorted(directory.iterdir()) if path.stat().st_size and not path.name.endswith("-shm")]
-    path = chance.choice(files)
+    path = chance.choice([path for path in files if path.match(pattern)] or files)
     content = bytearray(path.read_bytes())
     place, bit = chance.randrange(len(content)), chance.randrange(8)
     content[place] ^= 1 << bit
@@ -163,10 +165,8 @@ def flip(directory: Path, chance: random.Random) -> str:
     return f"bit {bit} of byte {place} of {len(content)} of {path.name} was turned"
 
 
-def of_flipped(data: Path, truth: list[Record], acknowledged: set[str], logs: Path, *, start: bool) -> str:
-    """What is wrong with how a damaged directory was taken; nothing, where all is there or a sentence says no."""
-    if start and (wrong := _of_server(data, logs)):
-        return wrong
+def of_flipped(data: Path, truth: list[Record], acknowledged: set[str]) -> str:
+    """What is wrong with how a damaged directory is taken; nothing, where all is there or a sentence says no."""
     try:
         found = records_in(data)
     except JournalFault:
@@ -178,9 +178,11 @@ def of_flipped(data: Path, truth: list[Record], acknowledged: set[str], logs: Pa
     return f"it starts without a word, and {', '.join(sorted(lost))} are lost" if lost else ""
 
 
-def _of_server(data: Path, logs: Path) -> str:
-    """The real one serves, or ends with a sentence."""
-    node = Node("damaged", logs, ("--data", str(data), *OPTIONS), turnable=False)
+def _of_server(data: Path, like: Node, logs: Path) -> str:
+    """A server like this one serves what is there, or ends with a sentence."""
+    apart = logs / "damaged"  # what it writes down is no part of the round
+    apart.mkdir(exist_ok=True)
+    node = Node("damaged", apart, ("--data", str(data), *OPTIONS), like.environment, turnable=False)
     node.start()
     try:
         await_that("it starts or ends", lambda: node.is_ready() or node.has_ended())

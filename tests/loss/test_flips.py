@@ -48,7 +48,7 @@ def test_a_turned_bit_in_any_file_of_a_journal_is_harmless_or_refused(left: Path
         told = flip(copy, chance)
         name = told.split()[-3]
         struck[name] += 1
-        assert of_flipped(copy, truth, acknowledged, tmp_path, start=False) == "", told
+        assert of_flipped(copy, truth, acknowledged) == "", told
         try:
             records_in(copy)
         except JournalFault:

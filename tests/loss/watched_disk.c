@@ -89,7 +89,8 @@ static void note(uint32_t call, int file, int flags, int error, int64_t offset, 
 __attribute__((constructor)) static void begin(void)
 {
     REAL(int, open, const char *, int, ...)
-    const char *place = getenv("WATCHED_DISK"), *into = getenv("WATCHED_DISK_RECORD"), *from = getenv("WATCHED_DISK_RULES");
+    const char *place = getenv("WATCHED_DISK");
+    const char *into = getenv("WATCHED_DISK_RECORD"), *from = getenv("WATCHED_DISK_RULES");
     if (owner || !place || !realpath(place, root))
         return;
     owner = getpid();
@@ -130,18 +131,26 @@ static const char *path_of(int file)
     return owner && owner == getpid() && file >= 0 && file < FILES ? watched[file] : NULL;
 }
 
+/* Whether there is still one left, which is then taken; below zero there always is. */
+static int takes_one(volatile int32_t *times)
+{
+    int32_t left = *times;
+    while (left > 0)
+        if (__atomic_compare_exchange_n(times, &left, left - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return 1;
+    return left < 0;
+}
+
 /* The rule that strikes this call now, if one does. Waiting is done here. */
 static struct rule *struck(uint32_t call, const char *path)
 {
     for (struct rule *rule = rules; rule < rules + RULES; rule++) {
         if (!(rule->calls & (1u << call)) || fnmatch(rule->pattern, path, 0))
             continue;
-        if (__atomic_fetch_sub(&rule->after, 1, __ATOMIC_SEQ_CST) > 0)
+        if (rule->after > 0 && __atomic_fetch_sub(&rule->after, 1, __ATOMIC_SEQ_CST) > 0)
             continue;
-        if (rule->times >= 0 && __atomic_fetch_sub(&rule->times, 1, __ATOMIC_SEQ_CST) <= 0) {
-            rule->calls = 0;
+        if (!takes_one(&rule->times))
             continue;
-        }
         __atomic_fetch_add(&rule->struck, 1, __ATOMIC_SEQ_CST);
         if (rule->how != WAIT)
             return rule;
@@ -238,7 +247,8 @@ static ssize_t written(int file, const struct iovec *parts, int count, off_t off
         parts = &half, count = 1;
     if (path)
         pthread_mutex_lock(&one_at_a_time);
-    ssize_t done = offset < 0 ? real_writev(file, parts, count) : real_pwrite(file, parts->iov_base, parts->iov_len, offset);
+    ssize_t done = offset < 0 ? real_writev(file, parts, count)
+                              : real_pwrite(file, parts->iov_base, parts->iov_len, offset);
     int error = errno;
     if (path) {
         off_t at = offset < 0 && done > 0 ? lseek(file, 0, SEEK_CUR) - done : offset;

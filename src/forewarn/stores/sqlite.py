@@ -136,6 +136,8 @@ class SqliteJournal:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back(connection)
+            if sqlite_file.came_before_the_end(error):
+                raise sqlite_file.fault(self._path, error) from error
             self._doubt = sqlite_file.doubt(self._path, error)
             try:
                 self._settle()

@@ -167,6 +167,12 @@ _MEANINGS = {
 }
 
 
+def came_before_the_end(error: sqlite3.Error) -> bool:
+    """Whether a commit failed while its frames were written. The one that ends it is the last write of all (``psow=1``:
+    nothing is added to fill a sector), so it is not in the log, or not whole; then nothing can come of the others."""
+    return getattr(error, "sqlite_errorcode", 0) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+
+
 def doubt(path: Path, error: sqlite3.Error) -> str:
     """Why nothing is written, for whoever asks after a commit that failed and could not be taken back."""
     return (

@@ -22,6 +22,7 @@ from forewarn.core.commands import (
 )
 from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.core.rules import Rules
+from forewarn.core.work import joined
 from forewarn.plane.clock import wall_time
 from forewarn.testing.checks import Checks
 from forewarn.testing.handles import EventHandle, VmHandle
@@ -76,16 +77,16 @@ class Region(Checks):
     # What befalls them
 
     def restart(self, vm: str | VmHandle) -> EventHandle:
-        """A user restarts the VM: a Reboot, 15 minutes ahead."""
-        return self._one(RestartVms((_name(vm),), _seed()))
+        """A user restarts the VM: a Reboot, 15 minutes ahead; the one that is open, if there is one."""
+        return self._one(RestartVms((_name(vm),), _seed()), Cause.USER_RESTART)
 
     def redeploy(self, vm: str | VmHandle) -> EventHandle:
         """A user moves the VM to another host: a Redeploy, 10 minutes ahead."""
-        return self._one(RedeployVms((_name(vm),), _seed()))
+        return self._one(RedeployVms((_name(vm),), _seed()), Cause.USER_REDEPLOY)
 
     def evict(self, vm: str | VmHandle) -> EventHandle:
         """Take a Spot VM's place back: a Preempt, 30 seconds ahead."""
-        return self._one(EvictVms((_name(vm),), _seed()))
+        return self._one(EvictVms((_name(vm),), _seed()), Cause.EVICTION)
 
     def delete(self, vm: str | VmHandle) -> EventHandle | None:
         """Delete the VM: a Terminate if it has a terminate notice, else at once and without an event."""
@@ -165,12 +166,14 @@ class Region(Checks):
 
     # Inside
 
-    def _one(self, command: RestartVms | RedeployVms | EvictVms) -> EventHandle:
+    def _one(self, command: RestartVms | RedeployVms | EvictVms, cause: Cause) -> EventHandle:
         found = self._all(command)
         if found:
             return found[0]
-        (key,) = command.vms  # it is being evicted already
-        return EventHandle(self._running, self._running.vm(key).events[-1])
+        (key,) = command.vms  # the same is open already
+        event = joined(self._running.state, self._running.vm(key), cause)
+        assert event is not None, f"{cause.value} of {key} led to no event"
+        return EventHandle(self._running, event.id)
 
     def _all(self, command: Command) -> tuple[EventHandle, ...]:
         return tuple(EventHandle(self._running, event.id) for event in made(self._running.submit(command)))

@@ -176,3 +176,31 @@ async def test_many_impacts_left_over_cost_one_transaction() -> None:
     async with opened(journal=left) as again:
         assert {vm.power for vm in again.plane.region.vms.values()} == {Power.RESTARTING}
         assert left.writes == writes + 2
+
+
+async def test_a_store_that_fails_while_impacts_are_recorded_is_told_in_one_sentence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with opened() as bench:
+        began = bench.expect(f.ImpactBegan)
+        await bench.reading("web")
+        event_id = await bench.restart("web")
+
+        def fail_next() -> None:
+            bench.journal.failures, bench.journal.before_commit = 1, lambda: None
+
+        bench.journal.before_commit = fail_next
+        await bench.approve(event_id)
+        await began.wait()
+
+    assert "Impacts could not be recorded, trying again in a moment: The disk is full; make room" in caplog.text
+    assert [record.exc_info for record in caplog.records] == [None] * len(caplog.records)
+
+
+async def test_a_snapshot_that_cannot_be_kept_is_told_in_one_sentence(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened() as bench:
+        await bench.create("web")
+        bench.journal.snapshot_failures = 1
+
+    assert "the next start will take longer: There is no room for a snapshot." in caplog.text
+    assert [record.exc_info for record in caplog.records] == [None] * len(caplog.records)

@@ -202,3 +202,9 @@ def test_two_regions_do_not_know_each_other(region: Region) -> None:
 
         assert other.url != region.url
         assert region.timeline() == []
+
+
+def test_the_same_operation_again_is_the_same_event(region: Region) -> None:
+    region.vm("web-0")
+    first, other = region.restart("web-0"), region.redeploy("web-0")
+    assert region.restart("web-0").id == first.id != other.id

@@ -41,6 +41,7 @@ class MetadataFace:
     async def start(self, host: str, port: int) -> None:
         """Listen for guests; port 0 takes any free one."""
         self._unsubscribe = self._plane.subscribe(self._publish)
+        self._service.reading.begin()
         await self._listeners.start(host, port, self._plane.region)
         self._connections.start()
 

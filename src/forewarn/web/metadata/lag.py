@@ -21,8 +21,14 @@ class Lag:
     def __init__(self, lag: timedelta, now: Callable[[], datetime], region: Region) -> None:
         self._lag = lag
         self._now = now
-        self._past = deque([(datetime.min.replace(tzinfo=UTC), region)])
+        self._past: deque[tuple[datetime, Region]] = deque()
         self._enablings: dict[str, tuple[datetime, Region]] = {}  # by scope, those that the past does not show yet
+        self.begin(region)
+
+    def begin(self, region: Region) -> None:
+        """Every later region is published here; this one shows from the start."""
+        self._past = deque([(datetime.min.replace(tzinfo=UTC), region)])
+        self._enablings.clear()
 
     def publish(self, at: datetime, region: Region, records: Sequence[Record]) -> datetime:
         """Remember a new region; guests may see it from the instant that is returned."""

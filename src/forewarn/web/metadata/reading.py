@@ -47,6 +47,12 @@ class Reading:
         faults.watch(self._follow_faults)
         self._follow_faults()
 
+    def begin(self) -> None:
+        """From here on every publication is told; what came before shows as it is."""
+        self._before = self._plane.region
+        if self._lag is not None:
+            self._lag.begin(self._plane.region)
+
     def publish(self, region: Region, records: Sequence[Record]) -> None:
         """The plane has a new region: wake those who wait for it, as soon as it shows."""
         if not records:
