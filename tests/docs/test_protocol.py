@@ -6,11 +6,11 @@ import re
 from datetime import UTC, datetime
 from ipaddress import ip_address, ip_network
 
-from forewarn.cli.setting_table import PROFILES, SETTINGS
 from forewarn.core.commands import CreateVms
 from forewarn.core.region import Binding, Region, ScopeKind, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
+from forewarn.settings.table import PROFILES, SETTINGS
 from forewarn.terms import EventType
 from forewarn.web.metadata.faults import FaultKind
 from forewarn.web.metadata.instance import instance_info

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.cli.setting_table import PROFILES
 from forewarn.core.facts import EventCompleted, ScopeEnabled
 from forewarn.plane.clock import TurnableClock
+from forewarn.settings.table import PROFILES
 from forewarn.web.metadata.settings import MetadataSettings
 from tests.e2e.agents import AgentProgram, Wire, agents, step, toml, watch
 from tests.e2e.azure_relay import APPROVALS, READS, AzureRelay

@@ -17,8 +17,8 @@ import pytest
 from forewarn import __version__
 from forewarn.cli import demo, parts
 from forewarn.cli.client import Client, Server
-from forewarn.cli.setting_kinds import ClockChoice
 from forewarn.plane.clock import wall_time
+from forewarn.settings.kinds import ClockChoice
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Run

@@ -18,8 +18,6 @@ from typing import Any
 
 import msgspec
 
-from forewarn.cli.errors import CommandFailed
-from forewarn.cli.region_file import read_region_file
 from forewarn.core.facts import FORMAT
 from forewarn.guest.agent import record_lines
 from forewarn.guest.agent.barrier import members
@@ -34,6 +32,8 @@ from forewarn.guest.http1 import LONGEST_BODY, BadResponse, ResponseReader
 from forewarn.guest.instance import concerns, decode_instance
 from forewarn.guest.watch import Watcher
 from forewarn.plane.ports import JournalFault
+from forewarn.settings.errors import CommandFailed
+from forewarn.settings.region_file import read_region_file
 from forewarn.stores import codec, head_note, snapshots, write_ahead
 from forewarn.stores.frames import BrokenStream, framed, unframed
 from forewarn.web.metadata.pages import is_of_a_page

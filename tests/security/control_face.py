@@ -11,7 +11,7 @@ from typing import Any
 
 from forewarn.cli import listening
 from forewarn.cli.guarded import Guarded
-from forewarn.cli.setting_kinds import Address
+from forewarn.settings.kinds import Address
 
 PATIENCE_SECONDS = 20.0
 

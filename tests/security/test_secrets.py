@@ -12,8 +12,8 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from forewarn.cli.settings import resolve
 from forewarn.guest.agent.reading import check_text
+from forewarn.settings.resolve import resolve
 from forewarn.web.resource_manager.access import Access
 from tests.e2e.program import FOREWARN, ServerProgram, clean_environment, run
 

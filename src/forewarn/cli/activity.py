@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from forewarn.cli import parsing
 from forewarn.cli.client import Client
-from forewarn.cli.errors import Exit, usage
 from forewarn.cli.follow import follow
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Activity
-from forewarn.cli.times import show_moment
+from forewarn.settings.errors import Exit, usage
+from forewarn.settings.times import show_moment
 
 DOORS = ("portal", "operator", "resource-manager", "vm", "clock", "driver")
 _PAGE = 1_000

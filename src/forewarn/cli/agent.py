@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from forewarn.cli import agent_explain, agent_install, parsing
 from forewarn.cli.agent_config import CONFIG_PATH, PATIENCE_SECONDS, check_config, load_config
-from forewarn.cli.errors import Exit, usage
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
+from forewarn.settings.errors import Exit, usage
 
 if TYPE_CHECKING:
     from forewarn.guest.agent.config import AgentConfig

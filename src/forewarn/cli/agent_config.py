@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forewarn.cli.errors import usage
 from forewarn.cli.output import Output
+from forewarn.settings.errors import usage
 
 if TYPE_CHECKING:
     from forewarn.guest.agent.config import AgentConfig

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forewarn.cli.agent_config import CONFIG_PATH
-from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.output import Output
+from forewarn.settings.errors import CommandFailed, Exit, usage
 
 if TYPE_CHECKING:
     from forewarn.guest.agent.install import Action

@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from forewarn.cli.binding_file import BindingEntry
-from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet import bind_all, create_missing
-from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.listening import explained, hosts_of, listen, serve_app, url_of
 from forewarn.cli.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
-from forewarn.cli.setting_kinds import Address
-from forewarn.cli.settings import Settings
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
+from forewarn.settings.binding_file import BindingEntry
+from forewarn.settings.errors import CommandFailed
+from forewarn.settings.fleet_file import FleetEntry
+from forewarn.settings.kinds import Address
+from forewarn.settings.resolve import Settings
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
 from forewarn.web.metadata.face import MetadataFace

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 
 from forewarn.cli import parsing
 from forewarn.cli.client import Client, Server
-from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import ResourceManager
 from forewarn.durable import make_directory, write_whole
+from forewarn.settings.errors import CommandFailed, Exit
 
 _INSTALLATION = "00000000-0000-0000-0000-000000000001"
 _BUNDLE = "forewarn-ca-bundle.pem"

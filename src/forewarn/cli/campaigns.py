@@ -6,12 +6,12 @@ import argparse
 from typing import Any
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import Exit
 from forewarn.cli.hosts import MAINTENANCE
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Campaign
-from forewarn.cli.times import show_moment
+from forewarn.settings.errors import Exit
+from forewarn.settings.times import show_moment
 
 _COLUMNS = (
     Column("ID"),

@@ -14,7 +14,6 @@ from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from forewarn import __version__
-from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.shapes import (
     Activities,
     Campaign,
@@ -38,6 +37,7 @@ from forewarn.cli.shapes import (
     Vm,
     VmStory,
 )
+from forewarn.settings.errors import CommandFailed, Exit, usage
 
 DEFAULT_URL = "http://127.0.0.1:16926"
 CONNECT_SECONDS = 10.0

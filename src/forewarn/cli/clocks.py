@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import Exit
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Clock
-from forewarn.cli.times import parse_instant, show_distance, show_instant, show_moment
+from forewarn.settings.errors import Exit
+from forewarn.settings.times import parse_instant, show_distance, show_instant, show_moment
 
 
 def add_to(subparsers: Subparsers) -> None:

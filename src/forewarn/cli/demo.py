@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from forewarn.cli.client import Client, Server
 from forewarn.cli.demo_guest import Guest, StoryWentWrong
 from forewarn.cli.demo_stories import FLEET, STORIES, Teller
-from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.output import Output
+from forewarn.settings.errors import CommandFailed, Exit
 
 _READY_SECONDS = 60.0
 _USUAL_PORTS = (16925, 16926, 16927)

@@ -7,14 +7,14 @@ import itertools
 
 from forewarn.cli import parsing
 from forewarn.cli.client import Client
-from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.follow import follow
 from forewarn.cli.outcomes import approval, not_before, show_events, show_outcome
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import EventStory
-from forewarn.cli.times import parse_instant, show_moment
 from forewarn.cli.watching import Book, Wanted, change_line
+from forewarn.settings.errors import CommandFailed, Exit, usage
+from forewarn.settings.times import parse_instant, show_moment
 
 _TIMELINE = (Column("AT"), Column("FACT"), Column("BY"), Column("WHAT", flexible=True))
 _ID_LENGTH = 36

@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import Exit, usage
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Fault
+from forewarn.settings.errors import Exit, usage
 
 KINDS = ("gone", "throttled", "error", "empty", "delay", "drop", "skip")
 _COLUMNS = (Column("ID"), Column("KIND"), Column("VMS", flexible=True), Column("HOW OFTEN"), Column("DELAY"))

@@ -6,9 +6,6 @@ import logging
 from collections.abc import Sequence
 from uuid import uuid4
 
-from forewarn.cli.binding_file import BindingEntry
-from forewarn.cli.errors import CommandFailed
-from forewarn.cli.fleet_file import FleetEntry, Run, runs
 from forewarn.core.bindings import checked
 from forewarn.core.commands import BindVm, Command, CreateVms, Pulse, Together
 from forewarn.core.refusal import Refused
@@ -26,6 +23,9 @@ from forewarn.core.region import (
 from forewarn.core.scale_sets import put_as_it_is
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.settings.binding_file import BindingEntry
+from forewarn.settings.errors import CommandFailed
+from forewarn.settings.fleet_file import FleetEntry, Run, runs
 
 _log = logging.getLogger(__name__)
 AT_ONCE = 5_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import Exit, usage
 from forewarn.cli.outcomes import show_outcome
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
+from forewarn.settings.errors import Exit, usage
 
 MAINTENANCE = ("freeze", "live-migration", "network", "reboot", "redeploy", "predicted-failure")
 _COLUMNS = (

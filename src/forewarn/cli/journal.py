@@ -10,12 +10,12 @@ from pathlib import Path
 
 from forewarn.cli import parsing
 from forewarn.cli.client import PAGE, Client
-from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.follow import follow
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Record
-from forewarn.cli.times import show_moment
+from forewarn.settings.errors import CommandFailed, Exit
+from forewarn.settings.times import show_moment
 
 _COLUMNS = (Column("#", right=True), Column("AT"), Column("FACT"), Column("SUBJECT", flexible=True), Column("BY"))
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import uvicorn
 
-from forewarn.cli.errors import CommandFailed
 from forewarn.cli.guarded import Guarded
-from forewarn.cli.setting_kinds import Address
+from forewarn.settings.errors import CommandFailed
+from forewarn.settings.kinds import Address
 
 _BACKLOG = 1024
 GRACE_SECONDS = 15  # for requests that have come; a write may wait for its store for most of that

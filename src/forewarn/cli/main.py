@@ -27,9 +27,9 @@ from forewarn.cli import (
     stores,
     vms,
 )
-from forewarn.cli.errors import EXIT_HELP, CommandFailed, Exit
 from forewarn.cli.output import Output, harmless
 from forewarn.cli.parsing import Handler, Parser, add_commands
+from forewarn.settings.errors import EXIT_HELP, CommandFailed, Exit
 
 _DESCRIPTION = """\
 Azure Scheduled Events as software anyone can run.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import Exit
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Node
+from forewarn.settings.errors import Exit
 
 _COLUMNS = (
     Column("NAME"),

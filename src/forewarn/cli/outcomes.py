@@ -7,7 +7,7 @@ from datetime import datetime
 
 from forewarn.cli.output import Column, Output
 from forewarn.cli.shapes import Event, Outcome
-from forewarn.cli.times import parse_instant, show_distance, show_moment
+from forewarn.settings.times import parse_instant, show_distance, show_moment
 
 CARDS_AT_MOST = 3
 

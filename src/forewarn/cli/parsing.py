@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from forewarn.cli.client import Client, Server
-from forewarn.cli.errors import Exit, usage
-from forewarn.cli.near import near_miss
 from forewarn.cli.output import Output
-from forewarn.cli.times import parse_duration, parse_instant
+from forewarn.settings.errors import Exit, usage
+from forewarn.settings.near import near_miss
+from forewarn.settings.times import parse_duration, parse_instant
 
 Handler = Callable[[argparse.Namespace, Output], int]
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from forewarn.cli.main import build_parser
 from forewarn.cli.parsing import Formatter, Parser
-from forewarn.cli.setting_table import PROFILES, SETTINGS
+from forewarn.settings.table import PROFILES, SETTINGS
 
 _WIDTH = 100
 

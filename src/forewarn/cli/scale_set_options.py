@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from forewarn.cli import parsing
-from forewarn.cli.fleet_file import EVICTION_POLICIES
 from forewarn.cli.parsing import Parser
+from forewarn.settings.fleet_file import EVICTION_POLICIES
 
 ORCHESTRATIONS = ("Uniform", "Flexible")
 UPGRADES = ("Manual", "Automatic", "Rolling")

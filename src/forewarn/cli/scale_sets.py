@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Callable
 
 from forewarn.cli import bindings, parsing
-from forewarn.cli.errors import Exit, usage
 from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.cli.scale_set_options import add_creation_options, add_model_options, add_set_options, body_of
 from forewarn.cli.shapes import ScaleSetStory, Vm
-from forewarn.cli.times import parse_instant, show_moment
 from forewarn.cli.vms import show_model, show_seconds
+from forewarn.settings.errors import Exit, usage
+from forewarn.settings.times import parse_instant, show_moment
 
 _EVERY = "*"  # as the Azure CLI writes it; naming none means the same
 

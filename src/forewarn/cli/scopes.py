@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import Exit
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Policy, Scope
-from forewarn.cli.times import show_moment
+from forewarn.settings.errors import Exit
+from forewarn.settings.times import show_moment
 
 _COLUMNS = (
     Column("SCOPE"),

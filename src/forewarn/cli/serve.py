@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from forewarn.cli import parsing
-from forewarn.cli.binding_file import BindingEntry
-from forewarn.cli.errors import Exit, usage
-from forewarn.cli.extras import import_part
-from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Parser, Subparsers
-from forewarn.cli.region_file import read_region_file
-from forewarn.cli.setting_table import SETTINGS, Setting
-from forewarn.cli.settings import Settings, Shown, resolve
 from forewarn.cli.shapes import SettingShown
+from forewarn.settings.binding_file import BindingEntry
+from forewarn.settings.errors import Exit, usage
+from forewarn.settings.extras import import_part
+from forewarn.settings.fleet_file import FleetEntry
+from forewarn.settings.region_file import read_region_file
+from forewarn.settings.resolve import Settings, Shown, resolve
+from forewarn.settings.table import SETTINGS, Setting
 
 _COLUMNS = (Column("SETTING"), Column("VALUE"), Column("FROM"), Column("WHAT IT IS", flexible=True))
 _GROUPS = (

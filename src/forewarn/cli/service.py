@@ -10,12 +10,12 @@ from forewarn import __version__
 from forewarn.cli import parsing
 from forewarn.cli.client import Client, Unreachable
 from forewarn.cli.clocks import describe
-from forewarn.cli.errors import Exit, usage
-from forewarn.cli.extras import import_part
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.cli.shapes import Pong
-from forewarn.cli.times import show_moment
+from forewarn.settings.errors import Exit, usage
+from forewarn.settings.extras import import_part
+from forewarn.settings.times import show_moment
 
 WAIT_SECONDS = 30.0
 _PAUSE_SECONDS = 0.05

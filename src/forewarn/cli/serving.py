@@ -14,15 +14,15 @@ import uvloop
 from forewarn import __version__
 from forewarn.cli import log_lines
 from forewarn.cli.assembly import Running, open_server
-from forewarn.cli.binding_file import BindingEntry
-from forewarn.cli.errors import CommandFailed, Exit
-from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.listening import take_all_files
-from forewarn.cli.settings import Settings
-from forewarn.cli.store_url import show_store
 from forewarn.core.refusal import Refused
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
+from forewarn.settings.binding_file import BindingEntry
+from forewarn.settings.errors import CommandFailed, Exit
+from forewarn.settings.fleet_file import FleetEntry
+from forewarn.settings.resolve import Settings
+from forewarn.settings.store_url import show_store
 
 _log = logging.getLogger(__name__)
 _COLLECT_EVERY = (10_000, 10, 1_000)  # new objects, small searches, larger ones; see _spare_the_collector

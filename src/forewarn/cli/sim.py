@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import CommandFailed, Exit, usage
-from forewarn.cli.extras import import_part
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
+from forewarn.settings.errors import CommandFailed, Exit, usage
+from forewarn.settings.extras import import_part
 from forewarn.sim.plan import ALL, LEAST_VMS, MEANINGS, MOST_DAYS, MOST_NODES, MOST_VMS, Misfortune, Plan
 
 _KINDS = "\n".join(f"  {kind:<10} {MEANINGS[kind]}" for kind in Misfortune)

@@ -6,12 +6,12 @@ import argparse
 import os
 
 from forewarn.cli import parsing
-from forewarn.cli.errors import CommandFailed, Exit, usage
-from forewarn.cli.extras import import_part
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.setting_table import SETTINGS
-from forewarn.cli.store_url import read_store, show_store
+from forewarn.settings.errors import CommandFailed, Exit, usage
+from forewarn.settings.extras import import_part
+from forewarn.settings.store_url import read_store, show_store
+from forewarn.settings.table import SETTINGS
 
 _SETTING = SETTINGS["store"]
 

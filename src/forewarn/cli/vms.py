@@ -8,14 +8,14 @@ from pathlib import Path
 
 from forewarn.cli import bindings, parsing
 from forewarn.cli.client import NAMES_AT_ONCE, Client
-from forewarn.cli.errors import CommandFailed, Exit, usage
-from forewarn.cli.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
 from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output, Progress
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.region_file import read_region_file
 from forewarn.cli.shapes import Vm, VmStory
-from forewarn.cli.times import parse_instant, show_moment
+from forewarn.settings.errors import CommandFailed, Exit, usage
+from forewarn.settings.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
+from forewarn.settings.region_file import read_region_file
+from forewarn.settings.times import parse_instant, show_moment
 
 # operation -> (summary, description)
 _OPERATIONS = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from forewarn.cli.outcomes import TYPE_OF_CAUSE
 from forewarn.cli.shapes import Event, Record
-from forewarn.cli.times import parse_instant, show_distance, show_moment
+from forewarn.settings.times import parse_instant, show_distance, show_moment
 
 # Which facts are changes of an event, and the word for each.
 CHANGES = {

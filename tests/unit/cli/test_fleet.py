@@ -8,9 +8,6 @@ from collections import Counter
 import pytest
 
 from forewarn.cli import fleet
-from forewarn.cli.binding_file import BindingEntry
-from forewarn.cli.errors import CommandFailed
-from forewarn.cli.fleet_file import FleetEntry
 from forewarn.core.commands import PutScaleSet
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import Binding, VmSpec
@@ -19,6 +16,9 @@ from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.settings.binding_file import BindingEntry
+from forewarn.settings.errors import CommandFailed
+from forewarn.settings.fleet_file import FleetEntry
 from forewarn.stores.memory_shared import SharedMemory
 
 pytestmark = pytest.mark.anyio

@@ -16,10 +16,10 @@ import pytest
 
 from forewarn import __version__
 from forewarn.cli import outcomes
-from forewarn.cli.extras import import_part
 from forewarn.cli.hosts import MAINTENANCE
 from forewarn.cli.main import build_parser
 from forewarn.core.causes import CAUSES, HOST_MAINTENANCE
+from forewarn.settings.extras import import_part
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Region, Run

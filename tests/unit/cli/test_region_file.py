@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from forewarn.cli import fleet
-from forewarn.cli.errors import CommandFailed
-from forewarn.cli.fleet_file import FleetEntry, Run, runs
-from forewarn.cli.region_file import RegionFile, read_region_file
 from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec
+from forewarn.settings.errors import CommandFailed
+from forewarn.settings.fleet_file import FleetEntry, Run, runs
+from forewarn.settings.region_file import RegionFile, read_region_file
 
 
 def read(tmp_path: Path, text: str) -> RegionFile:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn.cli import parts, reference
-from forewarn.cli.errors import CommandFailed
-from forewarn.cli.setting_kinds import Address
-from forewarn.cli.setting_table import CAUSE_DEFAULTS, SETTINGS
-from forewarn.cli.settings import Settings, resolve
 from forewarn.core.causes import CAUSES, Cause
 from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import Durations
+from forewarn.settings.errors import CommandFailed
+from forewarn.settings.kinds import Address
+from forewarn.settings.resolve import Settings, resolve
+from forewarn.settings.table import CAUSE_DEFAULTS, SETTINGS
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 
 if TYPE_CHECKING:

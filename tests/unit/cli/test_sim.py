@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from forewarn.cli.errors import Exit
 from forewarn.cli.main import main
+from forewarn.settings.errors import Exit
 
 _SMALL = ["--seed", "4", "--vms", "12", "--days", "0.2", "--pace", "6"]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn.cli.output import Column, Output, Progress
-from forewarn.cli.times import parse_duration, parse_instant, show_distance, show_duration, show_instant
+from forewarn.settings.times import parse_duration, parse_instant, show_distance, show_duration, show_instant
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

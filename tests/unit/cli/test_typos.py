@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn.cli.main import build_parser
-from forewarn.cli.near import near_miss
+from forewarn.settings.near import near_miss
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Region, Run

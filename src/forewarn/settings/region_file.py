@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forewarn.cli.binding_file import BindingEntry, read_bindings
-from forewarn.cli.errors import usage
-from forewarn.cli.fleet_file import FleetEntry, read_entries
-from forewarn.cli.setting_table import SETTINGS
-from forewarn.cli.settings import unknown_key
+from forewarn.settings.binding_file import BindingEntry, read_bindings
+from forewarn.settings.errors import usage
+from forewarn.settings.fleet_file import FleetEntry, read_entries
+from forewarn.settings.resolve import unknown_key
+from forewarn.settings.table import SETTINGS
 
 _TABLES = ("settings", "vm", "binding")
 

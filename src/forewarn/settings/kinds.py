@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from forewarn.cli.store_url import read_store, show_store
-from forewarn.cli.times import parse_duration, show_duration
+from forewarn.settings.store_url import read_store, show_store
+from forewarn.settings.times import parse_duration, show_duration
 
 FACES = ("metadata", "control", "resource-manager")
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network

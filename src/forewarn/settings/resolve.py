@@ -12,10 +12,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from forewarn.cli.errors import CommandFailed, usage
-from forewarn.cli.near import near_miss
-from forewarn.cli.setting_kinds import Address, ClockChoice, Network
-from forewarn.cli.setting_table import PROFILES, SETTINGS, Setting
+from forewarn.settings.errors import CommandFailed, usage
+from forewarn.settings.kinds import Address, ClockChoice, Network
+from forewarn.settings.near import near_miss
+from forewarn.settings.table import PROFILES, SETTINGS, Setting
 
 _NEEDS_TOKEN = ("control", "resource_manager")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from forewarn.cli.errors import usage
-from forewarn.cli.settings import unknown_key
+from forewarn.settings.errors import usage
+from forewarn.settings.resolve import unknown_key
 
 
 @dataclass(frozen=True)

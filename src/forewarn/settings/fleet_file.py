@@ -8,9 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from forewarn.cli.errors import usage
-from forewarn.cli.settings import unknown_key
-from forewarn.cli.times import parse_duration
+from forewarn.settings.errors import usage
+from forewarn.settings.resolve import unknown_key
+from forewarn.settings.times import parse_duration
 
 COUNT_MAX = 10_000_000
 EVICTION_POLICIES = ("Deallocate", "Delete")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from forewarn.cli import setting_kinds as kinds
-from forewarn.cli.setting_kinds import FACES, Kind
+from forewarn.settings import kinds
+from forewarn.settings.kinds import FACES, Kind
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-from forewarn.cli.errors import CommandFailed, Exit
+from forewarn.settings.errors import CommandFailed, Exit
 
 _SERVER = (
     "cryptography",
