@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from forewarn.cli.listening import GRACE_SECONDS
 from forewarn.plane.clock import wall_time
 from forewarn.plane.following import _REFRESH_SECONDS
+from forewarn.server.listening import GRACE_SECONDS
 from forewarn.settings.table import SETTINGS
 from forewarn.stores.postgres_address import _SETTINGS
 from forewarn.stores.postgres_connections import _SILENCE_SECONDS

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn import __version__
-from forewarn.cli import demo, parts
+from forewarn.cli import demo
 from forewarn.cli.client import Client, Server
 from forewarn.plane.clock import wall_time
+from forewarn.server import parts
 from forewarn.settings.kinds import ClockChoice
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from forewarn.cli import listening
-from forewarn.cli.guarded import Guarded
+from forewarn.server import listening
+from forewarn.server.guarded import Guarded
 from forewarn.settings.kinds import Address
 
 PATIENCE_SECONDS = 20.0

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from forewarn.cli.guarded import Guarded
+from forewarn.server.guarded import Guarded
 from tests.security.control_face import ask, connect, control_face, until_closed
 
 GOOD = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"

@@ -138,7 +138,7 @@ def _source(shown: Shown) -> str:
 
 def _serve(args: argparse.Namespace, out: Output) -> int:
     order = read_order(args)
-    serving = import_part("forewarn.cli.serving", "forewarn serve")
+    serving = import_part("forewarn.server.life", "forewarn serve")
     run: Callable[[Settings, tuple[FleetEntry, ...], tuple[BindingEntry, ...], Callable[[str], None]], int] = (
         serving.run
     )
@@ -153,6 +153,6 @@ def _say_at_once(text: str) -> None:
 def _demo(args: argparse.Namespace, out: Output) -> int:
     if args.speed == 0:
         raise usage("the demo needs a clock that moves; give it a --speed above 0.")
-    import_part("forewarn.cli.serving", "forewarn demo")
+    import_part("forewarn.server.life", "forewarn demo")
     demo = import_part("forewarn.cli.demo", "forewarn demo")
     return int(demo.run(args))

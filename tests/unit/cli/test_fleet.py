@@ -7,7 +7,6 @@ from collections import Counter
 
 import pytest
 
-from forewarn.cli import fleet
 from forewarn.core.commands import PutScaleSet
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import Binding, VmSpec
@@ -16,6 +15,7 @@ from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.server import fleet
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry

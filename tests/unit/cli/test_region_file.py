@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.cli import fleet
 from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec
+from forewarn.server import fleet
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry, Run, runs
 from forewarn.settings.region_file import RegionFile, read_region_file

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from forewarn.cli import parts, reference
+from forewarn.cli import reference
 from forewarn.core.causes import CAUSES, Cause
 from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import Durations
+from forewarn.server import parts
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings, resolve

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from forewarn.cli.fleet import bind_all, create_missing
-from forewarn.cli.listening import explained, hosts_of, listen, serve_app, url_of
-from forewarn.cli.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
+from forewarn.server.fleet import bind_all, create_missing
+from forewarn.server.listening import explained, hosts_of, listen, serve_app, url_of
+from forewarn.server.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 import uvloop
 
 from forewarn import __version__
-from forewarn.cli import log_lines
-from forewarn.cli.assembly import Running, open_server
-from forewarn.cli.listening import take_all_files
 from forewarn.core.refusal import Refused
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
+from forewarn.server import log as log_lines
+from forewarn.server.assembly import Running, open_server
+from forewarn.server.listening import take_all_files
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.fleet_file import FleetEntry

@@ -13,7 +13,7 @@ from typing import Any
 
 import uvicorn
 
-from forewarn.cli.guarded import Guarded
+from forewarn.server.guarded import Guarded
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.kinds import Address
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
-from forewarn.cli.listening import GRACE_SECONDS, open_files_most
 from forewarn.core.causes import Cause
 from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import Durations, SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
 from forewarn.plane.ports import Journal
+from forewarn.server.listening import GRACE_SECONDS, open_files_most
 from forewarn.settings.extras import import_part
 from forewarn.settings.kinds import ClockChoice
 from forewarn.settings.resolve import Settings

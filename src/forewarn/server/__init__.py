@@ -1,0 +1,1 @@
+"""A running server: parts put together from settings, its sockets, and its life. Needs the server extra."""
