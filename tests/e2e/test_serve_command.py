@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn import __version__
-from forewarn.cli import demo
-from forewarn.cli.client import Client, Server
+from forewarn.cli.api.client import Client, Server
+from forewarn.cli.demo import run as demo
 from forewarn.plane.clock import wall_time
 from forewarn.server import parts
 from forewarn.settings.kinds import ClockChoice

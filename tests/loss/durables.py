@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 
 from cryptography import x509
 
-from forewarn.cli import az_env
+from forewarn.cli.commands import az_env
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.evolve import evolve

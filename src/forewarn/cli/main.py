@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from forewarn import __version__
-from forewarn.cli import (
+from forewarn.cli.commands import (
     activity,
     agent,
     az_env,

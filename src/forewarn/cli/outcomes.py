@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from forewarn.cli.api.shapes import Event, Outcome
 from forewarn.cli.output import Column, Output
-from forewarn.cli.shapes import Event, Outcome
 from forewarn.settings.times import parse_instant, show_distance, show_moment
 
 CARDS_AT_MOST = 3

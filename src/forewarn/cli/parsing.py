@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from forewarn.cli.client import Client, Server
+from forewarn.cli.api.client import Client, Server
 from forewarn.cli.output import Output
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.near import near_miss

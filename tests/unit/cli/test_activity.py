@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, get_args
 
 from forewarn import __version__
-from forewarn.cli.activity import DOORS
+from forewarn.cli.commands.activity import DOORS
 from forewarn.core.commands import Approve
 from forewarn.plane.ports import Origin
 from forewarn.web.operator.bodies import Door

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from forewarn.cli import agent_config
+from forewarn.cli.commands import agent_config
 from forewarn.guest.agent import starting
 from forewarn.guest.agent.config import Step, Verdict
 from forewarn.guest.agent.defaults import COMMENTED_TOML, CONFIG_PATH
@@ -67,7 +67,7 @@ def document(*events: ScheduledEvent) -> str:
 
 
 def test_the_usual_path_is_the_guests() -> None:
-    code = "import forewarn.cli.agent_config as c; print(c.CONFIG_PATH)"
+    code = "import forewarn.cli.commands.agent_config as c; print(c.CONFIG_PATH)"
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
     assert told == CONFIG_PATH

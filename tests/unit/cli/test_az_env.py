@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from forewarn.cli import az_env
-from forewarn.cli.client import Server
-from forewarn.cli.shapes import ResourceManager
+from forewarn.cli.api.client import Server
+from forewarn.cli.api.shapes import ResourceManager
+from forewarn.cli.commands import az_env
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.door import Door
 from forewarn.web.whereabouts import SUBSCRIPTION, TENANT

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forewarn.cli import clocks
+from forewarn.cli.commands import clocks
 
 if TYPE_CHECKING:
-    from forewarn.cli.shapes import Clock
+    from forewarn.cli.api.shapes import Clock
     from tests.unit.cli.conftest import Region, Run
 
 

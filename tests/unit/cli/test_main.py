@@ -16,7 +16,7 @@ import pytest
 
 from forewarn import __version__
 from forewarn.cli import outcomes
-from forewarn.cli.hosts import MAINTENANCE
+from forewarn.cli.commands.hosts import MAINTENANCE
 from forewarn.cli.main import build_parser
 from forewarn.core.causes import CAUSES, HOST_MAINTENANCE
 from forewarn.settings.extras import import_part

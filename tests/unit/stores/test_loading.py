@@ -7,7 +7,7 @@ import sys
 
 LOADED = """
 import sys
-import forewarn.cli.main, forewarn.cli.serve, forewarn.cli.stores, forewarn.stores.memory_shared, forewarn.stores.sqlite
+import forewarn.cli.main, forewarn.cli.commands.serve, forewarn.cli.commands.stores, forewarn.stores.memory_shared, forewarn.stores.sqlite
 print(*sorted(name for name in sys.modules if name.startswith(("psycopg", "forewarn.stores.postgres"))))
 """
 

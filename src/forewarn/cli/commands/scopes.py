@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
+from forewarn.cli.api.shapes import Policy, Scope
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Policy, Scope
 from forewarn.settings.errors import Exit
 from forewarn.settings.times import show_moment
 

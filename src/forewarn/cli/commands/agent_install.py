@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forewarn.cli.agent_config import CONFIG_PATH
+from forewarn.cli.commands.agent_config import CONFIG_PATH
 from forewarn.cli.output import Output
 from forewarn.settings.errors import CommandFailed, Exit, usage
 

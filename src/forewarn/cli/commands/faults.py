@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from forewarn.cli import parsing
+from forewarn.cli.api.shapes import Fault
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Fault
 from forewarn.settings.errors import Exit, usage
 
 KINDS = ("gone", "throttled", "error", "empty", "delay", "drop", "skip")

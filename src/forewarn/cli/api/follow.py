@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPException, HTTPResponse
 from typing import cast
 
-from forewarn.cli.client import Client, Server, Unreachable
-from forewarn.cli.shapes import Record
+from forewarn.cli.api.client import Client, Server, Unreachable
+from forewarn.cli.api.shapes import Record
 
 SILENCE_SECONDS = 60.0  # the server comments more often than this; a longer silence is a dead connection
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0

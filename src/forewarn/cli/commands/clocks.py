@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
+from forewarn.cli.api.shapes import Clock
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Clock
 from forewarn.settings.errors import Exit
 from forewarn.settings.times import parse_instant, show_distance, show_instant, show_moment
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forewarn.cli import agent_explain, agent_install, parsing
-from forewarn.cli.agent_config import CONFIG_PATH, PATIENCE_SECONDS, check_config, load_config
+from forewarn.cli import parsing
+from forewarn.cli.commands import agent_explain, agent_install
+from forewarn.cli.commands.agent_config import CONFIG_PATH, PATIENCE_SECONDS, check_config, load_config
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.settings.errors import Exit, usage

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from forewarn.cli import parsing
+from forewarn.cli.api.shapes import SettingShown
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Parser, Subparsers
-from forewarn.cli.shapes import SettingShown
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.extras import import_part
@@ -154,5 +154,5 @@ def _demo(args: argparse.Namespace, out: Output) -> int:
     if args.speed == 0:
         raise usage("the demo needs a clock that moves; give it a --speed above 0.")
     import_part("forewarn.server.life", "forewarn demo")
-    demo = import_part("forewarn.cli.demo", "forewarn demo")
+    demo = import_part("forewarn.cli.demo.run", "forewarn demo")
     return int(demo.run(args))

@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from forewarn.cli import parsing
-from forewarn.cli.hosts import MAINTENANCE
+from forewarn.cli.api.shapes import Campaign
+from forewarn.cli.commands.hosts import MAINTENANCE
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Campaign
 from forewarn.settings.errors import Exit
 from forewarn.settings.times import show_moment
 

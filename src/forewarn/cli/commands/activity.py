@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Iterator
 
 from forewarn.cli import parsing
-from forewarn.cli.client import Client
-from forewarn.cli.follow import follow
+from forewarn.cli.api.client import Client
+from forewarn.cli.api.follow import follow
+from forewarn.cli.api.shapes import Activity
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Activity
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.times import show_moment
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from forewarn.cli.client import Client
-from forewarn.cli.demo_guest import Guest, StoryWentWrong
+from forewarn.cli.api.client import Client
+from forewarn.cli.api.shapes import Event, Outcome
+from forewarn.cli.demo.guest import Guest, StoryWentWrong
 from forewarn.cli.output import Output
-from forewarn.cli.shapes import Event, Outcome
 from forewarn.terms import Document, EventStatus, ScheduledEvent
 
 FLEET: tuple[dict[str, object], ...] = (

@@ -14,7 +14,7 @@ from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from forewarn import __version__
-from forewarn.cli.shapes import (
+from forewarn.cli.api.shapes import (
     Activities,
     Campaign,
     Clock,

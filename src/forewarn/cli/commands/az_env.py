@@ -19,10 +19,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from forewarn.cli import parsing
-from forewarn.cli.client import Client, Server
+from forewarn.cli.api.client import Client, Server
+from forewarn.cli.api.shapes import ResourceManager
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import ResourceManager
 from forewarn.durable import make_directory, write_whole
 from forewarn.settings.errors import CommandFailed, Exit
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forewarn.cli.agent_config import PATIENCE_SECONDS, load_config
+from forewarn.cli.commands.agent_config import PATIENCE_SECONDS, load_config
 from forewarn.cli.output import Output
 from forewarn.settings.errors import CommandFailed, Exit, usage
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
-from forewarn.cli.client import Client
+from forewarn.cli.api.client import Client
+from forewarn.cli.api.shapes import Binding
 from forewarn.cli.outcomes import show_outcome
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
-from forewarn.cli.shapes import Binding
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import Exit, usage
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
+from forewarn.cli.api.shapes import Node
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Node
 from forewarn.settings.errors import Exit
 
 _COLUMNS = (

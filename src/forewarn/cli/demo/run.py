@@ -12,9 +12,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from forewarn.cli.client import Client, Server
-from forewarn.cli.demo_guest import Guest, StoryWentWrong
-from forewarn.cli.demo_stories import FLEET, STORIES, Teller
+from forewarn.cli.api.client import Client, Server
+from forewarn.cli.demo.guest import Guest, StoryWentWrong
+from forewarn.cli.demo.stories import FLEET, STORIES, Teller
 from forewarn.cli.output import Output
 from forewarn.settings.errors import CommandFailed, Exit
 

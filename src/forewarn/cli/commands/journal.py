@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from forewarn.cli import parsing
-from forewarn.cli.client import PAGE, Client
-from forewarn.cli.follow import follow
+from forewarn.cli.api.client import PAGE, Client
+from forewarn.cli.api.follow import follow
+from forewarn.cli.api.shapes import Record
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Record
 from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.times import show_moment
 

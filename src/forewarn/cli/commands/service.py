@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from forewarn import __version__
 from forewarn.cli import parsing
-from forewarn.cli.client import Client, Unreachable
-from forewarn.cli.clocks import describe
+from forewarn.cli.api.client import Client, Unreachable
+from forewarn.cli.api.shapes import Pong
+from forewarn.cli.commands.clocks import describe
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
-from forewarn.cli.shapes import Pong
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.extras import import_part
 from forewarn.settings.times import show_moment

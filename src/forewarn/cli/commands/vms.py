@@ -6,12 +6,13 @@ import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from forewarn.cli import bindings, parsing
-from forewarn.cli.client import NAMES_AT_ONCE, Client
+from forewarn.cli import parsing
+from forewarn.cli.api.client import NAMES_AT_ONCE, Client
+from forewarn.cli.api.shapes import Vm, VmStory
+from forewarn.cli.commands import bindings
 from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output, Progress
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Vm, VmStory
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
 from forewarn.settings.region_file import read_region_file

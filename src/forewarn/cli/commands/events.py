@@ -6,13 +6,13 @@ import argparse
 import itertools
 
 from forewarn.cli import parsing
-from forewarn.cli.client import Client
-from forewarn.cli.follow import follow
+from forewarn.cli.api.client import Client
+from forewarn.cli.api.follow import follow
+from forewarn.cli.api.shapes import EventStory
+from forewarn.cli.commands.watching import Book, Wanted, change_line
 from forewarn.cli.outcomes import approval, not_before, show_events, show_outcome
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import EventStory
-from forewarn.cli.watching import Book, Wanted, change_line
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.times import parse_instant, show_moment
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from forewarn.cli.api.shapes import Event, Record
 from forewarn.cli.outcomes import TYPE_OF_CAUSE
-from forewarn.cli.shapes import Event, Record
 from forewarn.settings.times import parse_instant, show_distance, show_moment
 
 # Which facts are changes of an event, and the word for each.

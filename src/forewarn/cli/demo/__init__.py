@@ -1,0 +1,1 @@
+"""``forewarn demo``: a region of a dozen VMs and one story for each event type."""
