@@ -27,7 +27,7 @@ from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _OPERATOR = Origin("operator")

@@ -13,9 +13,9 @@ import sys
 import psycopg
 from psycopg import pq
 
-from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_connections import connect
-from forewarn.stores.postgres_shared import keys_of
+from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.connections import connect
+from forewarn.stores.postgres.shared import keys_of
 
 _HEAD = b"SELECT seq, chain, clock_timestamp() FROM head"
 _FACTS = b"SELECT * FROM facts WHERE seq >= $1 ORDER BY seq LIMIT 10001"

@@ -20,7 +20,7 @@ from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock, wall_time
 from forewarn.plane.plane import Plane
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 
 SIZE = 1_000_000
 NAME = "web"

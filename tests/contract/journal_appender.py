@@ -12,8 +12,8 @@ from pathlib import Path
 from forewarn.core.facts import VmDeleted
 from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, Journal, Origin
-from forewarn.stores.postgres import PostgresJournal
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.postgres.journal import PostgresJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 
 
 def block(number: int) -> list[Entry]:

@@ -9,8 +9,8 @@ from typing import Protocol
 import pytest
 
 from forewarn.plane.ports import Entry, Journal, Node, Shared
-from forewarn.stores.memory_shared import MemoryNodeJournal, SharedMemory
-from forewarn.stores.postgres import PostgresJournal, describe
+from forewarn.stores.postgres.journal import PostgresJournal, describe
+from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
 from tests.postgres import Server
 
 LONG = 600.0  # seconds that no test waits: it would be ended before

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.loss.watched_disk import Call, WatchedDisk
 from tests.unit.stores.directories import fill
 
@@ -24,7 +24,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from forewarn.plane.ports import JournalFault, Uncertain
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.unit.stores.directories import append
 journal = SqliteJournal(Path(sys.argv[1]))
 print("ready", flush=True)

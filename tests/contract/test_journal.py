@@ -13,9 +13,9 @@ from forewarn.core.facts import VmCreated, subject_of
 from forewarn.core.region import Region, VmSpec
 from forewarn.plane.ports import Entry, Journal, JournalFault, Origin, Record
 from forewarn.stores.memory import MemoryJournal
-from forewarn.stores.memory_shared import SharedMemory
-from forewarn.stores.postgres import PostgresJournal
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.postgres.journal import PostgresJournal
+from forewarn.stores.shared_memory import SharedMemory
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.postgres import Server
 from tests.unit.stores.examples import AT, EVERY_FACT, ORIGIN, entries
 from tests.unit.stores.story import story

@@ -14,9 +14,11 @@ from forewarn import __version__
 from forewarn.core.facts import FORMAT
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import postgres_schema, postgres_snapshots, snapshots
-from forewarn.stores.postgres import PostgresJournal, prepare
-from forewarn.stores.postgres_schema import LAYOUT
+from forewarn.stores.postgres import schema as postgres_schema
+from forewarn.stores.postgres import snapshots as postgres_snapshots
+from forewarn.stores.postgres.journal import PostgresJournal, prepare
+from forewarn.stores.postgres.schema import LAYOUT
+from forewarn.stores.snapshots import region as snapshots
 from tests.contract.shared_regions import InPostgres, append, node
 from tests.postgres import Server, run
 from tests.unit.stores.examples import entries

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from forewarn.plane.ports import Diverged
-from forewarn.stores.postgres import PostgresJournal
+from forewarn.stores.postgres.journal import PostgresJournal
 from tests.contract.shared_regions import append
 from tests.contract.until import until
 from tests.postgres import Server

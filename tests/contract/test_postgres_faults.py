@@ -12,10 +12,11 @@ import pytest
 from forewarn.core.facts import subject_of
 from forewarn.core.region import Region
 from forewarn.plane.ports import Diverged, JournalFault, Uncertain
-from forewarn.stores import postgres_connections, postgres_writer
-from forewarn.stores.postgres import PostgresJournal, describe, prepare
-from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_connections import connect
+from forewarn.stores.postgres import connections as postgres_connections
+from forewarn.stores.postgres import writer as postgres_writer
+from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.connections import connect
+from forewarn.stores.postgres.journal import PostgresJournal, describe, prepare
 from tests.contract.lossy import Break, Lossy
 from tests.contract.shared_regions import LONG, InPostgres, append, node
 from tests.contract.until import until

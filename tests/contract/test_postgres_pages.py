@@ -19,7 +19,7 @@ from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin
-from forewarn.stores.postgres import PostgresJournal
+from forewarn.stores.postgres.journal import PostgresJournal
 from tests.postgres import PASSWORD, USER, Server
 from tests.unit.stores.examples import entries
 

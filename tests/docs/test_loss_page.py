@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from forewarn.stores import head_note, lock, sqlite_file
+from forewarn.stores.sqlite import file as sqlite_file
+from forewarn.stores.sqlite import head_note, lock
 from tests.docs.generate import DOCS
 from tests.docs.named_tests import NAMED, missing, rows
 from tests.loss.faults import BEHIND_ITS_BACK, EVERY, SOLE

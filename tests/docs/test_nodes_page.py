@@ -12,8 +12,8 @@ from forewarn.plane.clock import wall_time
 from forewarn.plane.following import _REFRESH_SECONDS
 from forewarn.server.listening import GRACE_SECONDS
 from forewarn.settings.table import SETTINGS
-from forewarn.stores.postgres_address import _SETTINGS
-from forewarn.stores.postgres_connections import _SILENCE_SECONDS
+from forewarn.stores.postgres.address import _SETTINGS
+from forewarn.stores.postgres.connections import _SILENCE_SECONDS
 from forewarn.web.resource_manager.tls import prepare
 
 PAGE = (Path(__file__).parents[2] / "docs/nodes.md").read_text()

@@ -7,7 +7,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.unit.stores.directories import RECORDS, fill
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from forewarn.stores.postgres_address import _PARAMETERS, _SETTINGS
-from forewarn.stores.postgres_connections import OLDEST_SERVER
-from forewarn.stores.postgres_schema import grants
+from forewarn.stores.postgres.address import _PARAMETERS, _SETTINGS
+from forewarn.stores.postgres.connections import OLDEST_SERVER
+from forewarn.stores.postgres.schema import grants
 
 PAGE = (Path(__file__).parents[2] / "docs" / "postgresql.md").read_text()
 

@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 
 from forewarn.plane.clock import RealClock, wall_time
-from forewarn.stores.memory_shared import SharedMemory
+from forewarn.stores.shared_memory import SharedMemory
 from tests.contract.until import until
 from tests.e2e.metadata_region import get, metadata_region, request
 

@@ -19,7 +19,7 @@ from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin, Record
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.terms import Document
 
 pytestmark = pytest.mark.anyio

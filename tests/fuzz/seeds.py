@@ -32,8 +32,8 @@ from forewarn.guest.agent.state import (
 )
 from forewarn.guest.dhcp import build_discover
 from forewarn.stores import codec
-from forewarn.stores.frames import framed
-from forewarn.stores.head_note import HeadNote
+from forewarn.stores.snapshots.frames import framed
+from forewarn.stores.sqlite.head_note import HeadNote
 from forewarn.terms import ScheduledEvent
 from forewarn.web.resource_manager.access import Access
 from tests.fuzz.snapshot import payloads

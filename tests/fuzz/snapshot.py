@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from forewarn.core.region import Region
-from forewarn.stores import parts, snapshots
+from forewarn.stores.snapshots import parts
+from forewarn.stores.snapshots import region as snapshots
 from tests.unit.stores.story import story
 
 

@@ -34,8 +34,10 @@ from forewarn.guest.watch import Watcher
 from forewarn.plane.ports import JournalFault
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.region_file import read_region_file
-from forewarn.stores import codec, head_note, snapshots, write_ahead
-from forewarn.stores.frames import BrokenStream, framed, unframed
+from forewarn.stores import codec
+from forewarn.stores.snapshots import region as snapshots
+from forewarn.stores.snapshots.frames import BrokenStream, framed, unframed
+from forewarn.stores.sqlite import head_note, write_ahead
 from forewarn.web.metadata.pages import is_of_a_page
 from forewarn.web.metadata.questions import question_of, read_target
 from forewarn.web.metadata.requests import Arrival, Request, RequestReader, Spoiled

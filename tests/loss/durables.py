@@ -34,8 +34,8 @@ from forewarn.guest.agent.steps.kind import Task
 from forewarn.guest.agent.steps.ready_file import ReadyFile
 from forewarn.plane import ports
 from forewarn.plane.ports import Entry, JournalFault, Origin
-from forewarn.stores import sqlite_file
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite import file as sqlite_file
+from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.terms import ScheduledEvent
 from forewarn.web.resource_manager import tls
 

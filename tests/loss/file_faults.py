@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forewarn.plane.ports import JournalFault, Record
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.loss.history import Approval, Gone, Outcome, Write, Wrong, read_notes
 from tests.loss.machines import Node
 from tests.loss.watched_disk import Call, How, WatchedDisk

@@ -19,7 +19,7 @@ from forewarn.core.evolve import evolve
 from forewarn.core.invariants import violations
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault, Record
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.loss.check_views import of_knowledge
 from tests.loss.disk_model import DiskModel
 from tests.loss.history import Approval, History, Note, Outcome, Write

@@ -17,8 +17,11 @@ import psycopg
 
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Transaction
-from forewarn.stores import head_note, postgres_writer, sqlite, sqlite_file, standing, write_ahead
-from forewarn.stores.postgres_errors import fault
+from forewarn.stores.postgres import writer as postgres_writer
+from forewarn.stores.postgres.errors import fault
+from forewarn.stores.sqlite import file as sqlite_file
+from forewarn.stores.sqlite import head_note, standing, write_ahead
+from forewarn.stores.sqlite import journal as sqlite
 
 VARIABLE = "LOSS_SABOTAGE"
 

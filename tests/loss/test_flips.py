@@ -12,7 +12,7 @@ import pytest
 from forewarn.core.region import Region
 from forewarn.guest.agent.journal import Journal
 from forewarn.plane.ports import Entry, JournalFault, Origin
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.loss.durables import AgentsJournal
 from tests.loss.file_faults import flip, of_flipped, records_in
 from tests.unit.stores.examples import entries

@@ -16,8 +16,8 @@ from forewarn.core.evolve import evolve
 from forewarn.core.region import CampaignState, Region
 from forewarn.plane.clock import wall_time
 from forewarn.plane.ports import Journal, Record
-from forewarn.stores.postgres import PostgresJournal
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.postgres.journal import PostgresJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.loss.machines import Disk, Node, steady_port
 from tests.loss.proxy import Wires
 from tests.loss.watched_disk import WatchedDisk

@@ -20,9 +20,9 @@ from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.ports import Journal, JournalFault, Origin, Transaction
 from forewarn.plane.writer import Asked, Writer
 from forewarn.sim.oracle import Oracle, Settings
-from forewarn.stores import snapshots
 from forewarn.stores.memory import MemoryJournal
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.snapshots import region as snapshots
+from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.terms import Document
 from forewarn.web.metadata.answers import DocumentCache
 from forewarn.wire.versions import API_VERSIONS

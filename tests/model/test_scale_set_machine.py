@@ -24,7 +24,7 @@ from forewarn.core.region import (
     replace,
 )
 from forewarn.core.rules import Rules
-from forewarn.stores import snapshots
+from forewarn.stores.snapshots import region as snapshots
 from forewarn.terms import Document
 from tests.model.scale_set_model import Model, Set, Template
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, World

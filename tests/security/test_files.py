@@ -17,7 +17,7 @@ from forewarn.guest.agent.journal import Journal
 from forewarn.guest.agent.running import Program, Receipts, run
 from forewarn.guest.agent.state import Left
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.e2e.program import ServerProgram, clean_environment
 
 PUBLIC = {"ca.pem", "server.pem"}  # certificates, which every client is shown

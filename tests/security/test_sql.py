@@ -9,8 +9,8 @@ import pytest
 
 from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, Journal, Origin
-from forewarn.stores.postgres import PostgresJournal
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.postgres.journal import PostgresJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.postgres import Server
 from tests.unit.stores.examples import entries
 

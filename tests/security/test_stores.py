@@ -10,9 +10,9 @@ from struct import Struct
 import msgspec
 import pytest
 
-from forewarn.stores import snapshots
-from forewarn.stores.frames import LARGEST, MAGIC, BrokenStream, framed, unframed
-from forewarn.stores.snapshots import Header, Unusable
+from forewarn.stores.snapshots import region as snapshots
+from forewarn.stores.snapshots.frames import LARGEST, MAGIC, BrokenStream, framed, unframed
+from forewarn.stores.snapshots.region import Header, Unusable
 
 _HEAD = Struct("<I16s")
 

@@ -14,7 +14,7 @@ from forewarn.server.listening import GRACE_SECONDS, open_files_most
 from forewarn.settings.extras import import_part
 from forewarn.settings.kinds import ClockChoice
 from forewarn.settings.resolve import Settings
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 
 _log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def journal_of(settings: Settings) -> Journal:
     """The database that nodes share, or the data directory, which has one server at a time. Opening it blocks."""
     if not settings.store:
         return SqliteJournal(settings.data)
-    postgres = import_part("forewarn.stores.postgres", "forewarn serve --store")
+    postgres = import_part("forewarn.stores.postgres.journal", "forewarn serve --store")
     journal: Journal = postgres.PostgresJournal(settings.store)
     return journal
 

@@ -9,7 +9,7 @@ from threading import Lock
 from forewarn.core.facts import subject_of
 from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, Record
-from forewarn.stores.shelf import check_happened
+from forewarn.stores.snapshots.shelf import check_happened
 
 
 class _Staged:

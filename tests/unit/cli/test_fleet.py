@@ -19,7 +19,7 @@ from forewarn.server import fleet
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry
-from forewarn.stores.memory_shared import SharedMemory
+from forewarn.stores.shared_memory import SharedMemory
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from forewarn.core.refusal import Hint
 from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
-from forewarn.stores import snapshots
+from forewarn.stores.snapshots import region as snapshots
 from tests.unit.core.world import MINUTE, NOON, SECOND, SPOT, SPOT_DELETED, World, kinds
 
 NOTICED = VmSpec(terminate_notice=5 * MINUTE)

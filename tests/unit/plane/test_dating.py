@@ -17,7 +17,7 @@ from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock, TurnableClock
 from forewarn.plane.plane import Plane
-from forewarn.stores.memory_shared import MemoryNodeJournal, SharedMemory, _Staged
+from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory, _Staged
 from tests.unit.plane.bench import MINUTE, NOON, OPERATOR, SECOND, ShakyJournal
 
 pytestmark = pytest.mark.anyio

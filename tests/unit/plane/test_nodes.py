@@ -22,7 +22,7 @@ from forewarn.plane.clock import RealClock, elapsed
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import LEASE_SECONDS, JournalFault, News, Node, Record, Transaction, Uncertain
 from forewarn.stores.memory import MemoryJournal
-from forewarn.stores.memory_shared import MemoryNodeJournal, SharedMemory
+from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
 from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, SECOND, WatchedDriver
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
 from forewarn.core.region import Region
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.unit.stores.examples import entries
 
 RECORDS = 40

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.unit.stores.directories import append
 
 LOG = "journal.sqlite3-wal"

@@ -5,7 +5,7 @@ from struct import pack
 
 import pytest
 
-from forewarn.stores.frames import MAGIC, BrokenStream, framed, unframed
+from forewarn.stores.snapshots.frames import MAGIC, BrokenStream, framed, unframed
 
 PAYLOADS = [b"first", b"", b"x" * 100_000, bytes(range(256))]
 

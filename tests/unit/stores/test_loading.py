@@ -7,7 +7,8 @@ import sys
 
 LOADED = """
 import sys
-import forewarn.cli.main, forewarn.cli.commands.serve, forewarn.cli.commands.stores, forewarn.stores.memory_shared, forewarn.stores.sqlite
+import forewarn.cli.main, forewarn.cli.commands.serve, forewarn.cli.commands.stores
+import forewarn.stores.shared_memory, forewarn.stores.sqlite.journal
 print(*sorted(name for name in sys.modules if name.startswith(("psycopg", "forewarn.stores.postgres"))))
 """
 

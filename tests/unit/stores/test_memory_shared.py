@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forewarn.plane.ports import Diverged, Entry, JournalFault, Uncertain
-from forewarn.stores.memory_shared import MemoryNodeJournal, SharedMemory
+from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
 from tests.unit.stores.examples import AT, entries
 
 EVERYTHING = 1_000_000

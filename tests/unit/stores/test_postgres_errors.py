@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_errors import fault
+from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.errors import fault
 
 ADDRESS = Address("postgresql://ann:pass@db.example/shop")
 SAID = {

@@ -13,8 +13,8 @@ from forewarn import __version__
 from forewarn.core.facts import FORMAT
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import snapshot_files
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.snapshots import files as snapshot_files
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.unit.stores.directories import RECORDS, closed, content, crashed, tampering
 
 FILE = "journal.sqlite3"

@@ -15,10 +15,11 @@ from forewarn.core.retired import Retired
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.core.step import step
-from forewarn.stores import parts, snapshots
-from forewarn.stores.frames import framed
-from forewarn.stores.shelf import Kept, flaws
-from forewarn.stores.snapshots import FORMAT, Header, Unusable
+from forewarn.stores.snapshots import parts
+from forewarn.stores.snapshots import region as snapshots
+from forewarn.stores.snapshots.frames import framed
+from forewarn.stores.snapshots.region import FORMAT, Header, Unusable
+from forewarn.stores.snapshots.shelf import Kept, flaws
 from tests.unit.stores.examples import AT
 from tests.unit.stores.story import MINUTES, minute_of_the_story, story
 

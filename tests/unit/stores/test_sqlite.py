@@ -16,7 +16,7 @@ import pytest
 from forewarn import __version__
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.unit.stores.directories import RECORDS, append, closed, content, crashed, fill, full_disk, tampering
 from tests.unit.stores.examples import entries
 from tests.unit.stores.story import story
@@ -24,7 +24,7 @@ from tests.unit.stores.story import story
 HOLDER = """
 import sys
 from pathlib import Path
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 journal = SqliteJournal(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.read()
@@ -128,7 +128,7 @@ def test_a_directory_of_another_user_is_refused_and_left_as_it_was(tmp_path: Pat
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
 def test_a_directory_of_root_that_a_group_may_write_is_refused() -> None:
     trial = (
-        "import os, sys; from pathlib import Path; from forewarn.stores.sqlite import SqliteJournal\n"
+        "import os, sys; from pathlib import Path; from forewarn.stores.sqlite.journal import SqliteJournal\n"
         "os.setgid(12345); os.setuid(12345)\n"
         "SqliteJournal(Path(sys.argv[1]))"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.sqlite import SqliteJournal
+from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.unit.stores.directories import RECORDS, append, closed, content, fill
 
 

@@ -43,7 +43,7 @@ def add_to(subparsers: Subparsers) -> None:
 def _prepare(args: argparse.Namespace, out: Output) -> int:
     store = _chosen(args.store or os.environ.get(_SETTING.variable, ""))
     ports = import_part("forewarn.plane.ports", "forewarn store prepare")
-    postgres = import_part("forewarn.stores.postgres", "forewarn store prepare")
+    postgres = import_part("forewarn.stores.postgres.journal", "forewarn store prepare")
     try:
         told = postgres.prepare(store, args.grant)
     except ports.JournalFault as problem:

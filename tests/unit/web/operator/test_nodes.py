@@ -13,7 +13,7 @@ from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Node, Uncertain
 from forewarn.stores.memory import MemoryJournal
-from forewarn.stores.memory_shared import SharedMemory
+from forewarn.stores.shared_memory import SharedMemory
 from forewarn.web.operator.routes_nodes import leader_of, warnings
 
 if TYPE_CHECKING:

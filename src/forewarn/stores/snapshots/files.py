@@ -13,9 +13,9 @@ from typing import BinaryIO
 from forewarn.core.region import Region
 from forewarn.durable import sync_directory
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import snapshots
-from forewarn.stores.shelf import KEPT, Kept
-from forewarn.stores.snapshots import Unusable
+from forewarn.stores.snapshots import region as snapshots
+from forewarn.stores.snapshots.region import Unusable
+from forewarn.stores.snapshots.shelf import KEPT, Kept
 
 _NAME = re.compile(r"snapshot-\d{16}\.bin")
 _UNFINISHED = ".unfinished"

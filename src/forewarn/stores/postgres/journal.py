@@ -12,18 +12,17 @@ from contextlib import AbstractContextManager
 from forewarn.core.facts import FORMAT
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault, Record, Transaction
-from forewarn.stores import postgres_facts as facts
-from forewarn.stores import postgres_snapshots as snapshots
-from forewarn.stores import shelf
 from forewarn.stores.codec import newer_format
-from forewarn.stores.postgres_address import Address, describe
-from forewarn.stores.postgres_connections import Connection, Connections
-from forewarn.stores.postgres_facts import Place
-from forewarn.stores.postgres_schema import ensure, prepare
-from forewarn.stores.postgres_seen import Seen
-from forewarn.stores.postgres_shared import PostgresShared, keys_of
-from forewarn.stores.postgres_writer import Writer, following
+from forewarn.stores.postgres import facts, snapshots
+from forewarn.stores.postgres.address import Address, describe
+from forewarn.stores.postgres.connections import Connection, Connections
+from forewarn.stores.postgres.facts import Place
+from forewarn.stores.postgres.schema import ensure, prepare
+from forewarn.stores.postgres.seen import Seen
+from forewarn.stores.postgres.shared import PostgresShared, keys_of
+from forewarn.stores.postgres.writer import Writer, following
 from forewarn.stores.rows import Row, flaws_in, records_of
+from forewarn.stores.snapshots import shelf
 
 __all__ = ["PostgresJournal", "describe", "prepare"]
 

@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from forewarn import __version__
 from forewarn.core.region import Region
-from forewarn.stores import parts
-from forewarn.stores.frames import BrokenStream, framed, unframed
+from forewarn.stores.snapshots import parts
+from forewarn.stores.snapshots.frames import BrokenStream, framed, unframed
 
 FORMAT = 3
 

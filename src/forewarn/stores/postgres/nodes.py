@@ -9,8 +9,8 @@ import msgspec
 from msgspec import structs
 
 from forewarn.plane.ports import Node
-from forewarn.stores.postgres_connections import Connection
-from forewarn.stores.postgres_facts import escaped
+from forewarn.stores.postgres.connections import Connection
+from forewarn.stores.postgres.facts import escaped
 
 _FORGOTTEN_AFTER = "interval '1 minute'"
 _ANNOUNCE = """

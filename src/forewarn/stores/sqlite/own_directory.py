@@ -9,7 +9,8 @@ from pathlib import Path
 
 from forewarn.durable import make_directory
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import head_note, lock, sqlite_file
+from forewarn.stores.sqlite import file as sqlite_file
+from forewarn.stores.sqlite import head_note, lock
 
 _log = logging.getLogger(__name__)
 _OTHERS = 0o077

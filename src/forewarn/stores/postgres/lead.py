@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from forewarn.stores.postgres_connections import Connection
-from forewarn.stores.postgres_facts import Place, place_in
+from forewarn.stores.postgres.connections import Connection
+from forewarn.stores.postgres.facts import Place, place_in
 
 _LEASE = "interval '11 seconds'"
 _RENEWED_BELOW = "interval '10 seconds'"  # so that a call in a row does not write, and each is good for ten seconds

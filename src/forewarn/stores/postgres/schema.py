@@ -8,9 +8,9 @@ from psycopg import sql
 from forewarn import __version__
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.codec import newer_format
-from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_connections import Connection, connect
-from forewarn.stores.postgres_errors import explained
+from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.connections import Connection, connect
+from forewarn.stores.postgres.errors import explained
 from forewarn.stores.rows import START
 
 # Never change one that was released: add another. Each is done whole, or not at all.

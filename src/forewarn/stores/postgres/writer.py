@@ -17,12 +17,12 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from forewarn.plane.ports import Entry, JournalFault, Record, Uncertain
-from forewarn.stores import postgres_facts as facts
-from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_connections import Connection, Connections, connect
-from forewarn.stores.postgres_errors import explained, fault, said
-from forewarn.stores.postgres_facts import Place
-from forewarn.stores.postgres_seen import Seen
+from forewarn.stores.postgres import facts
+from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.connections import Connection, Connections, connect
+from forewarn.stores.postgres.errors import explained, fault, said
+from forewarn.stores.postgres.facts import Place
+from forewarn.stores.postgres.seen import Seen
 from forewarn.stores.rows import START, Row, checked, records_of, rows_of
 
 # The clock is read after the lock is held; without the step between, it would be read before the wait for it.

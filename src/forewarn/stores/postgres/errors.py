@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import psycopg
 
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.postgres_address import Address
+from forewarn.stores.postgres.address import Address
 
 _NOTHING = "Nothing was changed"
 _AGAIN = f"{_NOTHING}; try again"

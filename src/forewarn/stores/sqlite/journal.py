@@ -17,12 +17,15 @@ from threading import Lock
 from forewarn import __version__
 from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, JournalFault, Record, Uncertain
-from forewarn.stores import own_directory, shelf, snapshot_files, sqlite_file, write_ahead
-from forewarn.stores.head_note import HeadNote
-from forewarn.stores.lock import DirectoryLock
 from forewarn.stores.rows import START, Row, checked, flaws_in, records_of, rows_of
-from forewarn.stores.standing import Standing
-from forewarn.stores.survey import chain_at, survey
+from forewarn.stores.snapshots import files as snapshot_files
+from forewarn.stores.snapshots import shelf
+from forewarn.stores.sqlite import file as sqlite_file
+from forewarn.stores.sqlite import own_directory, write_ahead
+from forewarn.stores.sqlite.head_note import HeadNote
+from forewarn.stores.sqlite.lock import DirectoryLock
+from forewarn.stores.sqlite.standing import Standing
+from forewarn.stores.sqlite.survey import chain_at, survey
 
 _log = logging.getLogger(__name__)
 _LAST = "SELECT seq, chain FROM facts ORDER BY seq DESC LIMIT 1"

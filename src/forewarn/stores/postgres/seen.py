@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from threading import Lock
 
 from forewarn.plane.ports import Diverged
-from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_facts import BEGINNING, Place
+from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.facts import BEGINNING, Place
 from forewarn.stores.rows import Row
 
 _ANEW = (

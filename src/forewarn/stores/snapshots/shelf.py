@@ -9,8 +9,8 @@ from typing import BinaryIO, NamedTuple
 
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import snapshots
-from forewarn.stores.snapshots import Header, OtherFormat, Unusable
+from forewarn.stores.snapshots import region as snapshots
+from forewarn.stores.snapshots.region import Header, OtherFormat, Unusable
 
 KEPT = 2  # the one before the newest helps when the newest is damaged
 _log = logging.getLogger(__name__)

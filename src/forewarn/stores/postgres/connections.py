@@ -15,8 +15,8 @@ from psycopg.rows import TupleRow
 from psycopg.waiting import Ready, Wait
 
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_errors import explained
+from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.errors import explained
 
 OLDEST_SERVER = 140000
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from forewarn import __version__
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.postgres_connections import Connection
+from forewarn.stores.postgres.connections import Connection
 from forewarn.stores.rows import COLUMNS, START, Row
 
 _TYPES = ("int8", "int4", "text", "text", "text", "text", "text", "text", "bytea", "bytea")

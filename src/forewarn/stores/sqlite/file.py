@@ -11,8 +11,8 @@ from typing import NamedTuple
 from forewarn import __version__
 from forewarn.durable import sync_directory
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import write_ahead
 from forewarn.stores.rows import COLUMNS
+from forewarn.stores.sqlite import write_ahead
 
 NAME = "journal.sqlite3"
 APPLICATION = int.from_bytes(b"FWjr")  # how tools that know many files tell ours

@@ -11,11 +11,11 @@ from typing import BinaryIO, cast
 from psycopg import InternalError
 
 from forewarn.core.region import Region
-from forewarn.stores import snapshots
-from forewarn.stores.postgres_connections import Connection
-from forewarn.stores.postgres_facts import Place
-from forewarn.stores.shelf import KEPT, Kept
-from forewarn.stores.snapshots import Unusable
+from forewarn.stores.postgres.connections import Connection
+from forewarn.stores.postgres.facts import Place
+from forewarn.stores.snapshots import region as snapshots
+from forewarn.stores.snapshots.region import Unusable
+from forewarn.stores.snapshots.shelf import KEPT, Kept
 
 _PART_BYTES = 1 << 20
 _DAMAGED = "XX"  # the class of errors that a broken page causes

@@ -15,12 +15,11 @@ import psycopg
 from psycopg import sql
 
 from forewarn.plane.ports import News, Node
-from forewarn.stores import postgres_lead as lead
-from forewarn.stores import postgres_nodes as nodes
-from forewarn.stores.postgres_address import Address
-from forewarn.stores.postgres_connections import Connection, Connections, connect
-from forewarn.stores.postgres_errors import explained
-from forewarn.stores.postgres_seen import Seen
+from forewarn.stores.postgres import lead, nodes
+from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.connections import Connection, Connections, connect
+from forewarn.stores.postgres.errors import explained
+from forewarn.stores.postgres.seen import Seen
 
 _BREATH_SECONDS = 0.01  # between two looks at what is new: where much is written, each brings more, and costs the same
 

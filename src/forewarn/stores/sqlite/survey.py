@@ -10,9 +10,12 @@ from pathlib import Path
 
 from forewarn.core.facts import FORMAT
 from forewarn.plane.ports import JournalFault
-from forewarn.stores import head_note, shelf, snapshot_files, sqlite_file, write_ahead
 from forewarn.stores.codec import newer_format
 from forewarn.stores.rows import START, checked
+from forewarn.stores.snapshots import files as snapshot_files
+from forewarn.stores.snapshots import shelf
+from forewarn.stores.sqlite import file as sqlite_file
+from forewarn.stores.sqlite import head_note, write_ahead
 
 _RESTORE = "Nothing was changed; restore the data directory from a backup"
 _QUICKLY_CHECKED_BYTES = 512 << 20  # larger files are checked where they are read, and by verify
