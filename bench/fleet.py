@@ -23,7 +23,7 @@ from forewarn.core.facts import EventScheduled
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin

@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.fleet import Fleet
 from bench.processes import CannotMeasure
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.stores.sqlite.journal import SqliteJournal

@@ -15,7 +15,7 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin

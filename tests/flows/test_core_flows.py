@@ -15,7 +15,7 @@ from forewarn.core import facts as f
 from forewarn.core.documents import document_for
 from forewarn.core.region import Power, Region, VmSpec
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin, Record

@@ -17,7 +17,7 @@ sys.path.pop(0)  # this file's directory, whose modules are no part of the progr
 
 from forewarn.__main__ import main
 from forewarn.core.region import Event
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.stores.sqlite import file as sqlite_file
 
 

@@ -16,7 +16,7 @@ from forewarn.core.documents import document_for
 from forewarn.core.region import Event, Region, Scope, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.ports import Journal, JournalFault, Origin, Transaction
 from forewarn.plane.writer import Asked, Writer
 from forewarn.sim.oracle import Oracle, Settings

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from forewarn.core.causes import Cause
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import Durations, SimulatedDriver
+from forewarn.engines.simulated import Durations, SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
 from forewarn.plane.ports import Journal
 from forewarn.server.listening import GRACE_SECONDS, open_files_most

@@ -9,7 +9,7 @@ from forewarn.core.facts import EventBornStarted, EventScheduled, Fact
 from forewarn.core.region import Event, Vm, fold
 from forewarn.core.region import Region as State
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin, Record

@@ -19,7 +19,7 @@ import uvicorn
 
 from forewarn.cli.main import main
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.stores.memory import MemoryJournal

@@ -11,7 +11,7 @@ from forewarn.core.commands import PutScaleSet
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import Binding, VmSpec
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin

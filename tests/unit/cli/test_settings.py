@@ -12,7 +12,7 @@ import pytest
 from forewarn.cli import reference
 from forewarn.core.causes import CAUSES, Cause
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import Durations
+from forewarn.engines.simulated import Durations
 from forewarn.server import parts
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.kinds import Address

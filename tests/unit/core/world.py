@@ -39,7 +39,7 @@ from forewarn.core.region import (
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.core.step import step
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.terms import Document, ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -20,7 +20,7 @@ HEAVY = {
     "urllib.parse",
     "urllib.request",
 }
-FORBIDDEN = ("forewarn.core", "forewarn.plane", "forewarn.stores", "forewarn.drivers", "forewarn.web", "forewarn.cli")
+FORBIDDEN = ("forewarn.core", "forewarn.plane", "forewarn.stores", "forewarn.engines", "forewarn.web", "forewarn.cli")
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -13,7 +13,7 @@ from forewarn.core import facts as f
 from forewarn.core import invariants
 from forewarn.core.region import Event, Region, Scope, VmSpec, fold
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Driver, Entry, JournalFault, Origin, Record

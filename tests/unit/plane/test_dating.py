@@ -14,7 +14,7 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory, _Staged

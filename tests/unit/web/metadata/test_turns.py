@@ -11,7 +11,7 @@ import pytest
 from forewarn.core.commands import CreateVms
 from forewarn.core.region import Binding, VmSpec
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin

@@ -12,7 +12,7 @@ import httpx
 from forewarn.core.commands import CreateVms, Tick
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin

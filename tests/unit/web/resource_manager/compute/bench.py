@@ -12,7 +12,7 @@ from forewarn.core.commands import Approve, Tick
 from forewarn.core.documents import document_for
 from forewarn.core.refusal import Refused
 from forewarn.core.rules import Rules
-from forewarn.drivers.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
