@@ -12,8 +12,8 @@ from forewarn.core.rules import Rules
 from forewarn.core.step import step
 from forewarn.settings.table import PROFILES, SETTINGS
 from forewarn.terms import EventType
-from forewarn.web.metadata.faults import FaultKind
-from forewarn.web.metadata.instance import instance_info
+from forewarn.web.documents.instance import instance_info
+from forewarn.web.faults import FaultKind
 from forewarn.web.metadata.settings import Limits
 from forewarn.wire import errors
 from forewarn.wire.instance import instance_tree

@@ -24,8 +24,8 @@ from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, Origin
 from forewarn.stores.memory import MemoryJournal
+from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.face import MetadataFace
-from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.metadata.settings import MetadataSettings
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

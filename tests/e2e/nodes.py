@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from forewarn.plane.clock import wall_time
+from forewarn.web.documents.whereabouts import TENANT
 from forewarn.web.resource_manager.tls import prepare
-from forewarn.web.whereabouts import TENANT
 from tests.e2e.program import PATIENCE_SECONDS, ROOT, Answer, ServerProgram, clean_environment, free_port
 
 TOKEN = "sesame"

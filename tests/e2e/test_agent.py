@@ -15,7 +15,7 @@ from forewarn.core.commands import CancelEvents, Command, DeleteVms, EvictVms, M
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.guest.agent.defaults import COMMENTED_TOML
-from forewarn.web.metadata.faults import FaultKind, FaultRule
+from forewarn.web.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from tests.e2e.agents import AgentProgram, Wire, agents, run_out, step, toml, watch
 from tests.e2e.metadata_region import MetadataRegion, metadata_region

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.web.whereabouts import SUBSCRIPTION, TENANT
+from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
 from tests.e2e.az import Az
 from tests.e2e.program import FOREWARN, PATIENCE_SECONDS, ServerProgram, clean_environment
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.web.whereabouts import SUBSCRIPTION
+from forewarn.web.documents.whereabouts import SUBSCRIPTION
 from tests.e2e.az_region import IMAGE, PASSWORD, UNIFORM, AzRegion
 from tests.e2e.program import PATIENCE_SECONDS
 

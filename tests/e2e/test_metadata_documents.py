@@ -16,7 +16,7 @@ from forewarn.core.facts import EventApproved
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.plane.ports import Entry, JournalFault, Uncertain
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.metadata.faults import FaultRule
+from forewarn.web.faults import FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.wire.versions import API_VERSIONS, VERSIONS_BODY
 from tests.e2e.metadata_region import approval, get, metadata_region, path_of, post, request

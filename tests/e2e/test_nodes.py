@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP
-from forewarn.web.whereabouts import SUBSCRIPTION
+from forewarn.web.documents.whereabouts import SUBSCRIPTION
 from tests.e2e.nodes import (
     TOKEN,
     Balancer,

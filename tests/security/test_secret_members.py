@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from forewarn.core.region import Resource
+from forewarn.web.documents.whereabouts import SUBSCRIPTION
 from forewarn.web.resource_manager import keeping
-from forewarn.web.whereabouts import SUBSCRIPTION
 from tests.e2e.program import ROOT, ServerProgram
 
 CANARY = "CanaryThatIsNeverTold"

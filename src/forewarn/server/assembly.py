@@ -22,10 +22,10 @@ from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
+from forewarn.web.faults import FaultRules
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
 from forewarn.web.metadata.face import MetadataFace
-from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import end_streams, operator_app
 from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.models import SettingView

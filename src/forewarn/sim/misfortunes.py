@@ -13,7 +13,7 @@ from forewarn.sim.nodes import Server
 from forewarn.sim.plan import Misfortune
 from forewarn.sim.store import Fate
 from forewarn.sim.world import World
-from forewarn.web.metadata.faults import FaultKind, FaultRule
+from forewarn.web.faults import FaultKind, FaultRule
 
 _HOUR = 3600.0
 _EVERY_SECONDS = {

@@ -22,8 +22,8 @@ from forewarn.plane.ports import JournalFault
 from forewarn.sim.loop import PLACE, SimLoop
 from forewarn.sim.network import Network
 from forewarn.sim.store import Handle, Store
+from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.face import MetadataFace
-from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from forewarn.web.operator.app import operator_app
 

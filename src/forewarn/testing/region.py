@@ -27,7 +27,7 @@ from forewarn.plane.clock import wall_time
 from forewarn.testing.checks import Checks
 from forewarn.testing.handles import EventHandle, VmHandle
 from forewarn.testing.running import Running, made
-from forewarn.web.metadata.faults import FaultRule
+from forewarn.web.faults import FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
 
 _LOOK_EVERY_SECONDS = 0.005

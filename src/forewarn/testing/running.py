@@ -15,8 +15,8 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin, Record
 from forewarn.stores.memory import MemoryJournal
 from forewarn.testing.loop import LoopThread
+from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.face import MetadataFace
-from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.operator.stories import remembered
 

@@ -23,7 +23,7 @@ from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.faults import FaultRules
 from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.models import SettingView
 from forewarn.web.operator.stream import Streams

@@ -14,9 +14,9 @@ import pytest
 from forewarn.cli.api.client import Server
 from forewarn.cli.api.shapes import ResourceManager
 from forewarn.cli.commands import az_env
+from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.door import Door
-from forewarn.web.whereabouts import SUBSCRIPTION, TENANT
 from tests.unit.cli.conftest import Region, Run
 
 URL = "https://127.0.0.1:16927"

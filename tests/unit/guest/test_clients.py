@@ -14,7 +14,7 @@ from forewarn.core.commands import CancelEvents
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.guest import AsyncClient, Client, Closed, Fault, Refused, Unavailable
 from forewarn.guest.watch import Appeared, Ended, Ending, Started
-from forewarn.web.metadata.faults import FaultKind, FaultRule
+from forewarn.web.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
 from tests.e2e.metadata_region import NOON, MetadataRegion, metadata_region
 from tests.unit.guest.shells import Guest

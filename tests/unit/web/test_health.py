@@ -13,8 +13,8 @@ from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.stores.memory import MemoryJournal
+from forewarn.web.faults import FaultRules
 from forewarn.web.health import Health, HealthDoor, nothing_else
-from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import operator_app
 
 pytestmark = pytest.mark.anyio

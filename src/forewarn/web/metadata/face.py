@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
-from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.identify import Door
 from forewarn.web.metadata.listeners import Listeners
 from forewarn.web.metadata.protocol import Connection

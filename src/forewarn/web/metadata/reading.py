@@ -13,8 +13,8 @@ from forewarn.core.facts import ScopeEnabled
 from forewarn.core.region import Region, Scope, Vm
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
+from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.answers import DocumentCache, Reply, Served, Signer, reply_to
-from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.metadata.identify import Caller, identify
 from forewarn.web.metadata.lag import Lag
 from forewarn.web.metadata.outcomes import Known, Later, Outcome

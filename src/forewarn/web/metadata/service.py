@@ -12,11 +12,11 @@ from forewarn.core.refusal import Refused
 from forewarn.core.region import Vm
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin, Uncertain
+from forewarn.web.documents.instance import instance_info
+from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answers import Reply, Signer, reply_to
-from forewarn.web.metadata.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.hints import FIELD, hint_for
 from forewarn.web.metadata.identify import Caller, identify
-from forewarn.web.metadata.instance import instance_info
 from forewarn.web.metadata.memory import Memory
 from forewarn.web.metadata.outcomes import DROPPED, Later, Outcome
 from forewarn.web.metadata.pages import is_of_a_page

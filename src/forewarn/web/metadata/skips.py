@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from forewarn.core.region import Region, Vm
-from forewarn.web.metadata.faults import FaultKind, FaultRule, FaultRules
+from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 
 from forewarn import __version__
 from forewarn.plane.plane import Plane
-from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.faults import FaultRules
 from forewarn.web.operator import (
     routes_activity,
     routes_bindings,

@@ -15,7 +15,7 @@ from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.web.current import be_current
-from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.faults import FaultRules
 from forewarn.web.operator.models import SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.web.resource_manager.door import Door

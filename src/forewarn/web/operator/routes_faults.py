@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from forewarn.core.refusal import Hint, Refused
-from forewarn.web.metadata.faults import FaultRule
+from forewarn.web.faults import FaultRule
 from forewarn.web.operator.bodies import FaultBody
 from forewarn.web.operator.desk import TheDesk, TheLook
 from forewarn.web.operator.models import FaultAnswer, FaultsAnswer, FaultsCleared

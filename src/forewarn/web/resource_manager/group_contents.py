@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from forewarn.core.region import Orchestration, ScopeKind, VmSpec, fold
+from forewarn.web.documents.whereabouts import location_of
 from forewarn.web.resource_manager import generic, groups, listing
 from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import invalid
 from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.routing import Router
-from forewarn.web.whereabouts import location_of
 
 _SETS = "Microsoft.Compute/availabilitySets"
 _SCALE_SETS = "Microsoft.Compute/virtualMachineScaleSets"

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from forewarn.web.documents.whereabouts import IMAGE_VERSION
 from forewarn.web.resource_manager import generic
 from forewarn.web.resource_manager.call import TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.listing import first_of
 from forewarn.web.resource_manager.places import require
 from forewarn.web.resource_manager.routing import Router
-from forewarn.web.whereabouts import IMAGE_VERSION
 
 _PUBLISHERS = "/subscriptions/{subscription}/providers/Microsoft.Compute/locations/{location}/publishers"
 _OFFERS = _PUBLISHERS + "/{publisher}/artifacttypes/vmimage/offers"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forewarn.core.commands import CancelEvents, Pulse
 from forewarn.core.refusal import Refused
-from forewarn.web.metadata.faults import MOST_RULES, FaultKind, FaultRule, FaultRules
+from forewarn.web.faults import MOST_RULES, FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.lag import Lag
 from forewarn.web.metadata.skips import Skips
 from forewarn.web.metadata.throttle import Throttle

@@ -16,7 +16,7 @@ from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.identify import Door
 from forewarn.web.metadata.protocol import Connection
 from forewarn.web.metadata.roster import Connections

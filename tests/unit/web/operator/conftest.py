@@ -18,7 +18,7 @@ from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, Origin
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.faults import FaultRules
 from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.models import SettingView
 from tests.unit.web.apps import reused

@@ -10,7 +10,7 @@ from fastapi.openapi.models import OpenAPI
 
 from forewarn.core.causes import HOST_MAINTENANCE
 from forewarn.core.region import EvictionPolicy, Orchestration, ScaleInRule, UpgradeMode
-from forewarn.web.metadata.faults import FaultKind
+from forewarn.web.faults import FaultKind
 from forewarn.web.operator import bodies
 from forewarn.web.operator.scale_set_bodies import ScaleSetChangeBody
 

@@ -13,12 +13,12 @@ from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.metadata.faults import FaultRules
+from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
+from forewarn.web.faults import FaultRules
 from forewarn.web.operator.app import operator_app
 from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.door import Door
-from forewarn.web.whereabouts import SUBSCRIPTION, TENANT
 from tests.unit.web.operator.conftest import NOON, Bench
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.web.metadata.instance import instance_info
+from forewarn.web.documents.instance import instance_info
 from forewarn.web.resource_manager.images import ALIASES
 from forewarn.wire.instance import instance_tree
 from tests.unit.web.resource_manager.bench import NETWORK, RG, Bench

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forewarn.web.whereabouts import SUBSCRIPTION, TENANT
+from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
 from tests.unit.web.resource_manager.bench import RG, Bench, S
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.web.whereabouts import TENANT
+from forewarn.web.documents.whereabouts import TENANT
 from tests.unit.web.resource_manager.bench import URL, Bench, S, open_bench
 
 pytestmark = pytest.mark.anyio

@@ -20,13 +20,13 @@ from forewarn.core.region import (
     VmSpec,
     fold,
 )
+from forewarn.web.documents.whereabouts import computer_name_of, location_of
 from forewarn.web.resource_manager import keeping
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.compute import finding, particulars
 from forewarn.web.resource_manager.compute.event_settings import Notices, shown_policy, shown_profile
 from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object
-from forewarn.web.whereabouts import computer_name_of, location_of
 from forewarn.wire.times import format_iso_duration
 
 _FIRST_ETAG = '"1"'

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from forewarn.core.region import Particulars, VmSpec, fold
+from forewarn.web.documents.whereabouts import IMAGE_VERSION, LOCATION
 from forewarn.web.resource_manager import generic, images
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.compute.schema import Object
-from forewarn.web.whereabouts import IMAGE_VERSION, LOCATION
 
 
 def read(document: Object, profile: Object) -> Particulars:

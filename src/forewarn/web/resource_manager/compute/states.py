@@ -8,10 +8,10 @@ from datetime import datetime
 
 from forewarn.core.causes import Cause
 from forewarn.core.region import EvictionPolicy, Power, Region, ScaleSet, Vm
+from forewarn.web.documents.whereabouts import computer_name_of, placement_group_id
 from forewarn.web.resource_manager.compute import finding
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.lro import iso
-from forewarn.web.whereabouts import computer_name_of, placement_group_id
 
 _UPDATES = frozenset({Cause.USER_RESTART, Cause.USER_REDEPLOY, Cause.REIMAGE})
 _POWER_CODES = {

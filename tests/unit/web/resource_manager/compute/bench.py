@@ -18,11 +18,11 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.stores.memory import MemoryJournal
 from forewarn.terms import ScheduledEvent
+from forewarn.web.documents.whereabouts import SUBSCRIPTION
 from forewarn.web.resource_manager import compute, lro
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
 from forewarn.web.resource_manager.routing import Router
-from forewarn.web.whereabouts import SUBSCRIPTION
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BASE_URL = "https://localhost:16927"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.web.whereabouts import SUBSCRIPTION
+from forewarn.web.documents.whereabouts import SUBSCRIPTION
 from tests.unit.web.resource_manager.compute.bench import Bench, Operation, path_of, scale_set_body, terminate
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Orchestration, Particulars, Region, ScaleSet, Vm, fold
-from forewarn.web.interfaces import interfaces_of
-from forewarn.web.whereabouts import IMAGE_VERSION, SUBSCRIPTION, computer_name_of, location_of, placement_group_id
+from forewarn.web.documents.interfaces import interfaces_of
+from forewarn.web.documents.whereabouts import (
+    IMAGE_VERSION,
+    SUBSCRIPTION,
+    computer_name_of,
+    location_of,
+    placement_group_id,
+)
 from forewarn.wire.instance import InstanceInfo, vm_resource_id
 
 
