@@ -17,7 +17,7 @@ from forewarn.core.commands import BindVm, DeleteVms
 from forewarn.core.facts import VmBound
 from forewarn.core.region import Binding
 from forewarn.plane.ports import Entry, Origin
-from forewarn.web.metadata.namespaces import NAMESPACES, enter
+from forewarn.web.metadata.http.namespaces import NAMESPACES, enter
 from forewarn.web.metadata.settings import MetadataSettings
 from tests.e2e.metadata_region import NOON, Guest, MetadataRegion, get, metadata_region, request
 
@@ -239,7 +239,7 @@ class _Told(logging.Handler):
         super().__init__(level)
         self._words = words
         self._heard = threading.Event()
-        self._logger = logging.getLogger("forewarn.web.metadata.listeners")
+        self._logger = logging.getLogger("forewarn.web.metadata.http.listeners")
         self._logger.setLevel(logging.INFO)
         self._logger.addHandler(self)
 

@@ -38,9 +38,9 @@ from forewarn.stores import codec
 from forewarn.stores.snapshots import region as snapshots
 from forewarn.stores.snapshots.frames import BrokenStream, framed, unframed
 from forewarn.stores.sqlite import head_note, write_ahead
-from forewarn.web.metadata.pages import is_of_a_page
-from forewarn.web.metadata.questions import question_of, read_target
-from forewarn.web.metadata.requests import Arrival, Request, RequestReader, Spoiled
+from forewarn.web.metadata.asking.browsers import is_of_a_page
+from forewarn.web.metadata.asking.questions import question_of, read_target
+from forewarn.web.metadata.http.requests import Arrival, Request, RequestReader, Spoiled
 from forewarn.web.metadata.settings import Limits
 from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.expressions import TemplateError

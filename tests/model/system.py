@@ -24,7 +24,7 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.snapshots import region as snapshots
 from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.terms import Document
-from forewarn.web.metadata.answers import DocumentCache
+from forewarn.web.metadata.answering.cache import DocumentCache
 from forewarn.wire.versions import API_VERSIONS
 
 _ORIGIN = Origin("model")

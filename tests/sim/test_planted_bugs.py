@@ -23,7 +23,7 @@ from forewarn.sim.plan import Misfortune, Plan
 from forewarn.sim.running import Outcome, simulate
 from forewarn.sim.summary import page, story
 from forewarn.sim.trace import Trace
-from forewarn.web.metadata.answers import DocumentCache
+from forewarn.web.metadata.answering.cache import DocumentCache
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

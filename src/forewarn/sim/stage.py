@@ -40,7 +40,8 @@ from forewarn.sim.loop import PLACE
 from forewarn.sim.machines import Machine
 from forewarn.sim.network import Network, socket_of
 from forewarn.sim.strands import Strands, queue_of, threading_of, time_of
-from forewarn.web.metadata import face, roster
+from forewarn.web.metadata import face
+from forewarn.web.metadata.http import roster
 from forewarn.web.operator import desk, gate
 
 BUSY_SECONDS = 20.0  # how often an agent looks while there is something to do; in production 1

@@ -10,10 +10,10 @@ from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.web.faults import FaultRules
-from forewarn.web.metadata.identify import Door
-from forewarn.web.metadata.listeners import Listeners
-from forewarn.web.metadata.protocol import Connection
-from forewarn.web.metadata.roster import Connections
+from forewarn.web.metadata.asking.callers import Door
+from forewarn.web.metadata.http.connection import Connection
+from forewarn.web.metadata.http.listeners import Listeners
+from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import MetadataSettings
 

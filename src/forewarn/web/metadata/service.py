@@ -14,13 +14,13 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin, Uncertain
 from forewarn.web.documents.instance import instance_info
 from forewarn.web.faults import FaultKind, FaultRule, FaultRules
-from forewarn.web.metadata.answers import Reply, Signer, reply_to
-from forewarn.web.metadata.hints import FIELD, hint_for
-from forewarn.web.metadata.identify import Caller, identify
-from forewarn.web.metadata.memory import Memory
-from forewarn.web.metadata.outcomes import DROPPED, Later, Outcome
-from forewarn.web.metadata.pages import is_of_a_page
-from forewarn.web.metadata.questions import (
+from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
+from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
+from forewarn.web.metadata.answering.serving import STALE, Reading
+from forewarn.web.metadata.asking.browsers import is_of_a_page
+from forewarn.web.metadata.asking.callers import Caller, identify
+from forewarn.web.metadata.asking.hints import FIELD, hint_for
+from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
     Question,
     ReadDocument,
@@ -29,8 +29,8 @@ from forewarn.web.metadata.questions import (
     question_of,
     read_target,
 )
-from forewarn.web.metadata.reading import STALE, Reading
-from forewarn.web.metadata.requests import Request
+from forewarn.web.metadata.asking.recall import Memory
+from forewarn.web.metadata.http.requests import Request
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.throttle import Throttle
 from forewarn.wire import errors

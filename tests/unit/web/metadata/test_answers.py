@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from forewarn import __version__
 from forewarn.core.region import ScopeKind, VmSpec
-from forewarn.web.metadata.answers import DocumentCache, Signer, reply_to
+from forewarn.web.metadata.answering.cache import DocumentCache, Signer, reply_to
 from forewarn.wire.errors import THROTTLED, Answer, method_not_allowed
 from forewarn.wire.versions import API_VERSIONS, NEWEST
 from tests.unit.web.metadata.story import NOON, Story

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forewarn.core.region import Binding, Region
-from forewarn.web.metadata.identify import Caller, Door, identify, is_loopback, plain_address
+from forewarn.web.metadata.asking.callers import Caller, Door, identify, is_loopback, plain_address
 from tests.unit.web.metadata.story import Story
 
 _DESK = Door(loopback=True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from forewarn.core.commands import CancelEvents, Pulse
 from forewarn.core.refusal import Refused
 from forewarn.web.faults import MOST_RULES, FaultKind, FaultRule, FaultRules
-from forewarn.web.metadata.lag import Lag
-from forewarn.web.metadata.skips import Skips
+from forewarn.web.metadata.answering.skips import Skips
+from forewarn.web.metadata.answering.visibility import Lag
 from forewarn.web.metadata.throttle import Throttle
 from tests.unit.web.metadata.story import Story, records
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn.core.region import Vm
-from forewarn.web.metadata.preconditions import NEVER, Unless, read_unless, read_wait
-from forewarn.web.metadata.questions import (
+from forewarn.web.metadata.asking.preconditions import NEVER, Unless, read_unless, read_wait
+from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
     Question,
     ReadDocument,
@@ -18,7 +18,7 @@ from forewarn.web.metadata.questions import (
     question_of,
     read_target,
 )
-from forewarn.web.metadata.requests import Request
+from forewarn.web.metadata.http.requests import Request
 from forewarn.wire import errors
 from forewarn.wire.errors import Answer
 from forewarn.wire.versions import NEWEST

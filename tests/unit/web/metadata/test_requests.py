@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.web.metadata.requests import (
+from forewarn.web.metadata.http.requests import (
     CONTINUE,
     HEAD_TOO_LARGE,
     MALFORMED,

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from forewarn.core.commands import CancelEvents, DeleteVms, Tick
 from forewarn.core.region import ScopeKind, VmSpec
-from forewarn.web.metadata.waiting import WOKEN_AT_ONCE, Patience, Waiters, changed_scopes
+from forewarn.web.metadata.answering.waiting import WOKEN_AT_ONCE, Patience, Waiters, changed_scopes
 from tests.unit.web.metadata.story import Story, records
 
 

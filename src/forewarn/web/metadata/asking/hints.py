@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from itertools import islice
 
 from forewarn.core.region import Region
-from forewarn.web.metadata.identify import Caller
-from forewarn.web.metadata.questions import Target
+from forewarn.web.metadata.asking.callers import Caller
+from forewarn.web.metadata.asking.questions import Target
 
 FIELD = "X-Forewarn-Hint"
 _PATH = "/metadata/scheduledevents?api-version=2020-07-01"

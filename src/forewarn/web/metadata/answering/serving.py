@@ -14,14 +14,14 @@ from forewarn.core.region import Region, Scope, Vm
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.web.faults import FaultRules
-from forewarn.web.metadata.answers import DocumentCache, Reply, Served, Signer, reply_to
-from forewarn.web.metadata.identify import Caller, identify
-from forewarn.web.metadata.lag import Lag
-from forewarn.web.metadata.outcomes import Known, Later, Outcome
-from forewarn.web.metadata.questions import ReadDocument
+from forewarn.web.metadata.answering.cache import DocumentCache, Reply, Served, Signer, reply_to
+from forewarn.web.metadata.answering.outcomes import Known, Later, Outcome
+from forewarn.web.metadata.answering.skips import Skips
+from forewarn.web.metadata.answering.visibility import Lag
+from forewarn.web.metadata.answering.waiting import Patience, Waiters, changed_scopes
+from forewarn.web.metadata.asking.callers import Caller, identify
+from forewarn.web.metadata.asking.questions import ReadDocument
 from forewarn.web.metadata.settings import MetadataSettings
-from forewarn.web.metadata.skips import Skips
-from forewarn.web.metadata.waiting import Patience, Waiters, changed_scopes
 from forewarn.wire import errors
 
 STALE = reply_to(errors.STALE)

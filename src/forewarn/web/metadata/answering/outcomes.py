@@ -6,10 +6,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from forewarn.web.metadata.answers import Reply
-from forewarn.web.metadata.identify import Caller
-from forewarn.web.metadata.questions import ReadDocument
-from forewarn.web.metadata.waiting import Patience
+from forewarn.web.metadata.answering.cache import Reply
+from forewarn.web.metadata.answering.waiting import Patience
+from forewarn.web.metadata.asking.callers import Caller
+from forewarn.web.metadata.asking.questions import ReadDocument
 
 
 @dataclass(slots=True, eq=False)

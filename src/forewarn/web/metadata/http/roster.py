@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections import Counter
 
-from forewarn.web.metadata.protocol import Connection
+from forewarn.web.metadata.http.connection import Connection
+from forewarn.web.metadata.http.turns import Turns
 from forewarn.web.metadata.settings import Limits
-from forewarn.web.metadata.turns import Turns
 
 _LONGEST_SWEEP_SECONDS = 5.0
 _log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from forewarn.web.metadata.identify import Caller
-from forewarn.web.metadata.outcomes import Known
+from forewarn.web.metadata.answering.outcomes import Known
+from forewarn.web.metadata.asking.callers import Caller
 
 _MOST_KEPT = 16_384
 _LONGEST_KEPT = 512  # bytes: a request without baggage has a third of it

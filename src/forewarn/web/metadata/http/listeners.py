@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from forewarn.core import facts as f
 from forewarn.core.region import Binding, Region
 from forewarn.plane.ports import Record
-from forewarn.web.metadata.identify import Door, is_loopback, plain_address
-from forewarn.web.metadata.namespaces import is_bound_to, listen_in, namespace_path
+from forewarn.web.metadata.asking.callers import Door, is_loopback, plain_address
+from forewarn.web.metadata.http.namespaces import is_bound_to, listen_in, namespace_path
 from forewarn.web.metadata.settings import MetadataSettings
 
 _log = logging.getLogger(__name__)

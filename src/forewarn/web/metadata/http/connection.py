@@ -11,13 +11,13 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Final, Protocol, cast
 
-from forewarn.web.metadata.answers import Reply, reply_to
-from forewarn.web.metadata.identify import Caller, Door
-from forewarn.web.metadata.outcomes import Dropped, Known, Later, Outcome
-from forewarn.web.metadata.requests import Arrival, Continue, Request, RequestReader, Spoiled
+from forewarn.web.metadata.answering.cache import Reply, reply_to
+from forewarn.web.metadata.answering.outcomes import Dropped, Known, Later, Outcome
+from forewarn.web.metadata.asking.callers import Caller, Door
+from forewarn.web.metadata.http.requests import Arrival, Continue, Request, RequestReader, Spoiled
+from forewarn.web.metadata.http.turns import Turns
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits
-from forewarn.web.metadata.turns import Turns
 from forewarn.wire.errors import error
 
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"

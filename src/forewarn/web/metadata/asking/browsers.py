@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 
-from forewarn.web.metadata.requests import Request
+from forewarn.web.metadata.http.requests import Request
 
 
 def is_of_a_page(request: Request) -> bool:
