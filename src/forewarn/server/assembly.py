@@ -28,7 +28,7 @@ from forewarn.web.health import Health, HealthDoor, nothing_else
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.operator.app import end_streams, operator_app
 from forewarn.web.operator.gate import ANY_HOST
-from forewarn.web.operator.models import SettingView
+from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.resource_manager import group_deletion
 from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app

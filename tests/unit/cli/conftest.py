@@ -25,7 +25,7 @@ from forewarn.plane.plane import Plane
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
 from forewarn.web.operator.app import operator_app
-from forewarn.web.operator.models import SettingView
+from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.operator.stream import Streams
 from tests.unit.web.apps import reused
 

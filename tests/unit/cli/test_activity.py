@@ -11,7 +11,7 @@ from forewarn import __version__
 from forewarn.cli.commands.activity import DOORS
 from forewarn.core.commands import Approve
 from forewarn.plane.ports import Origin
-from forewarn.web.operator.bodies import Door
+from forewarn.web.operator.schema.requests import Door
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Region, Run

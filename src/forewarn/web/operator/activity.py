@@ -17,7 +17,7 @@ from forewarn.core.facts import subject_of
 from forewarn.core.region import Event, Region, ScopeKind, scope_key
 from forewarn.plane.ports import Journal, Record
 from forewarn.web.operator.activity_words import kinds_of, outcome_of_facts, words_of
-from forewarn.web.operator.models import ActivityAnswer
+from forewarn.web.operator.schema.answers import ActivityAnswer
 
 MOST_SHOWN = 20  # things that one request was about
 MOST_RECORDS = 100_000  # looked at for one answer

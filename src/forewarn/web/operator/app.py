@@ -12,26 +12,24 @@ from fastapi.security import HTTPBearer
 from forewarn import __version__
 from forewarn.plane.plane import Plane
 from forewarn.web.faults import FaultRules
-from forewarn.web.operator import (
-    routes_activity,
-    routes_bindings,
-    routes_campaigns,
-    routes_clock,
-    routes_events,
-    routes_faults,
-    routes_fleet,
-    routes_hosts,
-    routes_journal,
-    routes_nodes,
-    routes_region,
-    routes_resource_manager,
-    routes_scale_sets,
-    routes_scopes,
-)
 from forewarn.web.operator.desk import Desk
 from forewarn.web.operator.errors import answer_errors
 from forewarn.web.operator.gate import Gate
-from forewarn.web.operator.models import ErrorAnswer, SettingView
+from forewarn.web.operator.routes import activity as routes_activity
+from forewarn.web.operator.routes import bindings as routes_bindings
+from forewarn.web.operator.routes import campaigns as routes_campaigns
+from forewarn.web.operator.routes import clock as routes_clock
+from forewarn.web.operator.routes import events as routes_events
+from forewarn.web.operator.routes import faults as routes_faults
+from forewarn.web.operator.routes import fleet as routes_fleet
+from forewarn.web.operator.routes import hosts as routes_hosts
+from forewarn.web.operator.routes import journal as routes_journal
+from forewarn.web.operator.routes import nodes as routes_nodes
+from forewarn.web.operator.routes import region as routes_region
+from forewarn.web.operator.routes import resource_manager as routes_resource_manager
+from forewarn.web.operator.routes import scale_sets as routes_scale_sets
+from forewarn.web.operator.routes import scopes as routes_scopes
+from forewarn.web.operator.schema.answers import ErrorAnswer, SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.web.resource_manager.door import Door
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forewarn.core.causes import Cause
-from forewarn.web.operator.outcome import NOBODY_READS, Deed
+from forewarn.web.operator.outcomes import NOBODY_READS, Deed
 
 RESTARTED = Deed("restarted", NOBODY_READS, (Cause.USER_RESTART,))
 REDEPLOYED = Deed("redeployed", NOBODY_READS, (Cause.USER_REDEPLOY,))

@@ -16,7 +16,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
-from forewarn.web.operator.models import SettingView
+from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.web.resource_manager.door import Door
 

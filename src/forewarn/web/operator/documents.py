@@ -10,8 +10,8 @@ from forewarn.core.facts import Fact, ScopeEnabled
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import ScopeKind
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.fleet_models import ReadAnswer
-from forewarn.web.operator.models import SettingView
+from forewarn.web.operator.schema.answers import SettingView
+from forewarn.web.operator.schema.fleet_answers import ReadAnswer
 from forewarn.web.operator.views import find_vm
 from forewarn.wire.document import NotBeforeFormat, encode_document
 from forewarn.wire.versions import API_VERSIONS, ApiVersion, find

@@ -15,8 +15,8 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.ports import JournalFault, Uncertain
 from forewarn.web.current import RETRY_AFTER_SECONDS, UNCERTAIN
 from forewarn.web.operator.desk import Desk
-from forewarn.web.operator.models import ErrorKind
 from forewarn.web.operator.near import did_you_mean
+from forewarn.web.operator.schema.answers import ErrorKind
 
 _KINDS: dict[Hint, tuple[int, ErrorKind]] = {
     Hint.INVALID: (400, "invalid"),

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from forewarn.web.operator.errors import error_answer
-from forewarn.web.operator.models import ErrorKind
+from forewarn.web.operator.schema.answers import ErrorKind
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})

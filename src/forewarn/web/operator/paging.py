@@ -7,7 +7,7 @@ from datetime import datetime
 from heapq import nsmallest
 from typing import TypeVar
 
-from forewarn.web.operator.bodies import Page
+from forewarn.web.operator.schema.requests import Page
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import msgspec
 
 from forewarn.core.facts import subject_of
 from forewarn.plane.ports import Record
-from forewarn.web.operator.models import RecordAnswer
+from forewarn.web.operator.schema.answers import RecordAnswer
 
 
 def record_fields(record: Record) -> RecordAnswer:

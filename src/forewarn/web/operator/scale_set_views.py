@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from forewarn.core.refusal import Hint, Refused, nothing_named
 from forewarn.core.region import Orchestration, Region, ScaleSet, ScopeKind, Vm, fold, scope_key
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.scale_set_models import ScaleSetAnswer, ScaleSetStory
+from forewarn.web.operator.schema.scale_set_answers import ScaleSetAnswer, ScaleSetStory
 from forewarn.web.operator.views import binding_fields, event_fields, policy_fields, seconds, vm_fields
 
 

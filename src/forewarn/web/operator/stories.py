@@ -10,7 +10,7 @@ from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import after
 from forewarn.core.region import Event, replace
 from forewarn.plane.ports import Origin, Record
-from forewarn.web.operator.fleet_models import TimelineEntry
+from forewarn.web.operator.schema.fleet_answers import TimelineEntry
 
 MOST_STEPS = 1_000
 

@@ -25,7 +25,7 @@ from forewarn.core.region import (
     fold,
 )
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.fleet_models import (
+from forewarn.web.operator.schema.fleet_answers import (
     BindingAnswer,
     CampaignAnswer,
     EventAnswer,

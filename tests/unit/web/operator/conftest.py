@@ -20,7 +20,7 @@ from forewarn.plane.ports import Journal, Origin
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
 from forewarn.web.operator.app import operator_app
-from forewarn.web.operator.models import SettingView
+from forewarn.web.operator.schema.answers import SettingView
 from tests.unit.web.apps import reused
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ from forewarn.core import facts as f
 from forewarn.core.region import VmSpec
 from forewarn.plane.ports import Origin
 from forewarn.web.operator import activity, activity_words
-from forewarn.web.operator.bodies import Door
+from forewarn.web.operator.schema.requests import Door
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench

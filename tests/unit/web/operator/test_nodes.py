@@ -14,7 +14,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Node, Uncertain
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.shared_memory import SharedMemory
-from forewarn.web.operator.routes_nodes import leader_of, warnings
+from forewarn.web.operator.routes.nodes import leader_of, warnings
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench, OpenBench

@@ -11,8 +11,8 @@ from fastapi.openapi.models import OpenAPI
 from forewarn.core.causes import HOST_MAINTENANCE
 from forewarn.core.region import EvictionPolicy, Orchestration, ScaleInRule, UpgradeMode
 from forewarn.web.faults import FaultKind
-from forewarn.web.operator import bodies
-from forewarn.web.operator.scale_set_bodies import ScaleSetChangeBody
+from forewarn.web.operator.schema import requests as bodies
+from forewarn.web.operator.schema.scale_set_requests import ScaleSetChangeBody
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench, OpenBench

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from forewarn.plane.ports import Journal, Node
 from forewarn.web.operator.desk import ThePlane
-from forewarn.web.operator.models import Answer
+from forewarn.web.operator.schema.answers import Answer
 
 router = APIRouter(prefix="/v1/nodes", tags=["nodes"])
 

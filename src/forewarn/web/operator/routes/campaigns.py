@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.region import Campaign
-from forewarn.web.operator.bodies import CampaignBody, Page
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
-from forewarn.web.operator.fleet_models import CampaignAnswer, CampaignsAnswer
 from forewarn.web.operator.paging import instant_key, page_of
+from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer
+from forewarn.web.operator.schema.requests import CampaignBody, Page
 from forewarn.web.operator.views import campaign_fields, find_campaign
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])

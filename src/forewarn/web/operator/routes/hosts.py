@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.commands import Command, FailHosts, MaintainHosts
 from forewarn.core.region import Host
-from forewarn.web.operator.bodies import FailBody, MaintainBody, Page
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
-from forewarn.web.operator.fleet_models import HostAnswer, HostsAnswer, OutcomeAnswer
-from forewarn.web.operator.outcome import NOBODY_READS, Deed, outcome_of
+from forewarn.web.operator.outcomes import NOBODY_READS, Deed, outcome_of
 from forewarn.web.operator.paging import page_of
+from forewarn.web.operator.schema.fleet_answers import HostAnswer, HostsAnswer, OutcomeAnswer
+from forewarn.web.operator.schema.requests import FailBody, MaintainBody, Page
 from forewarn.web.operator.views import find_host, host_fields
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"])

@@ -8,9 +8,9 @@ from forewarn.core import facts as f
 from forewarn.core.region import Region, ScaleSet
 from forewarn.web.operator import deeds
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.outcome import count, outcome_of
-from forewarn.web.operator.scale_set_models import ScaleSetOutcome
+from forewarn.web.operator.outcomes import count, outcome_of
 from forewarn.web.operator.scale_set_views import instances_of, scale_set_fields
+from forewarn.web.operator.schema.scale_set_answers import ScaleSetOutcome
 
 NOTHING = "Nothing had to be done."
 

@@ -12,7 +12,7 @@ from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Event, fold, replace
 from forewarn.core.work import is_in_hand, joined
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.fleet_models import EventAnswer, OutcomeAnswer
+from forewarn.web.operator.schema.fleet_answers import EventAnswer, OutcomeAnswer
 from forewarn.web.operator.views import event_fields, vm_names
 
 NOBODY_READS = "nobody in the scope reads scheduled events"

@@ -6,9 +6,9 @@ from fastapi import APIRouter
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.faults import FaultRule
-from forewarn.web.operator.bodies import FaultBody
 from forewarn.web.operator.desk import TheDesk, TheLook
-from forewarn.web.operator.models import FaultAnswer, FaultsAnswer, FaultsCleared
+from forewarn.web.operator.schema.answers import FaultAnswer, FaultsAnswer, FaultsCleared
+from forewarn.web.operator.schema.requests import FaultBody
 from forewarn.web.operator.views import find_vm
 
 router = APIRouter(prefix="/v1/faults", tags=["faults"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from forewarn.web.operator.models import Answer
+from forewarn.web.operator.schema.answers import Answer
 
 _GUID = "4CAEA225-A741-474D-A72E-428C86FCD853"
 _NOON = "2026-01-01T12:00:00Z"

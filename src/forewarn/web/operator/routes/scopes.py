@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query
 
 from forewarn.core.commands import SetPolicy
 from forewarn.core.region import Policy
-from forewarn.web.operator.bodies import Page, PolicyBody
 from forewarn.web.operator.desk import TheAsker, TheLook
-from forewarn.web.operator.fleet_models import ScopeAnswer, ScopesAnswer
 from forewarn.web.operator.paging import page_of
+from forewarn.web.operator.schema.fleet_answers import ScopeAnswer, ScopesAnswer
+from forewarn.web.operator.schema.requests import Page, PolicyBody
 from forewarn.web.operator.views import find_scope, scope_fields
 
 router = APIRouter(prefix="/v1/scopes", tags=["scopes"])

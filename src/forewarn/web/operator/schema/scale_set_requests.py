@@ -21,7 +21,16 @@ from forewarn.core.region import (
     replace,
 )
 from forewarn.core.scale_sets import CAPACITY_MOST, FAULT_DOMAINS_MOST, put_as_it_is
-from forewarn.web.operator.bodies import Body, Flag, Name, OsImageNotice, ResourceGroup, Tags, TerminateNotice, duration
+from forewarn.web.operator.schema.requests import (
+    Body,
+    Flag,
+    Name,
+    OsImageNotice,
+    ResourceGroup,
+    Tags,
+    TerminateNotice,
+    duration,
+)
 
 
 class PolicyChangeBody(Body):

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Header, Query
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
-from forewarn.web.operator.bodies import JournalPage, StreamFrom
 from forewarn.web.operator.desk import TheDesk, TheLook, ThePlane
-from forewarn.web.operator.models import RecordsAnswer, VerifyAnswer
 from forewarn.web.operator.records import as_subject, record_fields
+from forewarn.web.operator.schema.answers import RecordsAnswer, VerifyAnswer
+from forewarn.web.operator.schema.requests import JournalPage, StreamFrom
 from forewarn.web.operator.stream import JournalStream, follow, server_sent
 
 router = APIRouter(prefix="/v1/journal", tags=["journal"])

@@ -6,9 +6,9 @@ from fastapi import APIRouter
 
 from forewarn.core.commands import BindVm
 from forewarn.core.region import NO_BINDING, Binding
-from forewarn.web.operator.bodies import BindBody
 from forewarn.web.operator.desk import Asker, TheAsker
-from forewarn.web.operator.fleet_models import VmAnswer
+from forewarn.web.operator.schema.fleet_answers import VmAnswer
+from forewarn.web.operator.schema.requests import BindBody
 from forewarn.web.operator.views import find_vm, vm_fields
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])

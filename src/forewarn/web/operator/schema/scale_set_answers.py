@@ -6,7 +6,8 @@ from datetime import datetime
 
 from pydantic import Field
 
-from forewarn.web.operator.fleet_models import (
+from forewarn.web.operator.schema.answers import Answer
+from forewarn.web.operator.schema.fleet_answers import (
     BindingAnswer,
     EventAnswer,
     OutcomeAnswer,
@@ -14,7 +15,6 @@ from forewarn.web.operator.fleet_models import (
     VmAnswer,
     next_cursor,
 )
-from forewarn.web.operator.models import Answer
 
 _NOON = "2026-01-01T12:00:00Z"
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from forewarn.web.operator.activity import Book, Wanted, activity_fields, after, newest
-from forewarn.web.operator.bodies import ActivityPage
 from forewarn.web.operator.desk import TheDesk, TheLook
-from forewarn.web.operator.models import ActivitiesAnswer
+from forewarn.web.operator.schema.answers import ActivitiesAnswer
+from forewarn.web.operator.schema.requests import ActivityPage
 
 router = APIRouter(prefix="/v1/activity", tags=["journal"])
 

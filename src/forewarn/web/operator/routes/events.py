@@ -11,11 +11,11 @@ from fastapi import APIRouter, Query
 from forewarn.core.commands import Approve, CancelEvents
 from forewarn.core.refusal import no_event
 from forewarn.core.region import Event, Region
-from forewarn.web.operator.bodies import EventIdsBody, EventPage
 from forewarn.web.operator.desk import TheAsker, TheDesk, TheLook
-from forewarn.web.operator.fleet_models import EventsAnswer, EventStory, OutcomeAnswer
-from forewarn.web.operator.outcome import approved, canceled
+from forewarn.web.operator.outcomes import approved, canceled
 from forewarn.web.operator.paging import instant_key, page_of
+from forewarn.web.operator.schema.fleet_answers import EventsAnswer, EventStory, OutcomeAnswer
+from forewarn.web.operator.schema.requests import EventIdsBody, EventPage
 from forewarn.web.operator.stories import MOST_STEPS, remembered, timeline
 from forewarn.web.operator.views import event_fields, find_scope, find_vm
 

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
-from forewarn.web.operator.bodies import AdvanceBody, InstantBody, NothingBody, SpeedBody
 from forewarn.web.operator.desk import TheAsker, ThePlane
-from forewarn.web.operator.models import ClockAnswer, ClockMoved
+from forewarn.web.operator.schema.answers import ClockAnswer, ClockMoved
+from forewarn.web.operator.schema.requests import AdvanceBody, InstantBody, NothingBody, SpeedBody
 
 router = APIRouter(prefix="/v1/clock", tags=["clock"])
 

@@ -11,12 +11,12 @@ from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.web.operator import deeds
-from forewarn.web.operator.bodies import CreateVmsBody, NamesBody, ReadQuery, VmPage, duration
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
 from forewarn.web.operator.documents import find_version, not_before_format, read_by
-from forewarn.web.operator.fleet_models import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
-from forewarn.web.operator.outcome import Deed, outcome_of
+from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
+from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
+from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, ReadQuery, VmPage, duration
 from forewarn.web.operator.views import event_fields, find_scope, find_vm, vm_fields
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])

@@ -14,27 +14,27 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
 from forewarn.core.scale_sets import put_as_it_is
 from forewarn.web.operator import deeds
-from forewarn.web.operator.bodies import Page
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
-from forewarn.web.operator.fleet_models import OutcomeAnswer
-from forewarn.web.operator.outcome import Deed, outcome_of
+from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
-from forewarn.web.operator.scale_set_bodies import (
-    ChosenInstancesBody,
-    CreateScaleSetBody,
-    InstancesBody,
-    ProtectBody,
-    ScaleBody,
-    ScaleSetChangeBody,
-)
-from forewarn.web.operator.scale_set_models import ScaleSetOutcome, ScaleSetsAnswer, ScaleSetStory
-from forewarn.web.operator.scale_set_outcome import NOTHING, set_outcome
+from forewarn.web.operator.scale_set_outcomes import NOTHING, set_outcome
 from forewarn.web.operator.scale_set_views import (
     find_instances,
     find_scale_set,
     instances_of,
     scale_set_fields,
     scale_set_story,
+)
+from forewarn.web.operator.schema.fleet_answers import OutcomeAnswer
+from forewarn.web.operator.schema.requests import Page
+from forewarn.web.operator.schema.scale_set_answers import ScaleSetOutcome, ScaleSetsAnswer, ScaleSetStory
+from forewarn.web.operator.schema.scale_set_requests import (
+    ChosenInstancesBody,
+    CreateScaleSetBody,
+    InstancesBody,
+    ProtectBody,
+    ScaleBody,
+    ScaleSetChangeBody,
 )
 
 router = APIRouter(prefix="/v1/scale-sets", tags=["scale sets"])

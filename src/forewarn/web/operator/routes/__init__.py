@@ -1,0 +1,1 @@
+"""The routes of the operator API, one module for each noun."""
