@@ -14,7 +14,7 @@ from forewarn.server.listening import GRACE_SECONDS
 from forewarn.settings.table import SETTINGS
 from forewarn.stores.postgres.address import _SETTINGS
 from forewarn.stores.postgres.connections import _SILENCE_SECONDS
-from forewarn.web.resource_manager.tls import prepare
+from forewarn.web.resource_manager.login.tls import prepare
 
 PAGE = (Path(__file__).parents[2] / "docs/nodes.md").read_text()
 FOREWARN = Path(sys.executable).with_name("forewarn")

@@ -20,7 +20,7 @@ from urllib.parse import urlencode, urlsplit
 
 from forewarn.plane.clock import wall_time
 from forewarn.web.documents.whereabouts import TENANT
-from forewarn.web.resource_manager.tls import prepare
+from forewarn.web.resource_manager.login.tls import prepare
 from tests.e2e.program import PATIENCE_SECONDS, ROOT, Answer, ServerProgram, clean_environment, free_port
 
 TOKEN = "sesame"

@@ -35,7 +35,7 @@ from forewarn.stores import codec
 from forewarn.stores.snapshots.frames import framed
 from forewarn.stores.sqlite.head_note import HeadNote
 from forewarn.terms import ScheduledEvent
-from forewarn.web.resource_manager.access import Access
+from forewarn.web.resource_manager.login.access import Access
 from tests.fuzz.snapshot import payloads
 from tests.fuzz.targets import NOON
 from tests.unit.stores.examples import EVERY_FACT

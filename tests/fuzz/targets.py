@@ -42,11 +42,11 @@ from forewarn.web.metadata.asking.browsers import is_of_a_page
 from forewarn.web.metadata.asking.questions import question_of, read_target
 from forewarn.web.metadata.http.requests import Arrival, Request, RequestReader, Spoiled
 from forewarn.web.metadata.settings import Limits
-from forewarn.web.resource_manager.access import Access
-from forewarn.web.resource_manager.expressions import TemplateError
-from forewarn.web.resource_manager.jsonc import to_json
-from forewarn.web.resource_manager.plans import NeedsReference, Surroundings
-from forewarn.web.resource_manager.templates import make_plan
+from forewarn.web.resource_manager.login.access import Access
+from forewarn.web.resource_manager.templates.expressions import TemplateError
+from forewarn.web.resource_manager.templates.jsonc import to_json
+from forewarn.web.resource_manager.templates.planning import make_plan
+from forewarn.web.resource_manager.templates.plans import NeedsReference, Surroundings
 from forewarn.wire.document import decode_document
 from forewarn.wire.json_bytes import WireError
 from forewarn.wire.start_requests import decode_start_requests, encode_start_requests

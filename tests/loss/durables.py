@@ -37,7 +37,7 @@ from forewarn.plane.ports import Entry, JournalFault, Origin
 from forewarn.stores.sqlite import file as sqlite_file
 from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.terms import ScheduledEvent
-from forewarn.web.resource_manager import tls
+from forewarn.web.resource_manager.login import tls
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ import pytest
 
 from forewarn.guest.agent.reading import check_text
 from forewarn.settings.resolve import resolve
-from forewarn.web.resource_manager.access import Access
+from forewarn.web.resource_manager.login.access import Access
 from tests.e2e.program import FOREWARN, ServerProgram, clean_environment, run
 
 TOKEN = "sesame-open-sesame-0123456789"

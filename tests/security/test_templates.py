@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from forewarn.web.resource_manager.expressions import TemplateError
-from forewarn.web.resource_manager.jsonc import to_json
-from forewarn.web.resource_manager.plans import Plan, Surroundings
 from forewarn.web.resource_manager.reading import MOST_BODY_BYTES
-from forewarn.web.resource_manager.templates import make_plan
+from forewarn.web.resource_manager.templates.expressions import TemplateError
+from forewarn.web.resource_manager.templates.jsonc import to_json
+from forewarn.web.resource_manager.templates.planning import make_plan
+from forewarn.web.resource_manager.templates.plans import Plan, Surroundings
 from tests.unit.web.resource_manager.bench import DEPLOYMENTS, open_bench
 
 

@@ -30,11 +30,11 @@ from forewarn.web.operator.app import end_streams, operator_app
 from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.resource_manager import group_deletion
-from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
-from forewarn.web.resource_manager.door import Door
-from forewarn.web.resource_manager.tls import prepare
+from forewarn.web.resource_manager.login.access import Access
+from forewarn.web.resource_manager.login.door import Door
+from forewarn.web.resource_manager.login.tls import prepare
 
 
 @dataclass(frozen=True)

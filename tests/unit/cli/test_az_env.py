@@ -16,7 +16,7 @@ from forewarn.cli.api.shapes import ResourceManager
 from forewarn.cli.commands import az_env
 from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
 from forewarn.web.resource_manager.call import Desk
-from forewarn.web.resource_manager.door import Door
+from forewarn.web.resource_manager.login.door import Door
 from tests.unit.cli.conftest import Region, Run
 
 URL = "https://127.0.0.1:16927"

@@ -31,7 +31,7 @@ from forewarn.web.operator.routes import scale_sets as routes_scale_sets
 from forewarn.web.operator.routes import scopes as routes_scopes
 from forewarn.web.operator.schema.answers import ErrorAnswer, SettingView
 from forewarn.web.operator.stream import Streams
-from forewarn.web.resource_manager.door import Door
+from forewarn.web.resource_manager.login.door import Door
 
 _ROUTES = (
     routes_region,

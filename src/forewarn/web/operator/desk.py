@@ -18,7 +18,7 @@ from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.operator.stream import Streams
-from forewarn.web.resource_manager.door import Door
+from forewarn.web.resource_manager.login.door import Door
 
 _LONGEST_WHO = 100
 

@@ -19,7 +19,6 @@ from forewarn.plane.ports import JournalFault, Uncertain
 from forewarn.web.current import UNCERTAIN, be_current
 from forewarn.web.resource_manager import (
     compute,
-    deployments,
     generic,
     group_contents,
     group_deletion,
@@ -28,12 +27,13 @@ from forewarn.web.resource_manager import (
     lro,
     sizes,
     subscriptions,
-    tokens,
 )
 from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
+from forewarn.web.resource_manager.login import tokens
 from forewarn.web.resource_manager.reading import check_api_version, read_body, read_head
 from forewarn.web.resource_manager.routing import Router
+from forewarn.web.resource_manager.templates import deployments
 
 ANY_HOST = "*"
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})

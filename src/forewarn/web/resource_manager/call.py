@@ -9,7 +9,7 @@ from typing import Any
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.web.documents.whereabouts import LOCATION, SUBSCRIPTION, TENANT
-from forewarn.web.resource_manager.access import Access
+from forewarn.web.resource_manager.login.access import Access
 
 FILTER, TOP = "$filter", "$top"  # with these a caller asks for some of a list
 RETRY_AFTER_SECONDS = 1  # without it, or with 0, the clients sleep 30 seconds between two looks

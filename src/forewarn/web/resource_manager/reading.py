@@ -14,7 +14,7 @@ from starlette.requests import Request
 from forewarn.plane.ports import Origin
 from forewarn.web.resource_manager.call import Call
 from forewarn.web.resource_manager.errors import ArmError
-from forewarn.web.resource_manager.jsonc import to_json
+from forewarn.web.resource_manager.templates.jsonc import to_json
 
 MOST_BODY_BYTES = 1_000_000  # what no template of az comes near
 _MOST_DRAINED = 16 * MOST_BODY_BYTES  # read and thrown away, so that the caller gets to hear the answer

@@ -16,9 +16,9 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
 from forewarn.web.faults import FaultRules
 from forewarn.web.operator.app import operator_app
-from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.call import Desk
-from forewarn.web.resource_manager.door import Door
+from forewarn.web.resource_manager.login.access import Access
+from forewarn.web.resource_manager.login.door import Door
 from tests.unit.web.operator.conftest import NOON, Bench
 
 pytestmark = pytest.mark.anyio

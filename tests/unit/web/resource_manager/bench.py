@@ -19,9 +19,9 @@ from forewarn.plane.ports import Origin
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.documents.whereabouts import SUBSCRIPTION
 from forewarn.web.resource_manager import group_deletion
-from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.login.access import Access
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 URL = "https://127.0.0.1:16927"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from forewarn.web.resource_manager.jsonc import to_json
+from forewarn.web.resource_manager.templates.jsonc import to_json
 
 RULER = "/" * 80
 BANNER = "/* x */ " * 80

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.web.resource_manager.expressions import TemplateError, evaluate
-from forewarn.web.resource_manager.jsonc import to_json
-from forewarn.web.resource_manager.plans import NeedsReference, Plan, Surroundings, camel_case
-from forewarn.web.resource_manager.templates import make_plan
+from forewarn.web.resource_manager.templates.expressions import TemplateError, evaluate
+from forewarn.web.resource_manager.templates.jsonc import to_json
+from forewarn.web.resource_manager.templates.planning import make_plan
+from forewarn.web.resource_manager.templates.plans import NeedsReference, Plan, Surroundings, camel_case
 
 GROUP = {"name": "rg1", "location": "westus", "id": "/subscriptions/s/resourceGroups/rg1"}
 AROUND = Surroundings("s", "t", GROUP, "d")

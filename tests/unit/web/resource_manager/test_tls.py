@@ -15,7 +15,7 @@ import pytest
 from cryptography import x509
 
 from forewarn.plane.clock import wall_time
-from forewarn.web.resource_manager.tls import TlsFiles, prepare
+from forewarn.web.resource_manager.login.tls import TlsFiles, prepare
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -16,8 +16,8 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.web.operator.desk import TheDesk
 from forewarn.web.operator.gate import LOOPBACK_HOSTS
 from forewarn.web.operator.schema.answers import Answer
-from forewarn.web.resource_manager.door import Door
-from forewarn.web.resource_manager.tokens import CLOUD, ENDPOINTS, IDENTITY_TOKEN, endpoints, identity_answer
+from forewarn.web.resource_manager.login.door import Door
+from forewarn.web.resource_manager.login.tokens import CLOUD, ENDPOINTS, IDENTITY_TOKEN, endpoints, identity_answer
 
 router = APIRouter(prefix="/v1", tags=["service"])
 

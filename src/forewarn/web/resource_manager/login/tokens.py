@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from forewarn.plane.clock import wall_time
-from forewarn.web.resource_manager.access import IDENTITY, TOKEN_LIFE, Access
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.images import ALIASES
+from forewarn.web.resource_manager.login.access import IDENTITY, TOKEN_LIFE, Access
 from forewarn.web.resource_manager.routing import Router
 
 CLOUD = "Forewarn"

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forewarn.web.resource_manager.expressions import TemplateError, evaluate
 from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.secrets import is_secret
 from forewarn.web.resource_manager.subscriptions import api_versions
-from forewarn.web.resource_manager.template_functions import FUNCTIONS
+from forewarn.web.resource_manager.templates.expressions import TemplateError, evaluate
+from forewarn.web.resource_manager.templates.functions import FUNCTIONS
 
 _MOST_VALUES = 100_000  # in one body or output
 _MOST_CHARACTERS = 1_000_000  # in the same: as many as a body may have that is sent to us

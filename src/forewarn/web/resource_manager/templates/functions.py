@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from forewarn.terms import derive_guid
-from forewarn.web.resource_manager.expressions import LONGEST, TemplateError
+from forewarn.web.resource_manager.templates.expressions import LONGEST, TemplateError
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 

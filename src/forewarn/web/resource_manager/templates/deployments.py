@@ -22,14 +22,14 @@ from forewarn.core.region import Resource, fold
 from forewarn.web.resource_manager import groups, keeping, listing
 from forewarn.web.resource_manager.call import FILTER, RETRY_AFTER_SECONDS, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
-from forewarn.web.resource_manager.expressions import TemplateError
 from forewarn.web.resource_manager.lro import iso
 from forewarn.web.resource_manager.places import group_id
-from forewarn.web.resource_manager.plans import NeedsReference, Plan, Planned, Surroundings
 from forewarn.web.resource_manager.reading import check_names
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.resource_manager.secrets import without_secrets
-from forewarn.web.resource_manager.templates import make_plan
+from forewarn.web.resource_manager.templates.expressions import TemplateError
+from forewarn.web.resource_manager.templates.planning import make_plan
+from forewarn.web.resource_manager.templates.plans import NeedsReference, Plan, Planned, Surroundings
 
 _DEPLOYMENTS = groups.GROUP + "/providers/Microsoft.Resources/deployments"
 _MOST_KEPT = 800  # in a group; the oldest are forgotten then

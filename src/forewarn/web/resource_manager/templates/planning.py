@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from forewarn.web.resource_manager.expressions import TemplateError
 from forewarn.web.resource_manager.places import group_id
-from forewarn.web.resource_manager.plans import Plan, Planned, Surroundings, as_object, pairs
+from forewarn.web.resource_manager.templates.expressions import TemplateError
+from forewarn.web.resource_manager.templates.plans import Plan, Planned, Surroundings, as_object, pairs
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),

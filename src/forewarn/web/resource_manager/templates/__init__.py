@@ -1,0 +1,1 @@
+"""Deployments: templates, their expressions and functions, and carrying out what they say."""
