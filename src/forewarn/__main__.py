@@ -8,7 +8,7 @@ import sys
 def main() -> int:
     """Run what was typed and return its exit status."""
     if sys.argv[1:3] == ["agent", "run"]:
-        from forewarn.guest.agent.starting import read_words, start
+        from forewarn.guest.agent.run import read_words, start
 
         order = read_words(sys.argv[3:])
         if order is not None:

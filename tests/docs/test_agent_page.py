@@ -8,11 +8,11 @@ from dataclasses import fields
 import pytest
 
 from forewarn.cli.agent_reference import COMMON_WORDS, KIND_WORDS, OCCASION_WORDS
-from forewarn.guest.agent.config import Barrier, Notification, Sharing, Verdict
-from forewarn.guest.agent.metrics import SERIES
-from forewarn.guest.agent.occasions import OCCASIONS
-from forewarn.guest.agent.reading import AGENT_KEYS
-from forewarn.guest.agent.step_keys import COMMON, STEP_KINDS
+from forewarn.guest.agent.config.reading import AGENT_KEYS
+from forewarn.guest.agent.config.values import Barrier, Notification, Sharing, Verdict
+from forewarn.guest.agent.steps.keys import COMMON, STEP_KINDS
+from forewarn.guest.agent.telling.metrics import SERIES
+from forewarn.guest.agent.telling.occasions import OCCASIONS
 from tests.docs.generate import DOCS
 
 PAGE = (DOCS / "agent.md").read_text()

@@ -28,9 +28,9 @@ _PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 from forewarn.guest.agent import journal
-from forewarn.guest.agent.logs import configure
+from forewarn.guest.agent.telling.logs import configure
 from forewarn.guest.agent.loop import run_agent
-from forewarn.guest.agent.reading import read_config
+from forewarn.guest.agent.config.reading import read_config
 
 path, when, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
 written, write = 0, journal.Journal.write

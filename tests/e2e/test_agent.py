@@ -14,7 +14,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.commands import CancelEvents, Command, DeleteVms, EvictVms, MaintainHosts, RestartVms
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
-from forewarn.guest.agent.defaults import COMMENTED_TOML
+from forewarn.guest.agent.config.defaults import COMMENTED_TOML
 from forewarn.web.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from tests.e2e.agents import AgentProgram, Wire, agents, run_out, step, toml, watch

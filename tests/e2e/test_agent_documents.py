@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from forewarn.guest.agent.config import AgentConfig, Barrier, Rule, Verdict
-from forewarn.guest.agent.journal import peek
+from forewarn.guest.agent.config.values import AgentConfig, Barrier, Rule, Verdict
+from forewarn.guest.agent.deciding.state import State
+from forewarn.guest.agent.keeping.journal import peek
 from forewarn.guest.agent.loop import Agent
-from forewarn.guest.agent.state import State
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document
 from forewarn.wire.versions import API_VERSIONS, NEWEST, find

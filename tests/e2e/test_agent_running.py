@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.running import OUTPUT_BYTES, Ended, Program, Receipts, adopt, run
-from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import OUTPUT_BYTES, Ended, Program, Receipts, adopt, run
 
 PLENTY = 30.0
 # What a test starts and must not outlive it tells its process id through a pipe that it holds open.
@@ -146,8 +146,8 @@ def test_a_budget_can_be_shortened_while_a_program_runs(receipts: Receipts) -> N
 _KILLED_AGENT = """
 import sys
 from pathlib import Path
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.running import Program, Receipts, run
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import Program, Receipts, run
 run(Program(["/bin/sh", "-c", sys.argv[2]]), Budget(600), Receipts(Path(sys.argv[1]), "run-1"))
 """
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.running import Ended, Receipts
-from forewarn.guest.agent.state import Outcome
-from forewarn.guest.agent.step_keys import STEP_KINDS
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import Ended, Receipts
 from forewarn.guest.agent.steps import KINDS, Task, check, has_reverse, may_repeat
+from forewarn.guest.agent.steps.keys import STEP_KINDS
 from forewarn.terms import ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -15,9 +15,8 @@ from typing import Any
 
 import msgspec
 
-from forewarn.guest.agent import record_lines
-from forewarn.guest.agent.config import Step, Verdict
-from forewarn.guest.agent.state import (
+from forewarn.guest.agent.config.values import Step, Verdict
+from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
     Begun,
@@ -30,6 +29,7 @@ from forewarn.guest.agent.state import (
     fold_all,
     snapshot,
 )
+from forewarn.guest.agent.keeping import lines as record_lines
 from forewarn.guest.dhcp import build_discover
 from forewarn.stores import codec
 from forewarn.stores.snapshots.frames import framed

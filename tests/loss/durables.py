@@ -24,14 +24,14 @@ from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
 from forewarn.durable import make_directory
-from forewarn.guest.agent import install
-from forewarn.guest.agent import journal as agent_journal
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.running import Receipts
-from forewarn.guest.agent.state import Begun, Outcome
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.deciding.state import Begun, Outcome
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import Receipts
+from forewarn.guest.agent.keeping import journal as agent_journal
 from forewarn.guest.agent.steps.kind import Task
 from forewarn.guest.agent.steps.ready_file import ReadyFile
+from forewarn.guest.agent.tools import install
 from forewarn.plane import ports
 from forewarn.plane.ports import Entry, JournalFault, Origin
 from forewarn.stores.sqlite import file as sqlite_file

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from forewarn.core.region import Region
-from forewarn.guest.agent.journal import Journal
+from forewarn.guest.agent.keeping.journal import Journal
 from forewarn.plane.ports import Entry, JournalFault, Origin
 from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.loss.durables import AgentsJournal

@@ -12,7 +12,7 @@ SOURCE = Path(forewarn.__file__).parent
 SECRETS = ("token", "secret", "seal", "signature", "password", "bearer", "digest")
 # Not secrets, though they are called so: checksums of what is not kept from anybody, and whether there is a secret.
 HARMLESS = {
-    ("guest/agent/install.py", "_digest(text) == digest"),
+    ("guest/agent/tools/install.py", "_digest(text) == digest"),
     ("stores/snapshots/frames.py", "_link(chain, packed) != digest"),
 }
 
@@ -54,7 +54,7 @@ def test_secrets_are_compared_where_they_come_in() -> None:
     """The four doors: the operator's token, the client secret, the signature of a token, the seal of the barrier."""
     found = {str(path.relative_to(SOURCE)): path.read_text().count("compare_digest(") for path in SOURCE.rglob("*.py")}
     assert {name: count for name, count in found.items() if count} == {
-        "guest/agent/barrier_words.py": 1,
+        "guest/agent/barrier/words.py": 1,
         "web/operator/gate.py": 1,
         "web/resource_manager/login/access.py": 2,
     }

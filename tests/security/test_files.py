@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from forewarn.core.region import Region
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.journal import Journal
-from forewarn.guest.agent.running import Program, Receipts, run
-from forewarn.guest.agent.state import Left
+from forewarn.guest.agent.deciding.state import Left
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import Program, Receipts, run
+from forewarn.guest.agent.keeping.journal import Journal
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.e2e.program import ServerProgram, clean_environment

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from forewarn.guest import Unavailable
-from forewarn.guest.agent.barrier_lines import BarrierLine
-from forewarn.guest.agent.barrier_words import Seal
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.config import Step
+from forewarn.guest.agent.barrier.lines import BarrierLine
+from forewarn.guest.agent.barrier.words import Seal
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.inbox import Answered, Inbox
-from forewarn.guest.agent.metrics import Metrics
-from forewarn.guest.agent.running import Receipts
 from forewarn.guest.agent.steps import KINDS, Task
+from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.clock import SystemClock
 from forewarn.terms import ScheduledEvent
 from tests.unit.guest.azure import OK, RawServer

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from forewarn.guest.agent.reading import check_text
+from forewarn.guest.agent.config.reading import check_text
 from forewarn.settings.resolve import resolve
 from forewarn.web.resource_manager.login.access import Access
 from tests.e2e.program import FOREWARN, ServerProgram, clean_environment, run

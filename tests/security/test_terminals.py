@@ -11,7 +11,7 @@ from io import StringIO
 import pytest
 
 from forewarn.cli.output import Column, Output, harmless
-from forewarn.guest.agent.logs import configure
+from forewarn.guest.agent.telling.logs import configure
 from forewarn.server.log import Lines
 
 HOSTILE = ["\x1b[2J", "\x1b]0;owned\x07", "a\rb", "a\x08b", "\x9b31m", "\u202egnp.exe", "\x00", "x\x7fy", "\u2028"]

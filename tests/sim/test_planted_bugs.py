@@ -13,8 +13,9 @@ import pytest
 from forewarn.core import settle
 from forewarn.core.region import Event, Region
 from forewarn.guest import watch
-from forewarn.guest.agent import barrier, handling
-from forewarn.guest.agent.policy import APPROVES
+from forewarn.guest.agent.barrier import members as barrier
+from forewarn.guest.agent.deciding import handling
+from forewarn.guest.agent.deciding.policy import APPROVES
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.writer import Asked, Writer, Written

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.defaults import COMMENTED_TOML
-from forewarn.guest.agent.metrics import SERIES, Series
-from forewarn.guest.agent.occasions import Occasion
-from forewarn.guest.agent.running import Receipts
-from forewarn.guest.agent.status import MEASURES
-from forewarn.guest.agent.step_keys import COMMON, STEP_KINDS, Keys
+from forewarn.guest.agent.config.defaults import COMMENTED_TOML
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import Receipts
+from forewarn.guest.agent.steps.keys import COMMON, STEP_KINDS, Keys
 from forewarn.guest.agent.steps.kind import Task, event_environment
-from forewarn.guest.agent.telling import Message
+from forewarn.guest.agent.telling.channels import Message
+from forewarn.guest.agent.telling.metrics import SERIES, Series
+from forewarn.guest.agent.telling.occasions import Occasion
+from forewarn.guest.agent.telling.pages import MEASURES
 from forewarn.terms import ScheduledEvent
 
 _DEFAULT = re.compile(r'#(?P<key>\w+) = (?P<value>"[^"]*")')

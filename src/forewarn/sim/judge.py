@@ -13,8 +13,8 @@ from forewarn.core.documents import document_for, shown
 from forewarn.core.facts import subject_of
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Event, Region, Scope, fold
-from forewarn.guest.agent.handling import end_by
-from forewarn.guest.agent.policy import chosen_steps, decide
+from forewarn.guest.agent.deciding.handling import end_by
+from forewarn.guest.agent.deciding.policy import chosen_steps, decide
 from forewarn.guest.http1 import Request, Response
 from forewarn.guest.watch import Ended, Ending, Watcher
 from forewarn.plane.ports import Record

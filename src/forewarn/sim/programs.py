@@ -9,9 +9,9 @@ from asyncio import TimerHandle
 from dataclasses import dataclass
 from random import Random
 
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.running import Ended, Program, Receipts
-from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import Ended, Program, Receipts
 from forewarn.sim.disk import Disks
 from forewarn.sim.strands import Strands
 

@@ -16,23 +16,14 @@ from typing import Any
 
 from forewarn.guest import clock as guest_clock
 from forewarn.guest import connections
-from forewarn.guest.agent import (
-    approval,
-    barrier_lines,
-    barrier_words,
-    budget,
-    calling,
-    consent,
-    health,
-    journal,
-    loop,
-    metrics,
-    reader,
-    sd_notify,
-    telling,
-    worker,
-)
+from forewarn.guest.agent import loop, reader
+from forewarn.guest.agent.barrier import lines as barrier_lines
+from forewarn.guest.agent.barrier import words as barrier_words
+from forewarn.guest.agent.doing import approval, budget, calling, consent, worker
+from forewarn.guest.agent.keeping import journal
 from forewarn.guest.agent.steps import command, ready_file
+from forewarn.guest.agent.telling import channels as telling
+from forewarn.guest.agent.telling import health, metrics, sd_notify
 from forewarn.plane import clock as plane_clock
 from forewarn.plane import following, membership
 from forewarn.sim.disk import Disks, fcntl_of, os_of, path_of

@@ -14,7 +14,7 @@ from forewarn.core.evolve import evolve
 from forewarn.core.facts import FORMAT
 from forewarn.core.region import Event, Power, Region, fold
 from forewarn.core.rules import Rules
-from forewarn.guest.agent.logs import LOGGER_NAME
+from forewarn.guest.agent.telling.logs import LOGGER_NAME
 from forewarn.guest.http1 import Request, Response
 from forewarn.plane.ports import JournalFault, Record
 from forewarn.sim.disk import Disks

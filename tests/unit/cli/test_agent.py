@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn.cli.commands import agent_config
-from forewarn.guest.agent import starting
-from forewarn.guest.agent.config import Step, Verdict
-from forewarn.guest.agent.defaults import COMMENTED_TOML, CONFIG_PATH
-from forewarn.guest.agent.journal import Journal
-from forewarn.guest.agent.metrics import Metrics
-from forewarn.guest.agent.state import Begun, Seen
-from forewarn.guest.agent.status import Health, StatusServer
+from forewarn.guest.agent import run as starting
+from forewarn.guest.agent.config.defaults import COMMENTED_TOML, CONFIG_PATH
+from forewarn.guest.agent.config.values import Step, Verdict
+from forewarn.guest.agent.deciding.state import Begun, Seen
+from forewarn.guest.agent.keeping.journal import Journal
+from forewarn.guest.agent.telling.metrics import Metrics
+from forewarn.guest.agent.telling.pages import Health, StatusServer
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document
 from forewarn.wire.times import format_rfc1123

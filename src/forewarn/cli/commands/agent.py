@@ -18,7 +18,7 @@ from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.settings.errors import Exit, usage
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.config import AgentConfig
+    from forewarn.guest.agent.config.values import AgentConfig
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -151,7 +151,7 @@ def _add_config(parser: Parser) -> None:
 
 def _run(args: argparse.Namespace, out: Output) -> int:
     """As it is in ``forewarn.__main__``, for those who come through the parser."""
-    from forewarn.guest.agent.starting import Order, start
+    from forewarn.guest.agent.run import Order, start
 
     if args.patience is not None and not args.once:
         raise usage("--patience belongs to --once: an agent that stays waits for the service for ever.")
@@ -159,8 +159,8 @@ def _run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _check(args: argparse.Namespace, out: Output) -> int:
-    from forewarn.guest.agent import plain_words
-    from forewarn.guest.agent.missing import missing
+    from forewarn.guest.agent.tools import plain_words
+    from forewarn.guest.agent.tools.missing import missing
 
     path = args.config or CONFIG_PATH
     checked = check_config(path)
@@ -180,7 +180,7 @@ def _check(args: argparse.Namespace, out: Output) -> int:
 
 
 def _summary(path: str, config: AgentConfig) -> Iterator[str]:
-    from forewarn.guest.agent import plain_words
+    from forewarn.guest.agent.tools import plain_words
 
     counts = ((len(config.rules), "rule"), (len(config.steps), "step"), (len(config.notifications), "notification"))
     told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
@@ -194,7 +194,7 @@ def _summary(path: str, config: AgentConfig) -> Iterator[str]:
 
 
 def _status(args: argparse.Namespace, out: Output) -> int:
-    from forewarn.guest.agent.status_report import report
+    from forewarn.guest.agent.tools.status_report import report
     from forewarn.guest.clock import SystemClock
 
     config = load_config(args.config, out)

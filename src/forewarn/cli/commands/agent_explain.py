@@ -13,13 +13,13 @@ from forewarn.cli.output import Output
 from forewarn.settings.errors import CommandFailed, Exit, usage
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.config import AgentConfig
+    from forewarn.guest.agent.config.values import AgentConfig
     from forewarn.terms import Document
 
 
 def explain_document(args: argparse.Namespace, out: Output) -> int:
-    from forewarn.guest.agent.explain import explain
-    from forewarn.guest.agent.explain_text import explanation_json, explanation_lines
+    from forewarn.guest.agent.tools.explain import explain
+    from forewarn.guest.agent.tools.explain_text import explanation_json, explanation_lines
     from forewarn.wire.times import format_iso8601
 
     config = load_config(args.config, out)

@@ -15,12 +15,12 @@ from forewarn.cli.output import Output
 from forewarn.settings.errors import CommandFailed, Exit, usage
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.install import Action
+    from forewarn.guest.agent.tools.install import Action
 
 
 def install(args: argparse.Namespace, out: Output) -> int:
-    from forewarn.guest.agent.install import plan_install
-    from forewarn.guest.agent.unit import UNIT_NAME
+    from forewarn.guest.agent.tools.install import plan_install
+    from forewarn.guest.agent.tools.unit import UNIT_NAME
 
     config = args.config or CONFIG_PATH
     if not config.startswith("/"):
@@ -38,9 +38,9 @@ def install(args: argparse.Namespace, out: Output) -> int:
 
 def _say_the_policy(path: Path, out: Output) -> None:
     """What the agent will do about events; a file that is only planned says what an empty one does."""
-    from forewarn.guest.agent.config import AgentConfig
-    from forewarn.guest.agent.plain_words import skipped, warning
-    from forewarn.guest.agent.reading import check_file
+    from forewarn.guest.agent.config.reading import check_file
+    from forewarn.guest.agent.config.values import AgentConfig
+    from forewarn.guest.agent.tools.plain_words import skipped, warning
 
     config = check_file(path).config if path.exists() else AgentConfig()
     if config is None:
@@ -52,7 +52,7 @@ def _say_the_policy(path: Path, out: Output) -> None:
 
 
 def uninstall(args: argparse.Namespace, out: Output) -> int:
-    from forewarn.guest.agent.install import plan_uninstall
+    from forewarn.guest.agent.tools.install import plan_uninstall
 
     done = _carry_out(args, out, lambda: plan_uninstall(args.root, live=_is_live(args.root)))
     if not done and not out.as_json:
@@ -62,7 +62,7 @@ def uninstall(args: argparse.Namespace, out: Output) -> int:
 
 def _carry_out(args: argparse.Namespace, out: Output, plan: Callable[[], list[Action]]) -> list[Action]:
     """Show the plan and, unless this is a rehearsal, do it."""
-    from forewarn.guest.agent.install import CannotInstall, carry_out
+    from forewarn.guest.agent.tools.install import CannotInstall, carry_out
 
     try:
         actions = plan()

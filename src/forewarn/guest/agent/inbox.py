@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from dataclasses import dataclass
 
-from forewarn.guest.agent.running import Ended
+from forewarn.guest.agent.doing.programs import Ended
 from forewarn.guest.faults import Fault
 from forewarn.guest.reading import Reading
 

@@ -12,10 +12,8 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from forewarn.guest.agent import plain_words
-from forewarn.guest.agent.config import AgentConfig
-from forewarn.guest.agent.consent import Consent
-from forewarn.guest.agent.handling import (
+from forewarn.guest.agent.config.values import AgentConfig
+from forewarn.guest.agent.deciding.handling import (
     Duties,
     Moment,
     Trouble,
@@ -29,19 +27,9 @@ from forewarn.guest.agent.handling import (
     regard,
     stance,
 )
-from forewarn.guest.agent.health import Health
-from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
-from forewarn.guest.agent.journal import Busy, Journal, Memory
-from forewarn.guest.agent.journal import peek as peek_journal
-from forewarn.guest.agent.metrics import Metrics
-from forewarn.guest.agent.occasions import Occasion
-from forewarn.guest.agent.policy import PREPARES, decide
-from forewarn.guest.agent.reader import Reader
-from forewarn.guest.agent.reporting import LOG, Reporter
-from forewarn.guest.agent.running import Ended, boot_id
-from forewarn.guest.agent.sd_notify import Supervisor
-from forewarn.guest.agent.service_time import ServiceTime
-from forewarn.guest.agent.state import (
+from forewarn.guest.agent.deciding.policy import PREPARES, decide
+from forewarn.guest.agent.deciding.service_time import ServiceTime
+from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
     Begun,
@@ -54,9 +42,21 @@ from forewarn.guest.agent.state import (
     Undoing,
     key_of,
 )
-from forewarn.guest.agent.status import StatusServer
+from forewarn.guest.agent.doing.consent import Consent
+from forewarn.guest.agent.doing.programs import Ended, boot_id
+from forewarn.guest.agent.doing.worker import Worker
+from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
+from forewarn.guest.agent.keeping.journal import Busy, Journal, Memory
+from forewarn.guest.agent.keeping.journal import peek as peek_journal
+from forewarn.guest.agent.reader import Reader
 from forewarn.guest.agent.steps import has_reverse, may_repeat
-from forewarn.guest.agent.worker import Worker
+from forewarn.guest.agent.telling.health import Health
+from forewarn.guest.agent.telling.metrics import Metrics
+from forewarn.guest.agent.telling.occasions import Occasion
+from forewarn.guest.agent.telling.pages import StatusServer
+from forewarn.guest.agent.telling.reporting import LOG, Reporter
+from forewarn.guest.agent.telling.sd_notify import Supervisor
+from forewarn.guest.agent.tools import plain_words
 from forewarn.guest.clock import SystemClock
 from forewarn.guest.watch import Change, Ending, Started, Watcher, is_started
 from forewarn.guest.watch import Ended as Gone

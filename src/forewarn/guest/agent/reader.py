@@ -6,9 +6,9 @@ import threading
 import time
 from contextlib import suppress
 
-from forewarn.guest.agent.config import AgentConfig
+from forewarn.guest.agent.config.values import AgentConfig
 from forewarn.guest.agent.inbox import Inbox, Looked, Named, Stop
-from forewarn.guest.agent.reporting import LOG
+from forewarn.guest.agent.telling.reporting import LOG
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.caller import Haste, hasty
 from forewarn.guest.client import Client

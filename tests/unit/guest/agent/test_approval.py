@@ -6,7 +6,7 @@ import queue
 
 import pytest
 
-from forewarn.guest.agent.approval import Approvals, post
+from forewarn.guest.agent.doing.approval import Approvals, post
 from forewarn.guest.agent.inbox import Inbox, Posted
 from forewarn.guest.faults import Closed, Fault, Refused
 

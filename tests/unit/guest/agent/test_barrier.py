@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from forewarn.guest.agent.barrier import Gathering, Heard, Ruling, is_shared, members, others, rule
-from forewarn.guest.agent.barrier_lines import BarrierLine
-from forewarn.guest.agent.barrier_words import CLOCKS_APART, PATH, SEAL_HEADER, Question, Seal
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.calling import call
+from forewarn.guest.agent.barrier.lines import BarrierLine
+from forewarn.guest.agent.barrier.members import Gathering, Heard, Ruling, is_shared, members, others, rule
+from forewarn.guest.agent.barrier.words import CLOCKS_APART, PATH, SEAL_HEADER, Question, Seal
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.inbox import Answered, Inbox, Message, Spoken
-from forewarn.guest.agent.metrics import Metrics
+from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.clock import SystemClock
 from forewarn.guest.http1 import Response
 from forewarn.terms import ScheduledEvent

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from forewarn.guest.agent.config import AgentConfig, Verdict
-from forewarn.guest.agent.defaults import COMMENTED_TOML
-from forewarn.guest.agent.occasions import OCCASIONS
-from forewarn.guest.agent.reading import AGENT_KEYS, check_text
-from forewarn.guest.agent.step_keys import STEP_KINDS
+from forewarn.guest.agent.config.defaults import COMMENTED_TOML
+from forewarn.guest.agent.config.reading import AGENT_KEYS, check_text
+from forewarn.guest.agent.config.values import AgentConfig, Verdict
+from forewarn.guest.agent.steps.keys import STEP_KINDS
+from forewarn.guest.agent.telling.occasions import OCCASIONS
 from forewarn.terms import EventSource, EventStatus, EventType
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.config import AgentConfig, Rule, Step, Verdict
-from forewarn.guest.agent.handling import (
+from forewarn.guest.agent.config.values import AgentConfig, Rule, Step, Verdict
+from forewarn.guest.agent.deciding.handling import (
     Duties,
     Moment,
     Running,
@@ -25,7 +25,7 @@ from forewarn.guest.agent.handling import (
     share_seconds,
     stance,
 )
-from forewarn.guest.agent.state import (
+from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
     Begun,

@@ -7,16 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.defaults import COMMENTED_TOML
-from forewarn.guest.agent.install import (
-    UNIT_PATH,
-    Action,
-    CannotInstall,
-    carry_out,
-    plan_install,
-    plan_uninstall,
-)
-from forewarn.guest.agent.unit import quote
+from forewarn.guest.agent.config.defaults import COMMENTED_TOML
+from forewarn.guest.agent.tools.install import UNIT_PATH, Action, CannotInstall, carry_out, plan_install, plan_uninstall
+from forewarn.guest.agent.tools.unit import quote
 
 PROGRAM = ["/usr/bin/forewarn"]
 CONFIG = "etc/forewarn/agent.toml"

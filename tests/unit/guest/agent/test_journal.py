@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.config import Step, Verdict
-from forewarn.guest.agent.journal import FILE_NAME, Busy, Journal, peek
-from forewarn.guest.agent.record_lines import BadLine, decode, encode
-from forewarn.guest.agent.state import (
+from forewarn.guest.agent.config.values import Step, Verdict
+from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
     Begun,
@@ -27,6 +25,8 @@ from forewarn.guest.agent.state import (
     fold_all,
     snapshot,
 )
+from forewarn.guest.agent.keeping.journal import FILE_NAME, Busy, Journal, peek
+from forewarn.guest.agent.keeping.lines import BadLine, decode, encode
 from forewarn.terms import ScheduledEvent
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "agent"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from forewarn.guest.agent.logs import LOGGER_NAME, TextLines, about, configure
+from forewarn.guest.agent.telling.logs import LOGGER_NAME, TextLines, about, configure
 from forewarn.terms import ScheduledEvent
 
 EVENT = ScheduledEvent("A1", "Scheduled", "Reboot", ("web-0",), None)

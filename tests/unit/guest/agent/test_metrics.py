@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn import __version__
-from forewarn.guest.agent.metrics import Metrics
+from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.terms import ScheduledEvent
 
 EVENT = ScheduledEvent("A1", "Scheduled", "Reboot", ("web-0",), None)

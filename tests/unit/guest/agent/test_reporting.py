@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from forewarn.guest.agent.config import AgentConfig, Rule, Verdict
-from forewarn.guest.agent.health import Health
-from forewarn.guest.agent.metrics import Metrics
-from forewarn.guest.agent.reporting import Reporter
-from forewarn.guest.agent.sd_notify import Supervisor
-from forewarn.guest.agent.state import Care, State
+from forewarn.guest.agent.config.values import AgentConfig, Rule, Verdict
+from forewarn.guest.agent.deciding.state import Care, State
+from forewarn.guest.agent.telling.health import Health
+from forewarn.guest.agent.telling.metrics import Metrics
+from forewarn.guest.agent.telling.reporting import Reporter
+from forewarn.guest.agent.telling.sd_notify import Supervisor
 from forewarn.guest.watch import Watcher
 from forewarn.terms import Document, ScheduledEvent
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.sd_notify import Supervisor
+from forewarn.guest.agent.telling.sd_notify import Supervisor
 
 
 @pytest.fixture

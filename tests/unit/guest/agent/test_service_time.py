@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.service_time import ServiceTime
+from forewarn.guest.agent.deciding.service_time import ServiceTime
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

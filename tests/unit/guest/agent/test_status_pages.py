@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from forewarn.guest.agent.metrics import Metrics
-from forewarn.guest.agent.status import Health, StatusServer
+from forewarn.guest.agent.telling.metrics import Metrics
+from forewarn.guest.agent.telling.pages import Health, StatusServer
 
 
 @dataclass

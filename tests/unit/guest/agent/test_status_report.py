@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from forewarn.guest.agent.config import AgentConfig, Step, Verdict
-from forewarn.guest.agent.journal import Journal
-from forewarn.guest.agent.state import Begun, Finished, Left, Outcome, Seen, Undoing
-from forewarn.guest.agent.status_report import report
+from forewarn.guest.agent.config.values import AgentConfig, Step, Verdict
+from forewarn.guest.agent.deciding.state import Begun, Finished, Left, Outcome, Seen, Undoing
+from forewarn.guest.agent.keeping.journal import Journal
+from forewarn.guest.agent.tools.status_report import report
 from forewarn.terms import ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.config import Notification
-from forewarn.guest.agent.logs import LOGGER_NAME
-from forewarn.guest.agent.metrics import Metrics
-from forewarn.guest.agent.sending import shown_url
-from forewarn.guest.agent.telling import OCCASIONS, Teller
+from forewarn.guest.agent.config.values import Notification
+from forewarn.guest.agent.telling.channels import OCCASIONS, Teller
+from forewarn.guest.agent.telling.logs import LOGGER_NAME
+from forewarn.guest.agent.telling.metrics import Metrics
+from forewarn.guest.agent.telling.sending import shown_url
 from forewarn.terms import ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

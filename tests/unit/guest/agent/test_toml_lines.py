@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.toml_lines import Lines, Place
+from forewarn.guest.agent.config.toml_lines import Lines, Place
 
 FILE = '''\
 # a comment with [brackets] = "and more"

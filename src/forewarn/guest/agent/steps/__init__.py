@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.step_keys import STEP_KINDS, KeyComplaint
+from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.steps.command import Command
 from forewarn.guest.agent.steps.haproxy import Haproxy
 from forewarn.guest.agent.steps.http import Http
+from forewarn.guest.agent.steps.keys import STEP_KINDS, KeyComplaint
 from forewarn.guest.agent.steps.kind import Kind, Task
 from forewarn.guest.agent.steps.kubernetes import Kubernetes
 from forewarn.guest.agent.steps.ready_file import ReadyFile

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.running import Ended, Program, run
-from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.programs import Ended, Program, run
 from forewarn.guest.agent.steps.kind import Task, event_environment, event_json
 
 

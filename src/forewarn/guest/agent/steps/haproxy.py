@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import socket
 
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.running import Ended
-from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.programs import Ended
 from forewarn.guest.agent.steps.kind import Task, over
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from forewarn.guest.agent.budget import Budget
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.running import Ended, Receipts
-from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.budget import Budget
+from forewarn.guest.agent.doing.programs import Ended, Receipts
 from forewarn.guest.watch import is_started
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.json_bytes import write_json

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from forewarn.durable import make_directory, remove, write_whole
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.running import Ended
-from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.programs import Ended
 from forewarn.guest.agent.steps.kind import Task
 
 _SUFFIX = ".forewarn-away"

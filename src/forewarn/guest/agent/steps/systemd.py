@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from forewarn.durable import make_directory, remove, write_whole
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.running import Ended, Receipts
-from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.programs import Ended, Receipts
 from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.kind import Task
 

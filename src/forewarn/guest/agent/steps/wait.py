@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.calling import call
-from forewarn.guest.agent.config import Step
-from forewarn.guest.agent.running import Ended
-from forewarn.guest.agent.state import Outcome
+from forewarn.guest.agent.config.values import Step
+from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.doing.calling import call
+from forewarn.guest.agent.doing.programs import Ended
 from forewarn.guest.agent.steps.command import run_words
 from forewarn.guest.agent.steps.kind import Task, over
 from forewarn.wire.times import parse_duration

@@ -1,0 +1,1 @@
+"""``agent.toml``: its values, its defaults, and reading it with complaints that name a line."""

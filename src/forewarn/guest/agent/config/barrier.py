@@ -1,0 +1,87 @@
+"""``[barrier]`` of an ``agent.toml``: half a barrier would let one VM approve what another is not ready for."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+
+from forewarn.guest.agent.config.section import Section, address_problem, url_problem
+from forewarn.guest.agent.config.values import AgentConfig, Barrier, Sharing
+
+_ADDRESS = '"http://{name}:16928"'
+_SHORTEST_SECRET = 16
+
+
+def read_barrier(section: Section) -> Barrier:
+    sharing = section.choice("sharing", (each.value for each in Sharing), Sharing.TOGETHER.value)
+    barrier = Barrier(
+        sharing=Sharing(sharing),
+        listen=section.listen("listen"),
+        address=_address(section),
+        secret_file=section.text("secret_file"),
+        patience_seconds=section.optional_seconds("patience", "0", "7d"),
+    )
+    section.refuse_rest()
+    if barrier.sharing is Sharing.TOGETHER:
+        _want_all(section)
+    else:
+        _want_none(section, sharing)
+    if barrier.secret_file:
+        _check_secret(section, barrier.secret_file)
+    return barrier
+
+
+def _want_all(section: Section) -> None:
+    needed = {"listen": '"0.0.0.0:16928"', "address": _ADDRESS, "secret_file": '"/etc/forewarn/barrier.secret"'}
+    for key, example in needed.items():
+        if section.values and not section.has(key):
+            section.book.complain(section.place, f"{section.title} has no {key}", f"write {key} = {example}")
+
+
+def _want_none(section: Section, sharing: str) -> None:
+    for key in ("listen", "address", "secret_file", "patience"):
+        if section.has(key):
+            section.warn(key, f"has no effect with sharing = {sharing!r}", "leave it out")
+
+
+def _address(section: Section) -> str:
+    text = section.text("address", example=_ADDRESS)
+    if not text:
+        return ""
+    try:
+        fields = {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+    except ValueError:
+        fields = set()
+    if fields != {"name"}:
+        section.complain("address", "must hold {name}, and no other braces", f"write address = {_ADDRESS}")
+        return ""
+    example = text.replace("{name}", "web-0")
+    problem = url_problem(example) if "://" in example else address_problem(example)
+    if problem:
+        section.complain("address", problem, f"write address = {_ADDRESS}")
+    return text
+
+
+def _check_secret(section: Section, text: str) -> None:
+    path = Path(text)
+    if not path.is_absolute():
+        section.complain("secret_file", f"is {text!r}", "it must be an absolute path")
+        return
+    try:
+        secret, mode = path.read_bytes().strip(), path.stat().st_mode
+    except OSError as problem:
+        hint = f"make one: openssl rand -hex 32 > {text}; the same on every VM"
+        section.complain("secret_file", f"cannot be read: {problem.strerror or problem}", hint)
+        return
+    if len(secret) < _SHORTEST_SECRET:
+        hint = f"make a longer one: openssl rand -hex 32 > {text}"
+        section.complain("secret_file", f"holds fewer than {_SHORTEST_SECRET} characters", hint)
+    if mode & 0o077:
+        section.warn("secret_file", "can be read by others", f"chmod 600 {text}")
+
+
+def check_listeners(section: Section, config: AgentConfig) -> None:
+    """Two listeners cannot have one address."""
+    listen = config.barrier.listen
+    if listen and listen == config.status_listen and not listen.endswith(":0"):
+        section.complain("listen", "is the address of status_listen too", "give each its own port")

@@ -1,0 +1,164 @@
+"""What an agent does that was told nothing: right for most, and the first thing that everyone else reads."""
+
+from __future__ import annotations
+
+from forewarn.guest.agent.config.values import Rule, Verdict
+from forewarn.terms import EventSource, EventType
+
+CONFIG_PATH = "/etc/forewarn/agent.toml"
+
+# The shortest warning of each type, as documented. A VM sees less of it: the document takes its time.
+NOTICES_SECONDS = {
+    EventType.FREEZE: 900.0,
+    EventType.REBOOT: 900.0,
+    EventType.REDEPLOY: 600.0,
+    EventType.PREEMPT: 30.0,
+    EventType.TERMINATE: 300.0,
+}
+
+SHORT_FREEZE_SECONDS = 30.0
+
+# A Terminate is a user's doing too, so it stands before the rule for what users do.
+DEFAULT_RULES = (
+    Rule(
+        name="eviction and deletion",
+        verdict=Verdict.PREPARE_THEN_APPROVE,
+        types=(EventType.PREEMPT, EventType.TERMINATE),
+    ),
+    Rule(name="user operations", verdict=Verdict.APPROVE_NOW, sources=(EventSource.USER,)),
+    Rule(
+        name="short freezes",
+        verdict=Verdict.APPROVE_NOW,
+        types=(EventType.FREEZE,),
+        shorter_than_seconds=SHORT_FREEZE_SECONDS,
+    ),
+    Rule(name="everything else", verdict=Verdict.PREPARE_THEN_APPROVE),
+)
+
+# Instead of them, where a file says nothing of what is to be done. Its VM has prepared nothing, so nobody may give away
+# the time until NotBefore in its name.
+NO_STEPS_RULE = Rule(name="no steps", verdict=Verdict.NOTIFY)
+
+# Lines that begin with "# " explain; lines that begin with "#" alone are to be used by taking it away.
+COMMENTED_TOML = """\
+# What this VM's agent does about Azure Scheduled Events.
+# 'forewarn agent check' finds what is wrong here, with lines; 'forewarn agent explain' says what would be done.
+# Durations are written 90s, 15m, 2h. Everything below that is commented out with its value is the default.
+
+[agent]
+# Where the metadata service is. Empty: FOREWARN_ENDPOINT, then 169.254.169.254, then what DHCP tells.
+#endpoint = ""
+# This VM's name in documents. Empty: what the metadata service says. It is never the host name.
+#name = ""
+# How often to look. Azure advises once a second and allows five.
+#poll = "1s"
+# What is kept free before NotBefore: preparations end that much earlier, or a quarter of the notice where that is less.
+#margin = "30s"
+# Where the agent remembers what it has changed, so that it can undo it after a reboot.
+#state_directory = "/var/lib/forewarn-agent"
+# Where /healthz, /readyz and /metrics are, such as 127.0.0.1:16929. Empty: nowhere.
+#status_listen = ""
+# /healthz turns bad when the last good answer of the metadata service is older than this.
+#unhealthy_after = "60s"
+# text or json
+#log_format = "text"
+
+# The policy. The first rule that fits decides; a condition that is left out fits everything.
+#   name          what logs and 'explain' call it
+#   verdict       ignore | notify | prepare-then-approve | approve-now | prepare-only (and never approve)
+#   types         Freeze, Reboot, Redeploy, Preempt, Terminate
+#   sources       Platform, User
+#   statuses      Scheduled, Started
+#   names         patterns of this VM's name, for a file that many VMs share
+#   shorter_than  of the announced interruption; one that is not known is not short
+#   steps         which steps, of those below; left out, all of them
+# Behind the rules of this file stand the built-in ones:
+#   Preempt and Terminate: prepare with what time there is, then approve
+#   what a user asked for: approve at once
+#   a Freeze shorter than 30 seconds: approve at once
+#   everything else: prepare, then approve
+# As long as there is no [[step]] and no [barrier] below, there is one built-in rule instead, verdict = "notify": people
+# are told, and nothing is approved in this VM's name. A VM that has nothing to prepare says so with a [[rule]] of
+# verdict = "approve-now".
+#
+#[[rule]]
+#name = "databases are never hurried"
+#names = ["db-*"]
+#types = ["Reboot", "Redeploy"]
+#verdict = "prepare-only"
+#
+#[[rule]]
+#name = "evictions leave no time for all of it"
+#types = ["Preempt"]
+#verdict = "prepare-then-approve"
+#steps = ["leave the load balancer"]
+
+# What is done before an event, in this order, and undone after it in reverse.
+# Every step may have a timeout (else it has all the time there is), retries = false, and repeatable = true where doing
+# it twice does no harm.
+#
+#[[step]]
+#name = "leave the load balancer"
+#kind = "ready-file"
+#path = "/run/app/ready"
+#
+#[[step]]
+#name = "drain haproxy"
+#kind = "haproxy"
+#socket = "/run/haproxy/admin.sock"
+#backend = "web"
+#server = "web-0"
+#
+#[[step]]
+#name = "finish the work"
+#kind = "command"
+#run = ["/usr/local/bin/app-drain"]
+#undo = ["/usr/local/bin/app-undrain"]
+#timeout = "5m"
+#
+#[[step]]
+#name = "tell the scheduler"
+#kind = "http"
+#url = "http://127.0.0.1:8080/pause"
+#method = "POST"
+#undo_url = "http://127.0.0.1:8080/resume"
+#
+#[[step]]
+#name = "until it is idle"
+#kind = "wait"
+#url = "http://127.0.0.1:8080/idle"
+#every = "2s"
+#
+#[[step]]
+#name = "stop the worker"
+#kind = "systemd"
+#units = ["worker.service"]
+#
+#[[step]]
+#name = "leave the cluster"
+#kind = "kubernetes"
+#drain = true
+
+# An approval counts for every VM that the event names. Until their agents are set up to tell each other that they are
+# ready, an event that names several is not approved and starts at its NotBefore.
+#   sharing       together | alone (approve when this VM is ready) | never (approve no shared event)
+#   listen        where this agent hears the others
+#   address       where the agent of the VM called {name} listens
+#   secret_file   the same on every VM: openssl rand -hex 32
+#   patience      how long a silent VM is waited for; left out, until NotBefore
+#
+#[barrier]
+#sharing = "together"
+#listen = "0.0.0.0:16928"
+#address = "http://{name}:16928"
+#secret_file = "/etc/forewarn/barrier.secret"
+#patience = "5m"
+
+# Who is told. on: scheduled, preparing, prepared, failed, approved, started, completed, canceled; left out, all.
+# kind = "apprise" reaches mail, chat and more (pip install 'forewarn[notify]').
+#
+#[[notification]]
+#kind = "webhook"
+#url = "https://chat.example.org/hooks/1234"
+#on = ["failed", "approved", "completed"]
+"""

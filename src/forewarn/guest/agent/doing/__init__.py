@@ -1,0 +1,1 @@
+"""What the agent does: programs and calls under a time budget, and approvals."""

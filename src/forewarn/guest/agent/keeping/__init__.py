@@ -1,0 +1,1 @@
+"""What the agent remembers across crashes and reboots."""

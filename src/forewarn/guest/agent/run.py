@@ -1,0 +1,80 @@
+"""From a file to a running agent. It imports nothing of the command line, which weighs more than all of the agent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forewarn.guest.agent.config.defaults import CONFIG_PATH
+from forewarn.guest.agent.config.values import AgentConfig
+from forewarn.wire.json_bytes import WireError
+from forewarn.wire.times import parse_duration
+
+_BAD_FILE = 2  # the exit status by which systemd knows that another try would be in vain
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How an agent is to run. ``config`` None: the usual file, if there is one."""
+
+    config: str | None = None
+    once: bool = False
+    dry_run: bool = False
+    patience_seconds: float | None = None  # of a single look; None is the usual
+
+
+def read_words(words: Sequence[str]) -> Order | None:
+    """What stands behind ``forewarn agent run``; None for all that a real parser should answer, such as --help."""
+    config, once, dry_run, patience = None, False, False, None
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--config" and rest and not rest[0].startswith("-"):
+            config = rest.pop(0)
+        elif word == "--patience" and rest:
+            patience = _seconds(rest.pop(0))
+            if patience is None:
+                return None
+        elif word == "--once":
+            once = True
+        elif word == "--dry-run":
+            dry_run = True
+        else:
+            return None
+    return Order(config, once, dry_run, patience) if once or patience is None else None
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return parse_duration(text).total_seconds() or None
+    except WireError:
+        return None
+
+
+def start(order: Order) -> int:
+    """Run the agent as ordered; its exit status. What is wrong with the file goes to standard error."""
+    config = _load(order.config)
+    if config is None:
+        return _BAD_FILE
+    from forewarn.guest.agent.loop import ONCE_PATIENCE_SECONDS, run_agent
+    from forewarn.guest.agent.telling.logs import configure
+
+    configure(config.log_format)
+    patience = order.patience_seconds or ONCE_PATIENCE_SECONDS
+    return run_agent(config, once=order.once, dry_run=order.dry_run, patience_seconds=patience)
+
+
+def _load(path: str | None) -> AgentConfig | None:
+    """The file that was named must be there; the usual one need not be, and then the defaults count."""
+    if path is None and not Path(CONFIG_PATH).exists():
+        return AgentConfig()
+    from forewarn.guest.agent.config.reading import check_file
+
+    checked = check_file(Path(path or CONFIG_PATH))
+    for complaint in checked.complaints:
+        print(complaint, file=sys.stderr)
+    if checked.config is None:
+        print(f"forewarn: {path or CONFIG_PATH} cannot be obeyed.", file=sys.stderr)
+    return checked.config

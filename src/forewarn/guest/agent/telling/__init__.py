@@ -1,0 +1,1 @@
+"""What the agent tells: log, metrics, pages, notifications, systemd."""

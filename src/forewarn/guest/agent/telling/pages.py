@@ -1,0 +1,172 @@
+"""``/healthz``, ``/readyz`` and ``/metrics``: a small server of its own, beside the loop and never in its way.
+
+Written on bare sockets: the standard library's server would cost a third of all the memory that the agent may use.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from forewarn.guest.agent.telling.health import Health
+from forewarn.guest.agent.telling.metrics import Metrics
+
+__all__ = ["Health", "Page", "StatusServer", "parse_listen", "render"]
+
+_LONGEST_HEAD = 8192
+_PATIENCE_SECONDS = 5.0
+_AT_ONCE = 16
+_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+_JSON = "application/json"
+MEASURES = (
+    ("healthy", "1 when the agent does its work."),
+    ("ready", "1 when this VM may be given work."),
+    ("last_good_read_age_seconds", "Age of the last good read."),
+)
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An answer."""
+
+    status: int
+    kind: str
+    body: str
+
+
+def render(path: str, health: Health, metrics: Metrics) -> Page:
+    """What stands at a path."""
+    if path == "/healthz":
+        why = health.why_unhealthy()
+        return _state("healthy", why, {"last_good_read_age_seconds": health.last_good_read_age_seconds})
+    if path == "/readyz":
+        return _state("ready", health.why_not_ready(), {})
+    if path == "/metrics":
+        return Page(200, _PROMETHEUS, metrics.text())
+    return Page(404, _JSON, '{"error":"there are /healthz, /readyz and /metrics"}\n')
+
+
+def _state(word: str, why: str, more: dict[str, object]) -> Page:
+    body = json.dumps({word: not why, "why": why, **more}, separators=(",", ":"))
+    return Page(503 if why else 200, _JSON, f"{body}\n")
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """``host:port``, with brackets around an IPv6 address, as two."""
+    host, _, port = text.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+class StatusServer:
+    """Listens from ``open`` to ``close``. Each caller has a few seconds and a thread; beyond so many, none."""
+
+    def __init__(self, listen: str, health: Health, metrics: Metrics) -> None:
+        self._listen = parse_listen(listen)
+        self._health = health
+        self._metrics = metrics
+        self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self.address = ""  # where it listens, once it does
+        self._socket: socket.socket | None = None
+        self._thread: threading.Thread | None = None
+
+    def open(self) -> str:
+        """Begin to listen, and say where: port 0 takes any. An address that is taken is an ``OSError`` here."""
+        family = socket.AF_INET6 if ":" in self._listen[0] else socket.AF_INET
+        self._socket = socket.create_server(self._listen, family=family, backlog=32)
+        self._measure()
+        self._thread = threading.Thread(target=self._accept, args=(self._socket,), name="status", daemon=True)
+        self._thread.start()
+        host, port = self._socket.getsockname()[:2]
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return self.address
+
+    def close(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread, which closing alone does not
+            self._socket.close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def __enter__(self) -> StatusServer:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _measure(self) -> None:
+        health = self._health
+        looks = (_one_without(health.why_unhealthy), _one_without(health.why_not_ready), lambda: _age(health))
+        for (name, text), look in zip(MEASURES, looks, strict=True):
+            self._metrics.measure(name, text, look)
+
+    def _accept(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                if listening.fileno() < 0 or not _still_listens(listening):
+                    return
+                continue
+            if not self._places.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(target=self._serve, args=(connection,), name="status-answer", daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection, suppress(OSError):
+                connection.settimeout(_PATIENCE_SECONDS)
+                connection.sendall(self._answer(_read_head(connection)))
+        finally:
+            self._places.release()
+
+    def _answer(self, head: bytes) -> bytes:
+        words = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            return _encode(Page(400, _JSON, '{"error":"this is not an HTTP request"}\n'))
+        if words[0] not in ("GET", "HEAD"):
+            return _encode(Page(405, _JSON, '{"error":"only GET and HEAD"}\n'))
+        page = render(words[1].partition("?")[0], self._health, self._metrics)
+        return _encode(page, with_body=words[0] == "GET")
+
+
+def _still_listens(listening: socket.socket) -> bool:
+    """After an error of one connection, rather than of the socket."""
+    with suppress(OSError):
+        return bool(listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+    return False
+
+
+def _read_head(connection: socket.socket) -> bytes:
+    head = b""
+    while b"\r\n\r\n" not in head and len(head) < _LONGEST_HEAD:
+        data = connection.recv(_LONGEST_HEAD)
+        if not data:
+            break
+        head += data
+    return head
+
+
+def _encode(page: Page, *, with_body: bool = True) -> bytes:
+    body = page.body.encode()
+    head = (
+        f"HTTP/1.1 {page.status} {_REASONS[page.status]}\r\nContent-Type: {page.kind}\r\n"
+        f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode("latin-1") + (body if with_body else b"")
+
+
+def _one_without(why: Callable[[], str]) -> Callable[[], float]:
+    return lambda: 0.0 if why() else 1.0
+
+
+def _age(health: Health) -> float:
+    age = health.last_good_read_age_seconds
+    return float("nan") if age is None else age

@@ -1,0 +1,1 @@
+"""What people run beside the agent: explain, check, status, install."""
