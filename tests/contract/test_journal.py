@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.core.evolve import evolve
 from forewarn.core.facts import VmCreated, subject_of
+from forewarn.core.folding.evolve import evolve
 from forewarn.core.region import Region, VmSpec
 from forewarn.plane.ports import Entry, Journal, JournalFault, Origin, Record
 from forewarn.stores.memory import MemoryJournal

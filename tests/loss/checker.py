@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from forewarn.core import facts as f
-from forewarn.core.invariants import violations
+from forewarn.core.invariants.region import violations
 from tests.loss.check_events import of_events
 from tests.loss.check_views import of_disabling, of_views
 from tests.loss.check_writes import of_approvals, of_gone, of_writes

@@ -19,7 +19,7 @@ from cryptography import x509
 from forewarn.cli.commands import az_env
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.evolve import evolve
+from forewarn.core.folding.evolve import evolve
 from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from forewarn.core.evolve import evolve
-from forewarn.core.invariants import violations
+from forewarn.core.folding.evolve import evolve
+from forewarn.core.invariants.region import violations
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault, Record
 from forewarn.stores.sqlite.journal import SqliteJournal

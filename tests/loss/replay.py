@@ -11,7 +11,7 @@ from datetime import datetime
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.documents import document_for
-from forewarn.core.evolve import evolve
+from forewarn.core.folding.evolve import evolve
 from forewarn.core.region import Region, Scope, ScopeKind, fold, scope_key
 from forewarn.core.settle import tidied
 from forewarn.plane.ports import Record

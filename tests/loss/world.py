@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from forewarn.core.evolve import evolve
+from forewarn.core.folding.evolve import evolve
 from forewarn.core.region import CampaignState, Region
 from forewarn.plane.clock import wall_time
 from forewarn.plane.ports import Journal, Record

@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core import invariants
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
+from forewarn.core.invariants import region as invariants
 from forewarn.core.refusal import Refused
 from forewarn.core.region import DOWN, Event, EvictionPolicy, Policy, Power, ScopeKind, VmSpec
 from forewarn.core.rules import Rules

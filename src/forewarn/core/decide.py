@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from forewarn.core import approvals, fleet, maintenance, operations, rolling, scale_sets
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
+from forewarn.core.deciding import approvals, fleet, maintenance, operations, rolling, scale_sets
 from forewarn.core.draft import Draft
 from forewarn.core.lookup import find_scale_set
 

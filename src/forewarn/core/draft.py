@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from forewarn.core import facts as f
-from forewarn.core.evolve import evolve
+from forewarn.core.folding.evolve import evolve
 from forewarn.core.lifecycle import PENDING
 from forewarn.core.region import Region, fold
 from forewarn.core.rules import Rules

@@ -14,8 +14,8 @@ from msgspec import Struct, structs
 
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
+from forewarn.core.folding.retired import NONE_RETIRED, Retired
 from forewarn.core.lifecycle import Phase
-from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.terms import derive_guid
 
 fold = str.lower

@@ -9,14 +9,14 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import takewhile
 
-from forewarn.core import campaigns, operations, rolling
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, Effect
+from forewarn.core.deciding import campaigns, operations, rolling
+from forewarn.core.deciding.events import is_in_hand, leave_host
+from forewarn.core.deciding.placement import find_host
 from forewarn.core.draft import Draft
 from forewarn.core.lifecycle import PENDING, Phase
-from forewarn.core.placement import find_host
 from forewarn.core.region import DOWN, Event, EvictionPolicy, Power, Region, Scope, Vm, replace
-from forewarn.core.work import is_in_hand, leave_host
 
 ALL_DOWN = "policy: all instances are down"
 DUE_MOST = 2_000  # in one settling; what is due beyond that is for the next tick, so that no transaction is endless

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from forewarn.core.commands import Command
-from forewarn.core.evolve import evolve
 from forewarn.core.facts import Fact
+from forewarn.core.folding.evolve import evolve
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Sequence
 from uuid import uuid4
 
-from forewarn.core.bindings import checked
 from forewarn.core.commands import BindVm, Command, CreateVms, Pulse, Together
+from forewarn.core.deciding.bindings import checked
+from forewarn.core.deciding.scale_sets import put_as_it_is
 from forewarn.core.refusal import Refused
 from forewarn.core.region import (
     NO_BINDING,
@@ -20,7 +21,6 @@ from forewarn.core.region import (
     fold,
     replace,
 )
-from forewarn.core.scale_sets import put_as_it_is
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.settings.binding_file import BindingEntry

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from forewarn.core import facts as f
-from forewarn.core import invariants
 from forewarn.core.documents import document_for, shown
 from forewarn.core.facts import subject_of
+from forewarn.core.invariants import region as invariants
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Event, Region, Scope, fold
 from forewarn.guest.agent.deciding.handling import end_by

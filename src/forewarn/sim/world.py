@@ -10,8 +10,8 @@ from random import Random
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.evolve import evolve
 from forewarn.core.facts import FORMAT
+from forewarn.core.folding.evolve import evolve
 from forewarn.core.region import Event, Power, Region, fold
 from forewarn.core.rules import Rules
 from forewarn.guest.agent.telling.logs import LOGGER_NAME

@@ -20,9 +20,9 @@ from forewarn.core.commands import (
     RedeployVms,
     RestartVms,
 )
+from forewarn.core.deciding.events import joined
 from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.core.rules import Rules
-from forewarn.core.work import joined
 from forewarn.plane.clock import wall_time
 from forewarn.testing.checks import Checks
 from forewarn.testing.handles import EventHandle, VmHandle

@@ -67,7 +67,7 @@ def test_it_ends_with_json_for_programs(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_violation_is_status_1_and_tells_how_to_see_it_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from forewarn.core import invariants
+    from forewarn.core.invariants import region as invariants
 
     monkeypatch.setattr(invariants, "violations_near", lambda *_: ["the sky has fallen"])
     assert main(["sim", *_SMALL]) == Exit.FAILED

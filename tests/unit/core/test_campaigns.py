@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forewarn.core import campaigns
 from forewarn.core import commands as c
-from forewarn.core.campaigns import held_up
 from forewarn.core.causes import Cause
+from forewarn.core.deciding import campaigns
+from forewarn.core.deciding.campaigns import held_up
 from forewarn.core.refusal import Hint
 from forewarn.core.region import CampaignState, Health
 from forewarn.core.rules import Rules

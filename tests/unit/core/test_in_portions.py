@@ -12,11 +12,12 @@ import pytest
 from forewarn.core import agenda as agendas
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core import invariants, maintenance
 from forewarn.core.agenda import Agenda
-from forewarn.core.campaigns import VMS_AT_ONCE
 from forewarn.core.causes import Cause
-from forewarn.core.evolve import evolve
+from forewarn.core.deciding import maintenance
+from forewarn.core.deciding.campaigns import VMS_AT_ONCE
+from forewarn.core.folding.evolve import evolve
+from forewarn.core.invariants import region as invariants
 from forewarn.core.refusal import Refused
 from forewarn.core.region import CampaignState, Region, VmSpec
 from forewarn.core.rules import Rules

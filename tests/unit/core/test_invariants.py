@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from immutables import Map
 
-from forewarn.core import invariants
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
+from forewarn.core.invariants import region as invariants
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import (
     Binding,

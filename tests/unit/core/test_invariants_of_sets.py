@@ -8,8 +8,8 @@ import pytest
 from immutables import Map
 
 from forewarn.core import commands as c
-from forewarn.core import invariants
 from forewarn.core.causes import Cause
+from forewarn.core.invariants import region as invariants
 from forewarn.core.region import Domains, Policy, Region, Resource, Rolling, replace
 from tests.unit.core.world import MINUTE, NOON, World
 

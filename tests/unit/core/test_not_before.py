@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.core.work import whole_seconds_up
+from forewarn.core.deciding.events import whole_seconds_up
 from tests.unit.core.world import MINUTE, NOON, SECOND, World
 
 _MICROSECOND = timedelta(microseconds=1)

@@ -9,7 +9,7 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
-from forewarn.core.keeping import OPERATIONS_REMEMBERED
+from forewarn.core.folding.sets import OPERATIONS_REMEMBERED
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules

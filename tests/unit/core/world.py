@@ -14,10 +14,10 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core import invariants
 from forewarn.core.causes import Cause
 from forewarn.core.documents import document_for
-from forewarn.core.evolve import evolve
+from forewarn.core.folding.evolve import evolve
+from forewarn.core.invariants import region as invariants
 from forewarn.core.refusal import Refused
 from forewarn.core.region import (
     Campaign,

@@ -10,7 +10,7 @@ from itertools import count
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core import invariants
+from forewarn.core.invariants import region as invariants
 from forewarn.core.region import Event, Region, Scope, VmSpec, fold
 from forewarn.core.rules import Rules
 from forewarn.engines.simulated import SimulatedDriver

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from forewarn.core import commands as c
-from forewarn.core import invariants
 from forewarn.core.causes import Cause
+from forewarn.core.invariants import region as invariants
 from forewarn.core.region import Region, ScopeKind, VmSpec, replace
 from forewarn.plane.clock import TurnableClock
 from tests.unit.plane.bench import HOUR, MINUTE, NOON, Bench, ShakyJournal, crashed, opened

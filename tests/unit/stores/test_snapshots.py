@@ -9,9 +9,9 @@ from immutables import Map
 
 from forewarn import __version__
 from forewarn.core import commands as c
-from forewarn.core.evolve import evolve
+from forewarn.core.folding.evolve import evolve
+from forewarn.core.folding.retired import Retired
 from forewarn.core.region import Campaign, Host, Operation, Region, Resource, ScaleSet, Scope, Vm, VmSpec
-from forewarn.core.retired import Retired
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.core.step import step

@@ -15,7 +15,8 @@ import msgspec
 from immutables import Map
 from msgspec import Struct
 
-from forewarn.core.assemble import assemble
+from forewarn.core.folding.assemble import assemble
+from forewarn.core.folding.retired import Retired
 from forewarn.core.region import (
     DEFAULT_POLICY,
     NO_BINDING,
@@ -39,7 +40,6 @@ from forewarn.core.region import (
     replace,
     scope_key,
 )
-from forewarn.core.retired import Retired
 
 CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
 _MOMENTS_MOST = 200_000

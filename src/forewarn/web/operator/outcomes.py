@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from forewarn.core import facts as f
-from forewarn.core.campaigns import domains_open
 from forewarn.core.causes import Cause
+from forewarn.core.deciding.campaigns import domains_open
+from forewarn.core.deciding.events import is_in_hand, joined
 from forewarn.core.lifecycle import Phase
 from forewarn.core.region import Event, fold, replace
-from forewarn.core.work import is_in_hand, joined
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, OutcomeAnswer
 from forewarn.web.operator.views import event_fields, vm_names

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import islice
 
-from forewarn.core.campaigns import held_up
 from forewarn.core.causes import CAUSES
+from forewarn.core.deciding.campaigns import held_up
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.refusal import no_campaign, no_scope, nothing_named
 from forewarn.core.region import (

@@ -13,7 +13,7 @@ import os
 import socket
 from pathlib import Path
 
-from forewarn.core.bindings import is_netns
+from forewarn.core.deciding.bindings import is_netns
 
 NAMESPACES = Path("/run/netns")  # where ``ip netns`` keeps them
 _CLONE_NEWNET = 0x40000000

@@ -10,9 +10,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
+from forewarn.core.deciding.scale_sets import put_as_it_is
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
-from forewarn.core.scale_sets import put_as_it_is
 from forewarn.web.operator import deeds
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
 from forewarn.web.operator.outcomes import Deed, outcome_of

@@ -16,8 +16,8 @@ from pydantic import (
     model_validator,
 )
 
-from forewarn.core.bindings import INTERFACE_PATTERN, NETNS_PATTERN
-from forewarn.core.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
+from forewarn.core.deciding.bindings import INTERFACE_PATTERN, NETNS_PATTERN
+from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
 from forewarn.wire.versions import NEWEST
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from forewarn.core.commands import PutScaleSet
+from forewarn.core.deciding.scale_sets import CAPACITY_MOST, FAULT_DOMAINS_MOST, put_as_it_is
 from forewarn.core.region import (
     DEFAULT_RESOURCE_GROUP,
     BindingPattern,
@@ -20,7 +21,6 @@ from forewarn.core.region import (
     VmSpec,
     replace,
 )
-from forewarn.core.scale_sets import CAPACITY_MOST, FAULT_DOMAINS_MOST, put_as_it_is
 from forewarn.web.operator.schema.requests import (
     Body,
     Flag,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forewarn.core import commands as c
-from forewarn.core.fleet import FAULT_DOMAINS_MOST, UPDATE_DOMAINS_MOST
+from forewarn.core.deciding.fleet import FAULT_DOMAINS_MOST, UPDATE_DOMAINS_MOST
 from forewarn.core.region import DEFAULT_POLICY, Domains, Scope, ScopeKind, fold, scope_key
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import bodies, documents, finding, pages, views

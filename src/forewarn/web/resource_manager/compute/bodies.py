@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forewarn.core import fleet
+from forewarn.core.deciding import fleet
 from forewarn.core.refusal import Refused
 from forewarn.core.region import EvictionPolicy, Particulars, VmSpec
 from forewarn.web.resource_manager.call import Call, Desk

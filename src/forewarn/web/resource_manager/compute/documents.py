@@ -7,7 +7,7 @@ laid over this document, and the views are made from it.
 from __future__ import annotations
 
 from forewarn.core.commands import KeepResource
-from forewarn.core.fleet import domains_of
+from forewarn.core.deciding.fleet import domains_of
 from forewarn.core.region import (
     Orchestration,
     ScaleInRule,

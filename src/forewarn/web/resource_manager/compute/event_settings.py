@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from forewarn.core.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
+from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
 from forewarn.core.region import Policy
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.errors import invalid

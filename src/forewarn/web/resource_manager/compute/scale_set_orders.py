@@ -6,6 +6,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 from forewarn.core import commands as c
+from forewarn.core.deciding.scale_sets import BATCH_PAUSE_MOST, BATCH_PERCENT, CAPACITY_MOST, NAME_LONGEST
 from forewarn.core.region import (
     DEFAULT_POLICY,
     NO_PATTERN,
@@ -19,7 +20,6 @@ from forewarn.core.region import (
     fold,
     replace,
 )
-from forewarn.core.scale_sets import BATCH_PAUSE_MOST, BATCH_PERCENT, CAPACITY_MOST, NAME_LONGEST
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.compute import bodies, documents, finding
 from forewarn.web.resource_manager.compute.event_settings import says_nothing, settle_policy

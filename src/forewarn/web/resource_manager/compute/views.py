@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from forewarn.core.deciding.rolling import behind_of
 from forewarn.core.region import Orchestration, Rolling, ScaleSet, Scope, Vm
-from forewarn.core.rolling import behind_of
 from forewarn.terms import derive_guid
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import documents, finding, particulars, states

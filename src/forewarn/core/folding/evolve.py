@@ -8,8 +8,9 @@ from typing import assert_never
 from immutables import Map
 
 from forewarn.core import facts as f
-from forewarn.core import keeping, lifecycle
+from forewarn.core import lifecycle
 from forewarn.core.causes import CAUSES, USER_OPERATIONS, Effect
+from forewarn.core.folding import sets as keeping
 from forewarn.core.lifecycle import ENDED, PENDING, Phase
 from forewarn.core.region import (
     DOWN,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from immutables import Map
 
 from forewarn.core.causes import Cause
-from forewarn.core.keeping import OPERATIONS_REMEMBERED
+from forewarn.core.folding.sets import OPERATIONS_REMEMBERED
 from forewarn.core.region import Operation, Orchestration, Region, ScaleSet, Scope, ScopeKind, Vm, fold
 from forewarn.core.rules import Rules
 

@@ -7,12 +7,12 @@ from datetime import timedelta
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
+from forewarn.core.deciding.events import cancel, maintain_host, mark_host, raise_event, under
 from forewarn.core.draft import Draft
 from forewarn.core.lifecycle import PENDING
 from forewarn.core.lookup import check_maintenance, check_scope, find_campaign, find_hosts, find_vms
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, CampaignState, Health, Host, Power, Vm, fold
-from forewarn.core.work import cancel, maintain_host, mark_host, raise_event, under
 
 VMS_MOST = 20_000
 

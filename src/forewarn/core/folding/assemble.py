@@ -9,9 +9,10 @@ from datetime import datetime
 from immutables import Map
 
 from forewarn.core.agenda import Agenda
-from forewarn.core.campaigns import may_take
-from forewarn.core.evolve import count_pending, open_work, put_host
-from forewarn.core.keeping import deletion_added, instance_joined
+from forewarn.core.deciding.campaigns import may_take
+from forewarn.core.folding.evolve import count_pending, open_work, put_host
+from forewarn.core.folding.retired import NONE_RETIRED, Retired
+from forewarn.core.folding.sets import deletion_added, instance_joined
 from forewarn.core.lifecycle import PENDING
 from forewarn.core.region import (
     NO_BINDING,
@@ -29,7 +30,6 @@ from forewarn.core.region import (
     fold,
     replace,
 )
-from forewarn.core.retired import NONE_RETIRED, Retired
 
 
 def assemble(

@@ -7,11 +7,12 @@ from datetime import timedelta
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.bindings import bind_key
 from forewarn.core.causes import Cause
+from forewarn.core.deciding.bindings import bind_key
+from forewarn.core.deciding.events import leave_host, raise_event, under
+from forewarn.core.deciding.placement import find_host
 from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_scope, find_vms
-from forewarn.core.placement import find_host
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import (
     DOWN,
@@ -27,7 +28,6 @@ from forewarn.core.region import (
     scope_key,
 )
 from forewarn.core.rules import Rules
-from forewarn.core.work import leave_host, raise_event, under
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_])?")
 UPDATE_DOMAINS_MOST = 20  # of an availability set, as the Compute API has it

@@ -11,10 +11,12 @@ from datetime import datetime
 
 from immutables import Map
 
-from forewarn.core.assemble import assemble
-from forewarn.core.campaigns import held_up, may_take
 from forewarn.core.causes import USER_OPERATIONS, Cause
-from forewarn.core.invariants_of_sets import of_domains, of_operations, of_resources, of_scale_sets
+from forewarn.core.deciding.campaigns import held_up, may_take
+from forewarn.core.deciding.events import is_under_way, is_yet_to_be_told
+from forewarn.core.folding.assemble import assemble
+from forewarn.core.folding.retired import REMEMBERED, Retired
+from forewarn.core.invariants.sets import of_domains, of_operations, of_resources, of_scale_sets
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.region import (
     DOWN,
@@ -32,9 +34,7 @@ from forewarn.core.region import (
     fold,
     replace,
 )
-from forewarn.core.retired import REMEMBERED, Retired
 from forewarn.core.settle import STALE_MOST, deadline_of, may_start, next_deadline
-from forewarn.core.work import is_under_way, is_yet_to_be_told
 
 _STEADY = DOWN | {Power.RUNNING}
 

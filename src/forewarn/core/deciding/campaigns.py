@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from forewarn.core import facts as f
+from forewarn.core.deciding.events import maintain_host
 from forewarn.core.draft import Draft
 from forewarn.core.region import Campaign, CampaignState, Event, Host, Region, ScopeKind, replace
-from forewarn.core.work import maintain_host
 
 VMS_AT_ONCE = 1_000  # in one transaction; a wave over a large fleet is scheduled in many
 _ENOUGH_FACTS = 2_000  # after which a transaction takes no further hosts

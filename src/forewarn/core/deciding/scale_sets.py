@@ -9,10 +9,10 @@ from itertools import count
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core import rolling
-from forewarn.core.bindings import bind_instance, bind_instances, check_pattern
+from forewarn.core.deciding import rolling
+from forewarn.core.deciding.bindings import bind_instance, bind_instances, check_pattern
+from forewarn.core.deciding.fleet import check_group, check_name, check_names, check_spec, create_one, delete_vm
 from forewarn.core.draft import Draft
-from forewarn.core.fleet import check_group, check_name, check_names, check_spec, create_one, delete_vm
 from forewarn.core.lookup import check_scope, find_scale_set, find_vms
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import (

@@ -1,0 +1,1 @@
+"""Facts: how each changes a region. No rule lives here."""
