@@ -23,11 +23,11 @@ from forewarn.guest.exchange import Action, Outcome, Send
 from forewarn.guest.faults import GuestError
 from forewarn.guest.http1 import Request, Response
 from forewarn.guest.watch import Appeared, Change, is_started
-from forewarn.sim.disk import Disks
-from forewarn.sim.loop import PLACE, SimLoop
-from forewarn.sim.network import Network
+from forewarn.sim.fabric.disk import Disks
+from forewarn.sim.fabric.loop import PLACE, SimLoop
+from forewarn.sim.fabric.network import Network
+from forewarn.sim.fabric.strands import Process, Strands
 from forewarn.sim.programs import Programs
-from forewarn.sim.strands import Process, Strands
 
 ENDPOINT = "http://169.254.169.254"
 POLL_SECONDS = 10.0  # how often a guest looks where its answers are not held

@@ -9,9 +9,9 @@ from datetime import timedelta
 from random import Random
 
 from forewarn.core.refusal import Refused
+from forewarn.sim.fabric.store import Fate
 from forewarn.sim.nodes import Server
 from forewarn.sim.plan import Misfortune
-from forewarn.sim.store import Fate
 from forewarn.sim.world import World
 from forewarn.web.faults import FaultKind, FaultRule
 

@@ -19,9 +19,9 @@ from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
-from forewarn.sim.loop import PLACE, SimLoop
-from forewarn.sim.network import Network
-from forewarn.sim.store import Handle, Store
+from forewarn.sim.fabric.loop import PLACE, SimLoop
+from forewarn.sim.fabric.network import Network
+from forewarn.sim.fabric.store import Handle, Store
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.settings import Limits, MetadataSettings

@@ -12,8 +12,8 @@ from random import Random
 from forewarn.guest.agent.deciding.state import Outcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Ended, Program, Receipts
-from forewarn.sim.disk import Disks
-from forewarn.sim.strands import Strands
+from forewarn.sim.fabric.disk import Disks
+from forewarn.sim.fabric.strands import Strands
 
 _HANGS, _FAILS = 0.02, 0.08  # the share of runs
 _LONGEST = {"drain": 110.0, "flush": 9.0, "leave-cluster": 55.0}  # seconds, when nothing goes wrong

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import count
 from types import FrameType
 
+from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.history import History
-from forewarn.sim.loop import SimLoop
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.people import People
 from forewarn.sim.plan import Plan, Violation

@@ -26,11 +26,11 @@ from forewarn.guest.agent.telling import channels as telling
 from forewarn.guest.agent.telling import health, metrics, sd_notify
 from forewarn.plane import clock as plane_clock
 from forewarn.plane import following, membership
-from forewarn.sim.disk import Disks, fcntl_of, os_of, path_of
-from forewarn.sim.loop import PLACE
+from forewarn.sim.fabric.disk import Disks, fcntl_of, os_of, path_of
+from forewarn.sim.fabric.loop import PLACE
+from forewarn.sim.fabric.network import Network, socket_of
+from forewarn.sim.fabric.strands import Strands, queue_of, threading_of, time_of
 from forewarn.sim.machines import Machine
-from forewarn.sim.network import Network, socket_of
-from forewarn.sim.strands import Strands, queue_of, threading_of, time_of
 from forewarn.web.metadata import face
 from forewarn.web.metadata.http import roster
 from forewarn.web.operator import desk, gate

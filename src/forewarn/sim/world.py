@@ -17,17 +17,17 @@ from forewarn.core.rules import Rules
 from forewarn.guest.agent.telling.logs import LOGGER_NAME
 from forewarn.guest.http1 import Request, Response
 from forewarn.plane.ports import JournalFault, Record
-from forewarn.sim.disk import Disks
+from forewarn.sim.fabric.disk import Disks
+from forewarn.sim.fabric.loop import SimLoop
+from forewarn.sim.fabric.network import Network
+from forewarn.sim.fabric.store import Store
+from forewarn.sim.fabric.strands import Strands
 from forewarn.sim.fleet import SECRET, config_of, tenant_of
 from forewarn.sim.history import History, Home, Mishap
 from forewarn.sim.judge import Judge
-from forewarn.sim.loop import SimLoop
 from forewarn.sim.machines import Machine, Surroundings, Tenant
-from forewarn.sim.network import Network
 from forewarn.sim.nodes import METADATA, STALENESS, Server
 from forewarn.sim.plan import ALL, Plan, Violation
-from forewarn.sim.store import Store
-from forewarn.sim.strands import Strands
 from forewarn.sim.trace import Trace
 from forewarn.stores import codec
 

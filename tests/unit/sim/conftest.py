@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from forewarn.sim.disk import Disks
-from forewarn.sim.loop import SimLoop
-from forewarn.sim.network import Network
-from forewarn.sim.strands import Strands
+from forewarn.sim.fabric.disk import Disks
+from forewarn.sim.fabric.loop import SimLoop
+from forewarn.sim.fabric.network import Network
+from forewarn.sim.fabric.strands import Strands
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import queue
 
 import pytest
 
-from forewarn.sim.loop import PLACE, SimLoop, Stuck
-from forewarn.sim.strands import OVER, Process, queue_of, threading_of, time_of
+from forewarn.sim.fabric.loop import PLACE, SimLoop, Stuck
+from forewarn.sim.fabric.strands import OVER, Process, queue_of, threading_of, time_of
 
 
 def test_a_sleep_takes_its_time_and_no_time(loop: SimLoop) -> None:

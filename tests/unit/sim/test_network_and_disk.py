@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from forewarn.sim.disk import Disks, fcntl_of, os_of, path_of
-from forewarn.sim.loop import PLACE, SimLoop
-from forewarn.sim.network import socket_of
-from forewarn.sim.strands import Process
+from forewarn.sim.fabric.disk import Disks, fcntl_of, os_of, path_of
+from forewarn.sim.fabric.loop import PLACE, SimLoop
+from forewarn.sim.fabric.network import socket_of
+from forewarn.sim.fabric.strands import Process
 
 
 class Echo(asyncio.Protocol):

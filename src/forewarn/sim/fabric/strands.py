@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from forewarn.sim.loop import SimLoop
+from forewarn.sim.fabric.loop import SimLoop
 
 _T = TypeVar("_T")
 _OVER = object()  # what a strand is woken with when its time is over

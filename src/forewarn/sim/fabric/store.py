@@ -17,7 +17,7 @@ from typing import Protocol
 
 from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, JournalFault, News, Node, Record, Transaction, Uncertain
-from forewarn.sim.strands import Strands, Ticket
+from forewarn.sim.fabric.strands import Strands, Ticket
 from forewarn.stores.memory import MemoryJournal
 
 _LATENCY_SECONDS = (0.0005, 0.004)

@@ -17,8 +17,8 @@ from random import Random
 from types import SimpleNamespace, TracebackType
 from typing import Any, Protocol
 
-from forewarn.sim.loop import SimLoop
-from forewarn.sim.strands import OVER, Process, Strands, Ticket
+from forewarn.sim.fabric.loop import SimLoop
+from forewarn.sim.fabric.strands import OVER, Process, Strands, Ticket
 
 _NEAR_SECONDS, _FAR_SECONDS = 0.0002, 0.002  # how long bytes are under way when all is well
 _AGAIN_SECONDS = (0.2, 1.6)  # how much later what was lost comes

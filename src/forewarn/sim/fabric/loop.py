@@ -10,8 +10,8 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from forewarn.sim.network import Network
-    from forewarn.sim.strands import Strands
+    from forewarn.sim.fabric.network import Network
+    from forewarn.sim.fabric.strands import Strands
 
 _BEGIN = 1_000.0  # seconds; programs may take an instant of zero for none at all
 

@@ -12,7 +12,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from forewarn.sim.strands import Process, Strands
+from forewarn.sim.fabric.strands import Process, Strands
 
 
 @dataclass(slots=True)
