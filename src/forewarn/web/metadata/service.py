@@ -12,7 +12,7 @@ from forewarn.core.refusal import Refused
 from forewarn.core.region import Vm
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin, Uncertain
-from forewarn.web.documents.instance import instance_info
+from forewarn.web.documents.instance import instance_answer
 from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
@@ -35,10 +35,8 @@ from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.throttle import Throttle
 from forewarn.wire import errors
 from forewarn.wire.errors import JSON, Answer
-from forewarn.wire.instance import instance_tree
 from forewarn.wire.json_bytes import WireError
 from forewarn.wire.start_requests import decode_start_requests
-from forewarn.wire.tree import read_tree
 from forewarn.wire.versions import VERSIONS_BODY
 
 _log = logging.getLogger(__name__)
@@ -123,7 +121,7 @@ class Service:
             case ApproveEvents(vm=vm, body=body):
                 return self._approve(vm, body)
             case ReadInstance(vm=vm, version=version, steps=steps, format=form):
-                return reply_to(read_tree(instance_tree(instance_info(self._plane.region, vm), version), steps, form))
+                return reply_to(instance_answer(self._plane.region, vm, version, steps, form))
             case ReadVersions():
                 return _VERSIONS
 
