@@ -9,7 +9,8 @@ from pathlib import Path
 
 from forewarn.cli import agent_reference, reference
 from forewarn.core.causes import CAUSES
-from forewarn.core.lifecycle import ENDED, TRANSITIONS
+from forewarn.core.lifecycle import TRANSITIONS
+from forewarn.core.phases import ENDED
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"(<!-- generated: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -19,11 +20,11 @@ def lifecycle() -> str:
     """The diagram of phases, from the table of transitions."""
     lines = ["```mermaid", "stateDiagram-v2"]
     for (before, fact), after in TRANSITIONS.items():
-        lines.append(f"    {before.value if before else '[*]'} --> {after.value}: {fact}")
+        lines.append(f"    {before.value if before else '[*]'} --> {after.value}: {fact.__name__}")
     lines += [f"    {phase.value} --> [*]" for phase in sorted(ENDED)]
     lines += ["```", "", "| from | fact | to |", "|---|---|---|"]
     for (before, fact), after in TRANSITIONS.items():
-        lines.append(f"| {before.value if before else '—'} | `{fact}` | {after.value} |")
+        lines.append(f"| {before.value if before else '—'} | `{fact.__name__}` | {after.value} |")
     return "\n".join(lines)
 
 

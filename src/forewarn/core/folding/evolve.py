@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import assert_never
+from datetime import datetime
+from typing import TypeAlias, assert_never
 
 from immutables import Map
 
 from forewarn.core import facts as f
-from forewarn.core import lifecycle
+from forewarn.core import keys
 from forewarn.core.causes import CAUSES, USER_OPERATIONS, Effect
 from forewarn.core.folding import sets as keeping
-from forewarn.core.lifecycle import ENDED, PENDING, Phase
+from forewarn.core.lifecycle import event_after
+from forewarn.core.phases import ENDED, PENDING, Phase
 from forewarn.core.region import (
     DOWN,
     Binding,
@@ -51,33 +52,24 @@ def _fold(region: Region, fact: f.Fact) -> Region:
     match fact:
         case f.VmCreated():
             return _vm_created(region, fact)
-        case f.EventScheduled(event=event):
-            return _event_added(region, replace(event, phase=lifecycle.after(None, "EventScheduled")), fact.at)
-        case f.EventBornStarted(event=event):
-            phase = lifecycle.after(None, "EventBornStarted")
-            return _event_added(region, replace(event, phase=phase, started_at=fact.at), fact.at)
-        case f.EventAnnounced(event_id=event_id, recovery=recovery):
-            return _event_announced(region, fact, event_id, recovery)
-        case f.EventApproved(event_id=event_id, by=by):
-            return _event_moved(region, fact, event_id, approved_at=fact.at, approved_by=by)
-        case f.EventStarted(event_id=event_id):
-            return _event_moved(region, fact, event_id, started_at=fact.at)
-        case f.EventCanceled(event_id=event_id) | f.EventCompleted(event_id=event_id):
-            return _event_moved(region, fact, event_id)
-        case f.ImpactBegan(event_id=event_id, ends_at=ends_at):
-            return _impact_began(
-                _event_moved(region, fact, event_id, impact_began_at=fact.at, impact_ends_at=ends_at), event_id
-            )
+        case f.EventScheduled() | f.EventBornStarted():
+            return _event_added(region, event_after(None, fact), fact.at)
+        case f.EventAnnounced():
+            return _event_announced(region, fact)
+        case f.EventApproved() | f.EventStarted() | f.EventCanceled() | f.EventCompleted():
+            return _event_moved(region, fact)
+        case f.ImpactBegan(event_id=event_id):
+            return _impact_began(_event_moved(region, fact), event_id)
         case f.ImpactEnded(event_id=event_id):
-            return _impact_ended(_event_moved(region, fact, event_id, impact_ended_at=fact.at), event_id)
+            return _impact_ended(_event_moved(region, fact), event_id)
         case f.VmSpared(event_id=event_id, vm=key):
             return _vm_spared(region, region.events[event_id], region.vms[key], fact.at)
         case f.ScopeEnabled():
             return _scope_enabled(region, fact)
         case f.ScopeRead(scope=key):
             return _scopes_read(region, (key,), fact)
-        case f.ScopesRead(scopes=keys):
-            return _scopes_read(region, keys, fact)
+        case f.ScopesRead(scopes=scopes):
+            return _scopes_read(region, scopes, fact)
         case f.ScopeDisabled(scope=key):
             disabled = replace(region.scopes[key], enabled_at=None, last_read_at=None, lapses_at=None)
             return replace(region, scopes=region.scopes.set(key, disabled))
@@ -231,7 +223,7 @@ def _scope_enabled(region: Region, fact: f.ScopeEnabled) -> Region:
         incarnation=scope.incarnation + 1,
         changed_at=fact.at,
     )
-    agenda = region.agenda.add(fact.lapses_at, scope.key)
+    agenda = region.agenda.add(fact.lapses_at, keys.of_scope(scope.key))
     return _put_scope(replace(region, agenda=agenda), enabled)
 
 
@@ -239,13 +231,13 @@ def _put_scope(region: Region, scope: Scope) -> Region:
     return replace(region, scopes=region.scopes.set(scope.key, scope))
 
 
-def _scopes_read(region: Region, keys: tuple[str, ...], fact: f.ScopeRead | f.ScopesRead) -> Region:
+def _scopes_read(region: Region, names: tuple[str, ...], fact: f.ScopeRead | f.ScopesRead) -> Region:
     """The agenda looks again when the old entry falls due; only a time before that (a changed rule) needs its own."""
     agenda, scopes = region.agenda, region.scopes
-    for key in keys:
-        scope = scopes[key]
+    for name in names:
+        scope = scopes[name]
         if scope.lapses_at is None or fact.lapses_at < scope.lapses_at:
-            agenda = agenda.add(fact.lapses_at, scope.key)
+            agenda = agenda.add(fact.lapses_at, keys.of_scope(scope.key))
         scopes = scopes.set(scope.key, replace(scope, last_read_at=fact.read_at, lapses_at=fact.lapses_at))
     return replace(region, agenda=agenda, scopes=scopes)
 
@@ -267,7 +259,7 @@ def _event_added(region: Region, event: Event, at: datetime) -> Region:
         vms = vms.set(key, replace(vm, events=(*vm.events, event.id)))
     region = keeping.deletion_added(replace(region, vms=vms, events=region.events.set(event.id, event)), event)
     if event.phase in PENDING:
-        region = replace(region, agenda=region.agenda.add(event.not_before, f"event/{event.id}"))
+        region = replace(region, agenda=region.agenda.add(event.not_before, keys.of_event(event.id)))
         region = count_pending(region, None, event)
     region = open_work(region, event)
     if event.campaign:
@@ -278,29 +270,39 @@ def _event_added(region: Region, event: Event, at: datetime) -> Region:
     return _document_changed(region, event, at, add=True)
 
 
-def _event_announced(region: Region, fact: f.EventAnnounced, event_id: str, recovery: timedelta) -> Region:
+def _event_announced(region: Region, fact: f.EventAnnounced) -> Region:
     """It is in the scope's list from here on; the enabling that follows shows the list, and counts once for it all."""
-    vm = region.vms[region.events[event_id].vms[0]]
-    told = {"announced": True, "recovery": recovery, "approved_at": None, "approved_by": ""}
-    region = _event_moved(region, fact, event_id, **told)
+    vm = region.vms[region.events[fact.event_id].vms[0]]
+    region = _event_moved(region, fact)
     region, scope = keeping.scope_made(region, vm.scope, vm.spec.kind, vm.spec.set_name or vm.name)
-    return _put_scope(region, replace(scope, events=(*scope.events, event_id)))
+    return _put_scope(region, replace(scope, events=(*scope.events, fact.event_id)))
 
 
-def _event_moved(region: Region, fact: f.Fact, event_id: str, **changes: object) -> Region:
+_Moved: TypeAlias = (
+    f.EventAnnounced
+    | f.EventApproved
+    | f.EventStarted
+    | f.EventCanceled
+    | f.ImpactBegan
+    | f.ImpactEnded
+    | f.EventCompleted
+)
+
+
+def _event_moved(region: Region, fact: _Moved) -> Region:
     """Take an event along the table of its life."""
-    before = region.events[event_id]
-    event = replace(before, phase=lifecycle.after(before.phase, type(fact).__name__), **changes)
+    before = region.events[fact.event_id]
+    event = event_after(before, fact)
     if event.phase in ENDED:
         return _event_ended(region, before, event, fact.at)
-    region = replace(region, events=region.events.set(event_id, event))
+    region = replace(region, events=region.events.set(event.id, event))
     if before.phase in PENDING:
         region = count_pending(region, before, event)
     if event.phase is Phase.STARTED and before.phase in PENDING:
         region = _document_changed(region, event, fact.at)
     due = event.completes_at or event.impact_ends_at
     if due is not None:
-        region = replace(region, agenda=region.agenda.add(due, f"event/{event_id}"))
+        region = replace(region, agenda=region.agenda.add(due, keys.of_event(event.id)))
     return region
 
 
@@ -435,7 +437,7 @@ def _put_campaign(region: Region, campaign: Campaign) -> Region:
     """Set a campaign. Hosts may be waiting only because they are many, so the next tick has a look at them."""
     waiting = region.campaigns_waiting
     if campaign.waiting and campaign.state is CampaignState.RUNNING:
-        region = replace(region, agenda=region.agenda.add(campaign.started_at, f"campaign/{campaign.id}"))
+        region = replace(region, agenda=region.agenda.add(campaign.started_at, keys.of_campaign(campaign.id)))
         waiting = waiting.set(campaign.id, None)
     elif campaign.id in waiting:
         waiting = waiting.delete(campaign.id)

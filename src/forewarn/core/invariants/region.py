@@ -17,7 +17,7 @@ from forewarn.core.deciding.events import is_under_way, is_yet_to_be_told
 from forewarn.core.folding.assemble import assemble
 from forewarn.core.folding.retired import REMEMBERED, Retired
 from forewarn.core.invariants.sets import of_domains, of_operations, of_resources, of_scale_sets
-from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import (
     DOWN,
     Campaign,
