@@ -136,7 +136,7 @@ class _Opening:
             authority = await asyncio.to_thread(files.authority_pem)
         except OSError as problem:
             raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
-        desk = Desk(plane, access=Access(settings.token), binds_interfaces=settings.bind_interfaces == "yes")
+        desk = Desk(plane, access=Access(settings.token))
         await group_deletion.finish(desk)
         self._stack.callback(group_deletion.watch(desk))
         app = self._behind(resource_manager_app(desk, hosts=hosts))

@@ -121,12 +121,6 @@ _GENERAL = (
         kinds.one_of("refuse", "ok"),
         "answer to the approval of an event that does not exist: 400 or 200",
     ),
-    Setting(
-        "bind_interfaces",
-        "no",
-        kinds.one_of("no", "yes"),
-        "know each VM that az or an SDK makes by the address of its network interface",
-    ),
 )
 
 _NODES = (

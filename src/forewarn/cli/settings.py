@@ -56,7 +56,6 @@ class Settings:
     throttle_per_second: float
     not_before_format: str
     unknown_event: str
-    bind_interfaces: str
     faces: tuple[str, ...]
     node_name: str
     staleness: timedelta

@@ -7,7 +7,6 @@ id: the programs of Azure's images take an empty address for a fault.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
 from typing import Any
@@ -25,17 +24,6 @@ def interfaces_of(region: Region, vm: Vm) -> tuple[Interface, ...]:
     kept = (region.resources.get(fold(each)) for each in vm.spec.about.interfaces)
     found = tuple(_described(region, _properties(each.body)) for each in kept if each is not None)
     return found or (_own(vm),)
-
-
-def primary_address(region: Region, interfaces: Sequence[str]) -> str:
-    """The first address of the first of these that is kept, in its one spelling; empty where that has none."""
-    kept = (region.resources.get(fold(each)) for each in interfaces)
-    found = next((_described(region, _properties(each.body)) for each in kept if each is not None), None)
-    addresses = [] if found is None else [*(private for private, _ in found.ipv4), *found.ipv6]
-    try:
-        return str(ip_address(addresses[0])) if addresses else ""
-    except ValueError:
-        return ""
 
 
 def _own(vm: Vm) -> Interface:

@@ -24,7 +24,6 @@ class Desk:
     tenant: str = TENANT
     location: str = LOCATION
     access: Access = field(default_factory=Access)
-    binds_interfaces: bool = False  # whether a VM is known by the address of its network interface
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from forewarn.core.commands import ForgetResource, Single, Together
+from forewarn.core.commands import ForgetResource, Together
 from forewarn.core.region import Region, ScopeKind, fold, scope_key
-from forewarn.web.resource_manager import network, source_addresses
+from forewarn.web.resource_manager import network
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, resource_not_found
 from forewarn.web.resource_manager.keeping import keep, read
@@ -273,11 +273,7 @@ async def _keep(
 
 
 async def _keep_document(desk: Desk, call: Call, resource: dict[str, Any]) -> None:
-    """A VM that is known by this network interface goes on to be known by it, or nothing is kept."""
-    kept, bindings = keep(resource), list[Single]()
-    if fold(str(resource.get("type"))) == network.INTERFACES:
-        bindings = source_addresses.for_interface(desk, resource)
-    await desk.plane.submit(Together((kept, *bindings)) if bindings else kept, call.origin)
+    await desk.plane.submit(keep(resource), call.origin)
 
 
 def _taken(region: Region, place: Place) -> set[str]:

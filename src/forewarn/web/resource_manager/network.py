@@ -10,7 +10,6 @@ from typing import Any
 from forewarn.terms import derive_guid
 
 NAMESPACE = "microsoft.network"
-INTERFACES = f"{NAMESPACE}/networkinterfaces"
 _ANY_SUBNET = "10.0.0.0/16"
 _PUBLIC = "198.18.0.0/15"  # set aside for measurements: nobody's real address
 _RESERVED = 4  # the first addresses of a subnet belong to the platform
@@ -34,7 +33,7 @@ def complete(
         if isinstance(parts, list):
             _complete_parts(resource, key, parts)
     kind = resource["type"].lower()
-    if kind == INTERFACES:
+    if kind == f"{NAMESPACE}/networkinterfaces":
         _complete_interface(resource, properties, before, set(taken), prefixes)
     elif kind == f"{NAMESPACE}/publicipaddresses":
         properties.setdefault("publicIPAllocationMethod", "Dynamic")

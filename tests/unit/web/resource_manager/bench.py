@@ -83,15 +83,10 @@ class Bench:
 
 @asynccontextmanager
 async def open_bench(
-    *,
-    journal: MemoryJournal | None = None,
-    secret: str = "",
-    hosts: tuple[str, ...] = (),
-    base_url: str = URL,
-    binds_interfaces: bool = False,
+    *, journal: MemoryJournal | None = None, secret: str = "", hosts: tuple[str, ...] = (), base_url: str = URL
 ) -> AsyncIterator[Bench]:
     plane = Plane(journal or MemoryJournal(), TurnableClock(NOON), SimulatedDriver(), Rules())
-    desk = Desk(plane, access=Access(secret), binds_interfaces=binds_interfaces)
+    desk = Desk(plane, access=Access(secret))
     app = resource_manager_app(desk, hosts=hosts)
     await plane.start()
     await group_deletion.finish(desk)

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.region import ScopeKind, Vm, VmSpec, fold, replace
-from forewarn.web.resource_manager import source_addresses
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.compute import bodies, documents, finding
 from forewarn.web.resource_manager.compute.event_settings import settle_policy
@@ -32,7 +31,6 @@ def order(desk: Desk, call: Call, current: Vm | None) -> list[c.Single]:
         commands.append(c.CreateVms((name,), spec, str(uuid4())))
     else:
         commands += _changes(desk, current, spec)
-    commands += source_addresses.for_vm(desk, name, spec, current)
     commands += _policy(desk, document, name, spec, current)
     document["etag"] = documents.next_etag(base or {})
     resource_id = finding.resource_id(desk, spec.resource_group, finding.VMS, name)
