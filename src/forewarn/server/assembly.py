@@ -30,7 +30,7 @@ from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.operator.app import end_streams, operator_app
 from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.schema.answers import SettingView
-from forewarn.web.resource_manager import group_deletion
+from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.login.access import Access
@@ -138,8 +138,9 @@ class _Opening:
             authority = await asyncio.to_thread(files.authority_pem)
         except OSError as problem:
             raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
-        desk = Desk(plane, access=Access(settings.token))
+        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics == "on")
         await group_deletion.finish(desk)
+        await nic_bindings.bind_all(desk)
         self._stack.callback(group_deletion.watch(desk))
         app = self._behind(resource_manager_app(desk, hosts=hosts))
         await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))

@@ -18,7 +18,7 @@ from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
 from forewarn.web.metadata.answering.serving import STALE, Reading
 from forewarn.web.metadata.asking.browsers import is_of_a_page
-from forewarn.web.metadata.asking.callers import Caller, identify
+from forewarn.web.metadata.asking.callers import Caller, identify, share_of
 from forewarn.web.metadata.asking.hints import FIELD, hint_for
 from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
@@ -69,6 +69,10 @@ class Service:
         self.signer = Signer(plane.now, seed)
         self.reading = Reading(plane, faults, settings, self.signer)
         self.memory = Memory()
+
+    def share_of(self, caller: Caller) -> str:
+        """Whose share of connections and turns a new connection takes; empty where nothing tells."""
+        return share_of(self._plane.region, caller)
 
     def respond(self, request: Request, caller: Caller) -> Outcome:
         """What to do about a request."""
