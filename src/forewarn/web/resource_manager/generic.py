@@ -11,6 +11,7 @@ from typing import Any
 
 from forewarn.core.commands import ForgetResource, Together
 from forewarn.core.region import Region, Resource, ScopeKind, fold, scope_key
+from forewarn.web.arm_ids import IN_SUBSCRIPTION
 from forewarn.web.resource_manager import network, nic_bindings
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, resource_not_found
@@ -18,7 +19,7 @@ from forewarn.web.resource_manager.keeping import keep, read
 from forewarn.web.resource_manager.places import Place, parse, require
 from forewarn.web.resource_manager.routing import Router
 
-_REST = "/subscriptions/{subscription}/{rest*}"
+_REST = f"{IN_SUBSCRIPTION}/{{rest*}}"
 _COMPUTE = frozenset(
     {
         "microsoft.compute/virtualmachines",

@@ -22,7 +22,14 @@ from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits
 from forewarn.wire.errors import error
 
-_RESTING: Final = State.RESTING  # looked at for every request
+# Looked at or moved by for every request. As globals: a member of an enumeration costs a call of Python in 3.11.
+_RESTING: Final = State.RESTING
+_OWING: Final = State.OWING
+_FINISHING: Final = State.FINISHING
+_ARRIVED: Final = Trigger.ARRIVED
+_BEGUN: Final = Trigger.BEGUN
+_ANSWERED: Final = Trigger.ANSWERED
+
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _FULL: Final = reply_to(error(503, "Service unavailable. There are too many connections"))
 
@@ -111,7 +118,7 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._waited = 0.0
         self._move(Trigger.DRAINED)
-        if self._state is State.OWING and self._task is not None:
+        if self._state is _OWING and self._task is not None:
             self._move(Trigger.DEFERRED)
         self.work(1)
 
@@ -137,7 +144,7 @@ class Connection(asyncio.Protocol):
             self._waited = 0.0
         if state not in LONGEST:
             return
-        if not self._writable or state in LEAVING or state is State.FINISHING:
+        if not self._writable or state in LEAVING or state is _FINISHING:
             self._note_progress()
         longest: float = getattr(self._limits, LONGEST[state])
         if self._waited >= longest:
@@ -185,7 +192,7 @@ class Connection(asyncio.Protocol):
         if was_resting and self._reader.partial:
             self._waited = 0.0
             if not self._owed:
-                self._move(Trigger.BEGUN)
+                self._move(_BEGUN)
         memorable = was_resting and len(self._owed) == 1 and not self._reader.partial
         self._chunk = data if memorable and len(data) <= self._limits.remembered_bytes else b""
         self.work(1)
@@ -201,7 +208,7 @@ class Connection(asyncio.Protocol):
         if arrivals:
             self._waited = 0.0
             self._owed.extend(arrivals)
-            self._move(Trigger.ARRIVED)
+            self._move(_ARRIVED)
 
     @property
     def party(self) -> Hashable:
@@ -231,17 +238,17 @@ class Connection(asyncio.Protocol):
 
     def _rest(self) -> None:
         """Nothing is owed."""
-        if self._state is State.OWING:
-            self._move(Trigger.BEGUN if self._reader.partial else Trigger.ANSWERED)
-        elif self._state is State.FINISHING and self._task is None:
+        if self._state is _OWING:
+            self._move(_BEGUN if self._reader.partial else _ANSWERED)
+        elif self._state is _FINISHING and self._task is None:
             self._close()
 
     def _may_answer(self) -> bool:
         if not self._owed:
             return False
-        if self._state is State.FINISHING:
+        if self._state is _FINISHING:
             return self._task is None and self._writable
-        return self._state is State.OWING
+        return self._state is _OWING
 
     def _meet(self, arrival: Arrival) -> None:
         match arrival:
