@@ -14,11 +14,14 @@ from forewarn.guest.agent.config.values import AgentConfig, Barrier, Rule, Verdi
 from forewarn.guest.agent.deciding.state import State
 from forewarn.guest.agent.keeping.journal import peek
 from forewarn.guest.agent.loop import Agent
+from forewarn.guest.system import this_machine
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document
 from forewarn.wire.versions import API_VERSIONS, NEWEST, find
 from tests.e2e.program import free_port
 from tests.unit.guest.azure import RawServer, plain, raw_server
+
+MACHINE = this_machine()
 
 PATIENCE_SECONDS = 60.0
 INSTANCE = b'{"compute":{"name":"web-0"}}'
@@ -114,9 +117,9 @@ def test_a_host_that_falls_back_does_not_make_a_users_reboot_the_platforms(tmp_p
             service.until(lambda: len(service.reads) >= 2)
             service.oldest_refused = API_VERSIONS[1].date  # a host that knows the first version only
             service.until(lambda: service.reads.count(oldest) >= 2)
-            assert _verdict(peek(tmp_path / "state")) == (Verdict.NOTIFY, "User")
+            assert _verdict(peek(MACHINE.files, tmp_path / "state")) == (Verdict.NOTIFY, "User")
         with running(settings):  # and a new agent, which never read more than the old version
             seen = len(service.reads)
             service.until(lambda: len(service.reads) >= seen + 2)
-            assert _verdict(peek(tmp_path / "state")) == (Verdict.NOTIFY, "User")
+            assert _verdict(peek(MACHINE.files, tmp_path / "state")) == (Verdict.NOTIFY, "User")
     assert service.approvals == []
