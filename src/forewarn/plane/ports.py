@@ -20,6 +20,11 @@ class Origin(Struct, frozen=True, gc=False):
     who: str = ""  # the VM, or whatever the caller says of itself
     request_id: str = ""
 
+    @property
+    def label(self) -> str:
+        """Door and caller, for lines that people read."""
+        return f"{self.door} {self.who}".strip()
+
 
 class Record(Struct, frozen=True, gc=False):
     """One fact in its place in the journal. Sequence numbers start at 1 and have no gaps."""

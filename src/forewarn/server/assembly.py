@@ -25,16 +25,17 @@ from forewarn.settings.resolve import Settings
 from forewarn.web.faults import FaultRules
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.operator.app import end_streams, operator_app
 from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.schema.answers import SettingView
-from forewarn.web.resource_manager import group_deletion
+from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.login.access import Access
-from forewarn.web.resource_manager.login.door import Door
 from forewarn.web.resource_manager.login.tls import prepare
+from forewarn.web.resource_manager.login.tokens import introduction
 
 
 @dataclass(frozen=True)
@@ -107,13 +108,14 @@ class _Opening:
     async def open_faces(self, plane: Plane) -> dict[str, str]:
         """Those that this node shall have. The control face is opened last, because it tells of the others."""
         addresses, urls = self._settings.addresses, dict.fromkeys(("metadata", "control", "resource_manager"), "")
-        door = None
+        introduced = None
         if "metadata" in addresses:
             urls["metadata"] = await self._open_metadata(plane, addresses["metadata"])
         if "resource_manager" in addresses:
-            door, urls["resource_manager"] = await self._open_resource_manager(plane, addresses["resource_manager"])
+            address = addresses["resource_manager"]
+            introduced, urls["resource_manager"] = await self._open_resource_manager(plane, address)
         if "control" in addresses:
-            urls["control"] = await self._open_control(plane, addresses["control"], urls["metadata"], door)
+            urls["control"] = await self._open_control(plane, addresses["control"], urls["metadata"], introduced)
         return {face: url for face, url in urls.items() if url}
 
     async def _open_metadata(self, plane: Plane, address: Address) -> str:
@@ -125,7 +127,7 @@ class _Opening:
         self._stack.push_async_callback(face.close)
         return f"http://{Address(address.host, face.port)}"
 
-    async def _open_resource_manager(self, plane: Plane, address: Address) -> tuple[Door, str]:
+    async def _open_resource_manager(self, plane: Plane, address: Address) -> tuple[Introduction, str]:
         """The face for az and the SDKs, which insist on https; where it is told to be found, and where it listens."""
         settings, listening = self._settings, self._listen(address, "resource_manager")
         public = settings.resource_manager_url
@@ -136,15 +138,18 @@ class _Opening:
             authority = await asyncio.to_thread(files.authority_pem)
         except OSError as problem:
             raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
-        desk = Desk(plane, access=Access(settings.token))
+        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics == "on")
         await group_deletion.finish(desk)
+        await nic_bindings.bind_all(desk)
         self._stack.callback(group_deletion.watch(desk))
         app = self._behind(resource_manager_app(desk, hosts=hosts))
         await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
         url = url_of("https", address, listening)
-        return Door(public or url, authority, desk), url
+        return introduction(public or url, authority, desk), url
 
-    async def _open_control(self, plane: Plane, address: Address, metadata_url: str, door: Door | None) -> str:
+    async def _open_control(
+        self, plane: Plane, address: Address, metadata_url: str, introduced: Introduction | None
+    ) -> str:
         settings, listening = self._settings, self._listen(address, "control")
         views = [SettingView(each.name, each.value, each.source, each.help) for each in settings.shown]
         app = operator_app(
@@ -154,7 +159,8 @@ class _Opening:
             hosts=(*hosts_of(address), *settings.hosts),
             token=settings.token or None,
             metadata_url=metadata_url,
-            resource_manager=door,
+            resource_manager=introduced,
+            not_before_format=metadata_settings(settings).not_before_format,
         )
         await self._serve(self._behind(app), listening, "operator API")
         self._stack.callback(end_streams, app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Orchestration, Particulars, Region, ScaleSet, Vm, fold
@@ -13,7 +14,14 @@ from forewarn.web.documents.whereabouts import (
     location_of,
     placement_group_id,
 )
-from forewarn.wire.instance import InstanceInfo, vm_resource_id
+from forewarn.wire.errors import Answer
+from forewarn.wire.instance import InstanceInfo, instance_tree, vm_resource_id
+from forewarn.wire.tree import read_tree
+
+
+def instance_answer(region: Region, vm: Vm, version: str, steps: Sequence[str], format_: str | None) -> Answer:
+    """The answer to a GET below ``/metadata/instance``, at path ``steps``; ``format_`` None is json."""
+    return read_tree(instance_tree(instance_info(region, vm), version), steps, format_)
 
 
 def instance_info(region: Region, vm: Vm) -> InstanceInfo:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from forewarn.core.causes import CAUSES
 from forewarn.core.deciding.campaigns import held_up
-from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.refusal import no_campaign, no_scope, nothing_named
 from forewarn.core.region import (
     Binding,

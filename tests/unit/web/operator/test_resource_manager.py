@@ -18,7 +18,7 @@ from forewarn.web.faults import FaultRules
 from forewarn.web.operator.app import operator_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.login.access import Access
-from forewarn.web.resource_manager.login.door import Door
+from forewarn.web.resource_manager.login.tokens import introduction
 from tests.unit.web.operator.conftest import NOON, Bench
 
 pytestmark = pytest.mark.anyio
@@ -29,9 +29,9 @@ IDENTITY = "/metadata/identity/oauth2/token?resource=x"
 @asynccontextmanager
 async def open_client(token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
     plane = Plane(MemoryJournal(), TurnableClock(NOON), SimulatedDriver(), Rules())
-    door = Door(URL, "PEM", Desk(plane, access=Access(token or "")))
+    introduced = introduction(URL, "PEM", Desk(plane, access=Access(token or "")))
     app = operator_app(
-        plane, FaultRules(), (), hosts=("operator.test",), token=token, metadata_url="", resource_manager=door
+        plane, FaultRules(), (), hosts=("operator.test",), token=token, metadata_url="", resource_manager=introduced
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:16926") as client:
         yield client
