@@ -19,11 +19,14 @@ from forewarn.guest.agent.inbox import Looked, Named
 from forewarn.guest.agent.keeping.journal import Journal, peek
 from forewarn.guest.agent.loop import Agent
 from forewarn.guest.reading import Reading
+from forewarn.guest.system import this_machine
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document
 from forewarn.wire.versions import API_VERSIONS, NEWEST, find
 from tests.e2e.program import free_port
 from tests.unit.guest.azure import RawServer, plain, raw_server
+
+MACHINE = this_machine()
 
 PATIENCE_SECONDS = 60.0
 INSTANCE = b'{"compute":{"name":"web-0"}}'
@@ -119,11 +122,11 @@ def test_a_host_that_falls_back_does_not_make_a_users_reboot_the_platforms(tmp_p
             service.until(lambda: len(service.reads) >= 2)
             service.oldest_refused = API_VERSIONS[1].date  # a host that knows the first version only
             service.until(lambda: service.reads.count(oldest) >= 2)
-            assert _verdict(peek(tmp_path / "state")) == (Verdict.NOTIFY, "User")
+            assert _verdict(peek(MACHINE.files, tmp_path / "state")) == (Verdict.NOTIFY, "User")
         with running(settings):  # and a new agent, which never read more than the old version
             seen = len(service.reads)
             service.until(lambda: len(service.reads) >= seen + 2)
-            assert _verdict(peek(tmp_path / "state")) == (Verdict.NOTIFY, "User")
+            assert _verdict(peek(MACHINE.files, tmp_path / "state")) == (Verdict.NOTIFY, "User")
     assert service.approvals == []
 
 
@@ -141,14 +144,14 @@ def test_a_start_shows_that_an_unanswered_approval_was_heard_only_before_its_tim
     tmp_path: Path, caplog: pytest.LogCaptureFixture, not_before: datetime, found: Approval, told: bool
 ) -> None:
     caplog.set_level("INFO")
-    left = Journal(tmp_path / "state")
+    left = Journal(MACHINE.files, tmp_path / "state")
     left.write(Seen(replace(EVENT, not_before=not_before), datetime(2019, 12, 31, tzinfo=UTC), Verdict.APPROVE_NOW, ()))
     left.write(Approving("A1", Approval.INTENDED))
     left.close()
     service = Service(Document(2, (STARTED,)))
     with serving(service) as server, running(config(server, tmp_path)):
         service.until(lambda: len(service.reads) >= 3)
-    assert peek(tmp_path / "state").cares["A1"].approval is found
+    assert peek(MACHINE.files, tmp_path / "state").cares["A1"].approval is found
     assert "Reboot has started" in caplog.text
     assert ("the approval of Reboot was heard" in caplog.text) is told
 

@@ -14,12 +14,15 @@ from typing import Any
 import pytest
 
 from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import Ended, Receipts
+from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps import KINDS, Task, check, has_reverse, may_repeat
 from forewarn.guest.agent.steps.keys import STEP_KINDS
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
+
+MACHINE = this_machine()
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EVENT = ScheduledEvent("A-1", "Scheduled", "Reboot", ("web-0", "web-1"), NOON, "Host.", "Platform", 9)
@@ -27,7 +30,7 @@ EVENT = ScheduledEvent("A-1", "Scheduled", "Reboot", ("web-0", "web-1"), NOON, "
 
 def task(directory: Path, kind: str, *, undo: bool = False, seconds: float = 30, **settings: object) -> Task:
     step = Step("it", kind, settings)
-    return Task(step, EVENT, "web-0", Budget(seconds), Receipts(directory / "runs", "run-1"), undo)
+    return Task(MACHINE, step, EVENT, "web-0", Budget(MACHINE, seconds), Receipts(directory / "runs", "run-1"), undo)
 
 
 def do(each: Task) -> Ended:

@@ -30,7 +30,7 @@ from forewarn.guest.agent.deciding.state import (
     snapshot,
 )
 from forewarn.guest.agent.keeping import lines as record_lines
-from forewarn.guest.dhcp import build_discover
+from forewarn.guest.system.dhcp import build_discover
 from forewarn.stores import codec
 from forewarn.stores.snapshots.frames import framed
 from forewarn.stores.sqlite.head_note import HeadNote

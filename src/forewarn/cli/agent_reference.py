@@ -18,6 +18,7 @@ from forewarn.guest.agent.telling.channels import Message
 from forewarn.guest.agent.telling.metrics import SERIES, Series
 from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.pages import MEASURES
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
 
 _DEFAULT = re.compile(r'#(?P<key>\w+) = (?P<value>"[^"]*")')
@@ -122,7 +123,9 @@ def agent_file() -> str:
 
 def agent_telling() -> str:
     """What steps, people and monitoring are told."""
-    task = Task(Step("drain", "command"), _EVENT, "web-0", Budget(885.5), Receipts(Path(), "run-1"))
+    system = this_machine()
+    budget, receipts = Budget(system, 885.5), Receipts(Path(), "run-1")
+    task = Task(system, Step("drain", "command"), _EVENT, "web-0", budget, receipts)
     variables = (
         (name, "as on standard input" if name.endswith("JSON") else f"`{value}`")
         for name, value in event_environment(task).items()

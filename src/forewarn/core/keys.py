@@ -13,7 +13,7 @@ from typing import NewType
 Key = NewType("Key", str)
 
 
-class Kind(Enum):
+class KeyKind(Enum):
     """What a key may name."""
 
     EVENT = "event"
@@ -24,7 +24,7 @@ class Kind(Enum):
     SCOPE = ""  # a scope's key stands for itself: vm/web-0, availability-set/front
 
 
-_KINDS = {kind.value: kind for kind in Kind if kind is not Kind.SCOPE}
+_KINDS = {kind.value: kind for kind in KeyKind if kind is not KeyKind.SCOPE}
 
 
 def of_event(event_id: str) -> Key:
@@ -51,8 +51,8 @@ def of_scope(scope: str) -> Key:
     return Key(scope)
 
 
-def kind_of(key: Key) -> tuple[Kind, str]:
+def kind_of(key: Key) -> tuple[KeyKind, str]:
     """What the key names, and the id or key by which the region knows it."""
     kind, _, name = key.partition("/")
     known = _KINDS.get(kind)
-    return (Kind.SCOPE, key) if known is None else (known, name)
+    return (KeyKind.SCOPE, key) if known is None else (known, name)

@@ -15,7 +15,7 @@ from forewarn.core.deciding import campaigns, operations, rolling
 from forewarn.core.deciding.events import is_in_hand, leave_host
 from forewarn.core.deciding.placement import find_host
 from forewarn.core.draft import Draft
-from forewarn.core.keys import Key, Kind, kind_of, of_scope
+from forewarn.core.keys import Key, KeyKind, kind_of, of_scope
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import DOWN, Event, EvictionPolicy, Power, Region, Scope, Vm, replace
 
@@ -81,13 +81,13 @@ def tidied(region: Region, now: datetime, most: int) -> Region:
 
 def _deadline(region: Region, key: Key) -> datetime | None:
     kind, name = kind_of(key)
-    if kind is Kind.EVENT:
+    if kind is KeyKind.EVENT:
         event = region.events.get(name)
         return None if event is None else deadline_of(region, event)
-    if kind is Kind.CAMPAIGN:
+    if kind is KeyKind.CAMPAIGN:
         campaign = region.campaigns[name]
         return campaign.started_at if campaigns.may_take(region, campaign) else None
-    if kind is Kind.ROLLING_UPGRADE:
+    if kind is KeyKind.ROLLING_UPGRADE:
         scale_set = region.scale_sets.get(name)
         return None if scale_set is None or scale_set.rolling is None else scale_set.rolling.next_at
     scope = region.scopes.get(name)
@@ -111,17 +111,17 @@ def _collect_due(draft: Draft, most: int) -> int:
 
 def _look(draft: Draft, key: Key) -> None:
     kind, name = kind_of(key)
-    if kind is Kind.EVENT:
+    if kind is KeyKind.EVENT:
         event = draft.region.events.get(name)
         if event is not None:
             _look_at_event(draft, event)
-    elif kind is Kind.CAMPAIGN:
+    elif kind is KeyKind.CAMPAIGN:
         campaigns.proceed(draft, name)
-    elif kind is Kind.ROLLING_UPGRADE:
+    elif kind is KeyKind.ROLLING_UPGRADE:
         rolling.proceed(draft, name)
-    elif kind is Kind.OPERATION:
+    elif kind is KeyKind.OPERATION:
         operations.look(draft, name)
-    elif kind is Kind.DELETED_SET:
+    elif kind is KeyKind.DELETED_SET:
         scale_set = draft.region.scale_sets.get(name)
         if scale_set is not None and scale_set.deleting and not scale_set.instances:
             draft.record(f.ScaleSetDeleted(draft.now, name))

@@ -195,12 +195,12 @@ def _summary(path: str, config: AgentConfig) -> Iterator[str]:
 
 def _status(args: argparse.Namespace, out: Output) -> int:
     from forewarn.guest.agent.tools.status_report import report
-    from forewarn.guest.clock import SystemClock
+    from forewarn.guest.system import this_machine
 
     config = load_config(args.config, out)
     if config.status_listen:
         out.note(f"asking the agent at {config.status_listen}")
-    found = report(config, args.patience or PATIENCE_SECONDS, SystemClock().now())
+    found = report(config, args.patience or PATIENCE_SECONDS, this_machine().clock.now())
     if out.as_json:
         out.json(found.as_json())
     else:

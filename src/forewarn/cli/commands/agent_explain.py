@@ -41,9 +41,9 @@ def explain_document(args: argparse.Namespace, out: Output) -> int:
 
 
 def _now() -> datetime:
-    from forewarn.guest.clock import SystemClock
+    from forewarn.guest.system import this_machine
 
-    return SystemClock().now()
+    return this_machine().clock.now()
 
 
 def _document(source: str) -> Document:

@@ -11,7 +11,8 @@ from immutables import Map
 from forewarn.core import keys
 from forewarn.core.agenda import Agenda
 from forewarn.core.deciding.campaigns import may_take
-from forewarn.core.folding.evolve import count_pending, open_work, put_host
+from forewarn.core.folding.events import count_pending, open_work
+from forewarn.core.folding.fleet import put_host
 from forewarn.core.folding.retired import NONE_RETIRED, Retired
 from forewarn.core.folding.sets import deletion_added, instance_joined
 from forewarn.core.phases import PENDING

@@ -52,6 +52,10 @@ def scope_made(region: Region, key: str, kind: ScopeKind, name: str) -> tuple[Re
     return region, Scope(key=key, kind=kind, name=name, incarnation=incarnation)
 
 
+def put_scope(region: Region, scope: Scope) -> Region:
+    return replace(region, scopes=region.scopes.set(scope.key, scope))
+
+
 def scope_left(region: Region, key: str) -> Region:
     """A scope goes. Who has read its documents may ask again under the same name: their numbers are not used twice."""
     incarnation = region.scopes[key].incarnation

@@ -26,6 +26,18 @@ class Outcome(StrEnum):
     NEVER_BEGAN = "never_began"  # it is certain that nothing was done
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run has ended, and what is worth telling about it."""
+
+    outcome: Outcome
+    detail: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.outcome is Outcome.DONE
+
+
 class Approval(StrEnum):
     """How far the approval of an event has come."""
 

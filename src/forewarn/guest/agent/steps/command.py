@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
-from forewarn.guest.agent.doing.programs import Ended, Program, run
+from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.doing.programs import run
 from forewarn.guest.agent.steps.kind import Task, event_environment, event_json
+from forewarn.guest.system.parts import Program
 
 
 class Command:
@@ -28,7 +29,7 @@ def run_words(task: Task, key: str) -> Ended:
     """Run the command that stands under a key of the step."""
     words = task.words(key)
     if task.step.settings.get("shell") is True or not isinstance(task.step.settings.get(key), list):
-        words = ["/bin/sh", "-c", " ".join(words)]
+        words = [*task.system.programs.shell(" ".join(words))]
     return run_program(task, words)
 
 
@@ -36,4 +37,4 @@ def run_program(task: Task, words: list[str]) -> Ended:
     environment = {**event_environment(task), **task.table("environment")}
     directory = task.text("directory") or None
     program = Program(words, event_json(task.event) + b"\n", environment, directory)
-    return run(program, task.budget, task.receipts)
+    return run(task.system, program, task.budget, task.receipts)

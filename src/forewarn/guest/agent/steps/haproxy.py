@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import socket
+from contextlib import closing
 
 from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
-from forewarn.guest.agent.doing.programs import Ended
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.steps.kind import Task, over
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
@@ -45,9 +44,8 @@ def _set_state(task: Task, state: str) -> Ended:
 
 
 def _tell(task: Task, line: str) -> str:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as connection:
-        connection.settimeout(max(0.01, min(task.budget.left(), 5.0)))
-        connection.connect(task.text("socket"))
+    seconds = max(0.01, min(task.budget.left(), 5.0))
+    with closing(task.system.sockets.connect_local(task.text("socket"), seconds)) as connection:
         connection.sendall(line.encode())
         answer = b""
         while len(answer) < _LONGEST_ANSWER:

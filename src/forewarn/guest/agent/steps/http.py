@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.calling import call
-from forewarn.guest.agent.doing.programs import Ended, last_lines
+from forewarn.guest.agent.doing.programs import last_lines
 from forewarn.guest.agent.steps.kind import Task, event_json, over
 from forewarn.wire.json_bytes import write_json
 
@@ -37,7 +37,7 @@ def _call(task: Task, verb: str, url: str, body: object) -> Ended:
     if verb in ("GET", "HEAD") and body is None:
         data = b""
     kind = {"Content-Type": "application/json"} if data and not isinstance(body, str) else {}
-    answer = call(verb, url, task.budget, headers={**kind, **task.table("headers")}, body=data)
+    answer = call(task.system.sockets, verb, url, task.budget, headers={**kind, **task.table("headers")}, body=data)
     if isinstance(answer, str):
         return over(task, answer) if task.budget.left() <= 0 else Ended(Outcome.FAILED, answer)
     if 200 <= answer.status < 300:

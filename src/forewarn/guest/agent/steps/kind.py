@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import Ended, Receipts
+from forewarn.guest.agent.doing.programs import Receipts
+from forewarn.guest.system import System
 from forewarn.guest.watch import is_started
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.json_bytes import write_json
@@ -20,6 +21,7 @@ from forewarn.wire.times import format_rfc1123
 class Task:
     """One run: of which step, for which event, on which VM, with how much time, and where it leaves its traces."""
 
+    system: System
     step: Step
     event: ScheduledEvent
     own_name: str

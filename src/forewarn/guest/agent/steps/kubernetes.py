@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.doing.programs import Ended
+from forewarn.guest.agent.deciding.state import Ended
 from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.kind import Task
 

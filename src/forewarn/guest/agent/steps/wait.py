@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.calling import call
-from forewarn.guest.agent.doing.programs import Ended
 from forewarn.guest.agent.steps.command import run_words
 from forewarn.guest.agent.steps.kind import Task, over
 from forewarn.wire.times import parse_duration
@@ -40,7 +39,7 @@ def _ask(task: Task) -> str:
     if "command" in task.step.settings:
         ended = run_words(task, "command")
         return "" if ended.good else ended.detail or ended.outcome
-    answer = call("GET", task.text("url"), task.budget)
+    answer = call(task.system.sockets, "GET", task.text("url"), task.budget)
     if isinstance(answer, str):
         return answer
     return "" if 200 <= answer.status < 300 else f"it answered {answer.status}"

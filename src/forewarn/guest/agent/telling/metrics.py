@@ -7,7 +7,6 @@ step with an odd name, cannot make a monitoring system run full.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from forewarn import __version__
 from forewarn.guest.agent.config.values import Verdict
 from forewarn.guest.agent.deciding.state import Outcome
 from forewarn.guest.agent.steps.keys import STEP_KINDS
+from forewarn.guest.system.parts import Threads
 from forewarn.terms import EventStatus, EventType, ScheduledEvent
 
 OTHER = "other"
@@ -71,8 +71,8 @@ Key = tuple[Series, tuple[str, ...]]
 class Metrics:
     """Counters and gauges. Every method may be called from any thread."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, threads: Threads) -> None:
+        self._lock = threads.lock()
         self._values: dict[Key, float] = {}
         self._measured: list[tuple[Series, Callable[[], float]]] = []
 

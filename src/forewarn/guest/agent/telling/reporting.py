@@ -15,9 +15,9 @@ from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.logs import LOGGER_NAME, about
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import Occasion
-from forewarn.guest.agent.telling.sd_notify import Supervisor
 from forewarn.guest.instance import concerns
 from forewarn.guest.reading import Reading
+from forewarn.guest.system import System
 from forewarn.guest.watch import Appeared, Change, Changed, Ended, Ending, Started, is_started
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.times import format_iso8601
@@ -30,12 +30,13 @@ class Reporter:
     """Belongs to the deciding thread."""
 
     def __init__(
-        self, config: AgentConfig, metrics: Metrics, health: Health, supervisor: Supervisor, now: Callable[[], datetime]
+        self, system: System, config: AgentConfig, metrics: Metrics, health: Health, now: Callable[[], datetime]
     ) -> None:
+        self._system = system
         self._config = config
         self.metrics = metrics
         self.health = health
-        self.supervisor = supervisor
+        self.supervisor = system.supervisor()
         self._now = now
         self._teller: Teller | None = None
         self._name = ""
@@ -45,7 +46,7 @@ class Reporter:
 
     def named(self, name: str) -> None:
         self._name = name
-        self._teller = Teller(self._config.notifications, name, now=self._now, metrics=self.metrics)
+        self._teller = Teller(self._system, self._config.notifications, name, now=self._now, metrics=self.metrics)
         LOG.info("this VM is %s", name)
 
     def remember(self, state: State) -> None:
