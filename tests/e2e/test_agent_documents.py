@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.config.values import AgentConfig, Barrier, Rule, Step, Verdict
 from forewarn.guest.agent.deciding.state import Approval, Approving, Seen, State
 from forewarn.guest.agent.inbox import Looked, Named
 from forewarn.guest.agent.keeping.journal import Journal, peek
 from forewarn.guest.agent.loop import Agent
+from forewarn.guest.agent.values import AgentConfig, Barrier, Rule, Step, Verdict
 from forewarn.guest.reading import Reading
 from forewarn.guest.system import this_machine
 from forewarn.terms import Document, ScheduledEvent

@@ -22,11 +22,11 @@ from forewarn.core.facts import FORMAT
 from forewarn.guest.agent.barrier.members import members
 from forewarn.guest.agent.barrier.words import Question, Seal
 from forewarn.guest.agent.config.reading import check_text
-from forewarn.guest.agent.config.values import AgentConfig, Verdict
 from forewarn.guest.agent.deciding.state import Seen, fold_all
 from forewarn.guest.agent.keeping import lines as record_lines
 from forewarn.guest.agent.steps.kind import event_json
 from forewarn.guest.agent.tools.explain import explain
+from forewarn.guest.agent.values import AgentConfig, Verdict
 from forewarn.guest.http1 import LONGEST_BODY, BadResponse, ResponseReader
 from forewarn.guest.instance import concerns, decode_instance
 from forewarn.guest.system import this_machine

@@ -24,7 +24,6 @@ from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
 from forewarn.durable import make_directory
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.deciding.state import Begun, Outcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
@@ -32,6 +31,7 @@ from forewarn.guest.agent.keeping import journal as agent_journal
 from forewarn.guest.agent.steps.kind import Task
 from forewarn.guest.agent.steps.ready_file import ReadyFile
 from forewarn.guest.agent.tools import install
+from forewarn.guest.agent.values import Step
 from forewarn.guest.system import this_machine
 from forewarn.plane import ports
 from forewarn.plane.ports import Entry, JournalFault, Origin

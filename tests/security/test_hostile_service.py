@@ -14,12 +14,12 @@ import pytest
 
 from forewarn.guest import Unavailable
 from forewarn.guest.agent.barrier.lines import BarrierLine
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.inbox import Answered, Inbox
 from forewarn.guest.agent.steps import KINDS, Task
 from forewarn.guest.agent.telling.metrics import Metrics
+from forewarn.guest.agent.values import Step
 from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
 from tests.unit.guest.azure import OK, RawServer

@@ -12,11 +12,11 @@ from enum import StrEnum
 from random import Random
 from typing import Any, Protocol, cast
 
-from forewarn.guest.agent.config.values import AgentConfig
 from forewarn.guest.agent.deciding.state import State
 from forewarn.guest.agent.keeping.journal import Busy
 from forewarn.guest.agent.loop import Agent, Pace
 from forewarn.guest.agent.steps import has_reverse
+from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.aio import AsyncClient
 from forewarn.guest.client import Client
 from forewarn.guest.exchange import Action, Outcome, Send

@@ -15,11 +15,11 @@ import pytest
 from forewarn.cli.commands import agent_config
 from forewarn.guest.agent import run as starting
 from forewarn.guest.agent.config.defaults import COMMENTED_TOML, CONFIG_PATH
-from forewarn.guest.agent.config.values import Step, Verdict
 from forewarn.guest.agent.deciding.state import Begun, Seen
 from forewarn.guest.agent.keeping.journal import Journal
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import Health, StatusServer
+from forewarn.guest.agent.values import Step, Verdict
 from forewarn.guest.system import this_machine
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document

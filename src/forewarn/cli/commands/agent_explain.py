@@ -13,7 +13,7 @@ from forewarn.cli.output import Output
 from forewarn.settings.errors import CommandFailed, Exit, usage
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.config.values import AgentConfig
+    from forewarn.guest.agent.values import AgentConfig
     from forewarn.terms import Document
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import AgentConfig
+from forewarn.guest.agent.consent import Consent
 from forewarn.guest.agent.deciding.handling import (
     Duties,
     Moment,
@@ -41,19 +41,19 @@ from forewarn.guest.agent.deciding.state import (
     Undoing,
     key_of,
 )
-from forewarn.guest.agent.doing.consent import Consent
-from forewarn.guest.agent.doing.worker import Worker
 from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
 from forewarn.guest.agent.keeping.journal import Busy, Journal, Memory
 from forewarn.guest.agent.keeping.journal import peek as peek_journal
 from forewarn.guest.agent.reader import MakeClient, Reader
 from forewarn.guest.agent.steps import has_reverse, may_repeat
+from forewarn.guest.agent.telling import plain_words
 from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.pages import StatusServer
 from forewarn.guest.agent.telling.reporting import LOG, Reporter
-from forewarn.guest.agent.tools import plain_words
+from forewarn.guest.agent.values import AgentConfig
+from forewarn.guest.agent.worker import Worker
 from forewarn.guest.client import Client
 from forewarn.guest.system import System, this_machine
 from forewarn.guest.watch import Change, Ending, Started, Watcher, is_started

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from forewarn.guest.agent.config.values import AgentConfig
 from forewarn.guest.agent.inbox import Inbox, Looked, Named, Stop
 from forewarn.guest.agent.telling.reporting import LOG
+from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.caller import Haste, hasty
 from forewarn.guest.client import Client

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.config.values import Step, Verdict
 from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
@@ -27,6 +26,7 @@ from forewarn.guest.agent.deciding.state import (
 )
 from forewarn.guest.agent.keeping.journal import FILE_NAME, Busy, Journal, peek
 from forewarn.guest.agent.keeping.lines import BadLine, decode, encode
+from forewarn.guest.agent.values import Step, Verdict
 from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from forewarn.guest.agent.config.values import AgentConfig, Rule, Verdict
 from forewarn.guest.agent.deciding.state import Care, State
 from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.reporting import Reporter
+from forewarn.guest.agent.values import AgentConfig, Rule, Verdict
 from forewarn.guest.system import this_machine
 from forewarn.guest.watch import Watcher
 from forewarn.terms import Document, ScheduledEvent

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import AgentConfig, Step, Verdict
 from forewarn.guest.agent.deciding.state import Begun, Finished, Left, Outcome, Seen, Undoing
 from forewarn.guest.agent.keeping.journal import Journal
 from forewarn.guest.agent.tools.status_report import report
+from forewarn.guest.agent.values import AgentConfig, Step, Verdict
 from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.config.values import Notification
 from forewarn.guest.agent.telling.channels import OCCASIONS, Teller
 from forewarn.guest.agent.telling.logs import LOGGER_NAME
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.sending import shown_url
+from forewarn.guest.agent.values import Notification
 from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
 

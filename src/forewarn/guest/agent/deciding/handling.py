@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from forewarn.guest.agent.config.defaults import NOTICES_SECONDS
-from forewarn.guest.agent.config.values import AgentConfig, Step, Verdict
+from forewarn.guest.agent.deciding.built_in import NOTICES_SECONDS
 from forewarn.guest.agent.deciding.policy import APPROVES, PREPARES, chosen_steps, decide
 from forewarn.guest.agent.deciding.state import Approval, Care, Effect, Left, Mark, Seen, State, key_of
+from forewarn.guest.agent.values import AgentConfig, Step, Verdict
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.instance import concerns
 from forewarn.guest.watch import is_started

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from forewarn.guest.agent.config.values import Step, Verdict
+from forewarn.guest.agent.values import Step, Verdict
 from forewarn.terms import ScheduledEvent
 
 

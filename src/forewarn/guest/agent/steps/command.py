@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.config.values import Step
+import shlex
+
 from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.programs import run
-from forewarn.guest.agent.steps.kind import Task, event_environment, event_json
+from forewarn.guest.agent.steps.keys import Key, Keys, check_flag, check_path, check_table, check_words
+from forewarn.guest.agent.steps.kind import Settings, Task, event_environment, event_json
+from forewarn.guest.agent.values import Step
 from forewarn.guest.system.parts import Program
+
+# Of every kind that runs a command of the file's.
+SHELL_KEYS = {
+    "environment": Key(check_table, "a table of variables for the command, beside the event's"),
+    "shell": Key(
+        check_flag,
+        "default `false`: a list is run as it stands, word by word; `true` joins it and gives it to `/bin/sh`. A text "
+        "is always for the shell",
+    ),
+    "directory": Key(check_path, "where it runs; default `/`", '"/srv/app"'),
+}
 
 
 class Command:
     """Status 0 is success, everything else is not."""
+
+    one_program = True
+    keys = Keys(
+        {
+            "run": Key(
+                check_words,
+                "the command, as a list of words or as a line for the shell; status 0 is success",
+                '["/usr/local/bin/drain"]',
+                required=True,
+            ),
+            "undo": Key(check_words, "its reverse; left out, there is nothing to undo", '["/usr/local/bin/undrain"]'),
+            **SHELL_KEYS,
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"run {command_words(settings.get('run'))}"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"run {command_words(settings['undo'])}" if "undo" in settings else ""
 
     def natural(self, step: Step) -> bool:
         return False
@@ -23,6 +57,11 @@ class Command:
 
     def undo(self, task: Task) -> Ended:
         return run_words(task, "undo") if self.has_reverse(task.step) else Ended(Outcome.DONE)
+
+
+def command_words(value: object) -> str:
+    """A command for a person to read, as a shell would take it."""
+    return shlex.join(str(each) for each in value) if isinstance(value, list) else str(value or "")
 
 
 def run_words(task: Task, key: str) -> Ended:

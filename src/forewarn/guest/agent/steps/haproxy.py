@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from contextlib import closing
 
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.deciding.state import Ended, Outcome
-from forewarn.guest.agent.steps.kind import Task, over
+from forewarn.guest.agent.steps.keys import Key, Keys, check_path, check_text
+from forewarn.guest.agent.steps.kind import Settings, Task, over
+from forewarn.guest.agent.values import Step
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
 _LONGEST_ANSWER = 65_536
@@ -16,6 +17,23 @@ _LOOK_SECONDS = 0.5
 
 class Haproxy:
     """It answers a command that it obeys with nothing but an empty line."""
+
+    one_program = False
+    keys = Keys(
+        {
+            "socket": Key(
+                check_path, "HAProxy's runtime socket, of level admin", '"/run/haproxy/admin.sock"', required=True
+            ),
+            "backend": Key(check_text, "the server is set to drain, and to ready afterwards", '"web"', required=True),
+            "server": Key(check_text, "its name in that backend", '"web-0"', required=True),
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"drain {settings.get('backend')}/{settings.get('server')}"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"make {settings.get('backend')}/{settings.get('server')} ready"
 
     def natural(self, step: Step) -> bool:
         return True

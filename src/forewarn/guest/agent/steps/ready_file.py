@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.deciding.state import Ended, Outcome
-from forewarn.guest.agent.steps.kind import Task
+from forewarn.guest.agent.steps.keys import Key, Keys, check_path
+from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.values import Step
 
 _SUFFIX = ".forewarn-away"
 
@@ -16,6 +17,24 @@ class ReadyFile:
 
     A reboot empties /run, and the file that was put aside with it: then it is made anew, empty.
     """
+
+    one_program = False
+    keys = Keys(
+        {
+            "path": Key(
+                check_path,
+                "moved aside, and back; where there was none, none is made",
+                '"/run/app/ready"',
+                required=True,
+            )
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"take {settings.get('path')} away"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"put {settings.get('path')} back"
 
     def natural(self, step: Step) -> bool:
         return True

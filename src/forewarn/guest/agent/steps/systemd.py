@@ -5,17 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps.command import run_program
-from forewarn.guest.agent.steps.kind import Task
+from forewarn.guest.agent.steps.keys import Key, Keys, check_texts
+from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.values import Step
 
 _SYSTEMCTL = "systemctl"
 
 
 class Systemd:
     """What was not running before is not started after: its administrator had a reason."""
+
+    one_program = False
+    keys = Keys(
+        {
+            "units": Key(
+                check_texts,
+                "stopped in this order, and those that ran are started again in reverse",
+                '["worker.service"]',
+                required=True,
+            )
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"stop {_listed(settings)}"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"start {_listed(settings)}"
 
     def natural(self, step: Step) -> bool:
         return True
@@ -48,6 +67,11 @@ class Systemd:
         except OSError as problem:
             return Ended(Outcome.FAILED, f"the note of which units ran cannot be used: {problem.strerror}")
         return Ended(Outcome.DONE)
+
+
+def _listed(settings: Settings) -> str:
+    units = settings.get("units")
+    return ", ".join(str(each) for each in units) if isinstance(units, list) else str(units)
 
 
 def _note(task: Task) -> Path:

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from forewarn.guest.agent.config.values import Notification
 from forewarn.guest.agent.keeping.lines import event_fields
 from forewarn.guest.agent.telling.logs import LOGGER_NAME, instant_text
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import OCCASIONS, Occasion
 from forewarn.guest.agent.telling.sending import Undeliverable, send_by_apprise, send_by_webhook, shown_url
+from forewarn.guest.agent.values import Notification
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.system import System
 from forewarn.guest.system.parts import Queue, Thread

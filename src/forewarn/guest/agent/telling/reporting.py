@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from forewarn.guest.agent.config.values import AgentConfig, Verdict
 from forewarn.guest.agent.deciding.handling import is_lost, is_prepared
 from forewarn.guest.agent.deciding.policy import PREPARES, decide
 from forewarn.guest.agent.deciding.state import Care, Outcome, State, key_of
@@ -15,6 +14,7 @@ from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.logs import LOGGER_NAME, about
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import Occasion
+from forewarn.guest.agent.values import AgentConfig, Verdict
 from forewarn.guest.instance import concerns
 from forewarn.guest.reading import Reading
 from forewarn.guest.system import System

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import AgentConfig
 from forewarn.guest.agent.deciding.handling import deadline_of, pause_seconds
 from forewarn.guest.agent.deciding.state import Care, Effect, Mark, State
 from forewarn.guest.agent.keeping.journal import FILE_NAME, peek
 from forewarn.guest.agent.keeping.lines import event_fields
-from forewarn.guest.agent.steps.words import undoes
+from forewarn.guest.agent.steps import undoes
 from forewarn.guest.agent.telling.pages import parse_listen
 from forewarn.guest.agent.tools.explain import in_words
+from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
 from forewarn.guest.system import this_machine
 from forewarn.guest.watch import is_started

@@ -10,13 +10,13 @@ from pathlib import Path
 from forewarn.guest.agent.barrier import members as barrier
 from forewarn.guest.agent.barrier.lines import BarrierLine, StanceOf
 from forewarn.guest.agent.barrier.members import Gathering, Ruling
-from forewarn.guest.agent.config.values import AgentConfig, Sharing
 from forewarn.guest.agent.deciding.state import Approval, Approving, Care
 from forewarn.guest.agent.doing.approval import Approvals, Approver, post
 from forewarn.guest.agent.inbox import Inbox
 from forewarn.guest.agent.telling.logs import about
 from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.reporting import LOG, Reporter
+from forewarn.guest.agent.values import AgentConfig, Sharing
 from forewarn.guest.faults import Fault
 from forewarn.guest.system import System
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.deciding.handling import UNDO_SECONDS, Running, Work
 from forewarn.guest.agent.deciding.state import Effect, Ended, Mark, Outcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts, adopt
 from forewarn.guest.agent.inbox import Inbox, WorkEnded
 from forewarn.guest.agent.steps import KINDS, Task
+from forewarn.guest.agent.values import Step
 from forewarn.guest.system import System
 
 
@@ -38,7 +38,7 @@ class Worker:
 
     def take_up(self, effect: Effect) -> None:
         """Find out what became of work that an earlier agent had begun. What can just be repeated is ended first."""
-        waits = effect.step.kind == "command"
+        waits = KINDS[effect.step.kind].one_program
         timeout = effect.step.timeout_seconds or UNDO_SECONDS
         budget = Budget(self._system, timeout if waits else 0.0, timeout)
         receipts, same_boot = self._receipts(effect.run), effect.boot == self.boot
