@@ -1,4 +1,8 @@
-"""Finding what a command names, or refusing it with a sentence."""
+"""Finding what somebody names, or refusing it with a sentence.
+
+The core finds what a command names, the operator face what a path or a query names: both by the functions on a region,
+so that a name is found, or refused in the same words, wherever it stands. Names are compared without regard to case.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +11,67 @@ from collections.abc import Iterable
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.draft import Draft
 from forewarn.core.refusal import Hint, Refused, no_campaign, no_event, no_scope, nothing_named
-from forewarn.core.region import Campaign, Event, Host, ScaleSet, ScopeKind, Vm, fold
+from forewarn.core.region import Campaign, Event, Host, Region, ScaleSet, Scope, ScopeKind, Vm, fold
+
+
+def vm_named(region: Region, name: str) -> Vm:
+    found = region.vms.get(fold(name))
+    if found is None:
+        raise nothing_named("VM", name)
+    return found
+
+
+def host_named(region: Region, name: str) -> Host:
+    found = region.hosts.get(_host_number(fold(name)))
+    if found is None or found.name != fold(name):
+        raise nothing_named("host", name)
+    return found
+
+
+def scale_set_named(region: Region, name: str) -> ScaleSet:
+    found = region.scale_sets.get(fold(name))
+    if found is None:
+        raise nothing_named("scale set", name)
+    return found
+
+
+def scope_named(region: Region, key: str) -> Scope:
+    """Also the scope of a lone VM that nobody has read for, which is not recorded yet."""
+    key = fold(key)
+    kind, _, name = key.partition("/")
+    found = region.scopes.get(key)
+    if found is not None:
+        return found
+    lone = region.vms.get(name) if kind == ScopeKind.VM.value else None
+    if lone is None or lone.spec.kind is not ScopeKind.VM:
+        raise no_scope(key)
+    return region.scope_of(lone)
+
+
+def campaign_named(region: Region, campaign_id: str) -> Campaign:
+    found = region.campaigns.get(campaign_id.upper())
+    if found is None:
+        raise no_campaign(campaign_id)
+    return found
+
+
+# For commands
 
 
 def find_vms(draft: Draft, names: Iterable[str]) -> list[Vm]:
-    found = []
-    for name in dict.fromkeys(fold(name) for name in names):
-        vm = draft.region.vms.get(name)
-        if vm is None:
-            raise nothing_named("VM", name)
-        found.append(vm)
+    """Each once, and at least one."""
+    found = [vm_named(draft.region, name) for name in dict.fromkeys(fold(name) for name in names)]
     if not found:
         raise Refused(Hint.INVALID, "Name at least one VM.")
     return found
 
 
 def find_hosts(draft: Draft, names: tuple[str, ...]) -> list[Host]:
+    """Each once; all where none is named."""
     hosts = draft.region.hosts
     if not names:
         return [hosts[number] for number in sorted(hosts)]
-    found = []
-    for name in dict.fromkeys(fold(name) for name in names):
-        host = hosts.get(_host_number(name))
-        if host is None or host.name != name:
-            raise nothing_named("host", name)
-        found.append(host)
-    return found
+    return [host_named(draft.region, name) for name in dict.fromkeys(fold(name) for name in names)]
 
 
 def _host_number(name: str) -> int:
@@ -50,26 +89,19 @@ def find_event(draft: Draft, event_id: str) -> Event:
 
 
 def find_campaign(draft: Draft, campaign_id: str) -> Campaign:
-    campaign = draft.region.campaigns.get(campaign_id)
-    if campaign is None:
-        raise no_campaign(campaign_id)
+    """One that has not ended."""
+    campaign = campaign_named(draft.region, campaign_id)
     if campaign.ended_at is not None:
         raise Refused(Hint.CONFLICT, f"Campaign {campaign_id} is {campaign.state.value} already.")
     return campaign
 
 
 def find_scale_set(draft: Draft, name: str) -> ScaleSet:
-    scale_set = draft.region.scale_sets.get(fold(name))
-    if scale_set is None:
-        raise nothing_named("scale set", name)
-    return scale_set
+    return scale_set_named(draft.region, name)
 
 
 def check_scope(draft: Draft, key: str) -> None:
-    kind, _, name = key.partition("/")
-    lone = draft.region.vms.get(name) if kind == ScopeKind.VM.value else None
-    if key not in draft.region.scopes and (lone is None or lone.spec.kind is not ScopeKind.VM):
-        raise no_scope(key)
+    scope_named(draft.region, key)
 
 
 def check_maintenance(cause: Cause) -> None:

@@ -121,10 +121,12 @@ def cancel_campaign(draft: Draft, command: c.CancelCampaign) -> None:
 
 
 def pause_campaign(draft: Draft, command: c.PauseCampaign) -> None:
-    if find_campaign(draft, command.id).state is CampaignState.RUNNING:
-        draft.record(f.CampaignPaused(draft.now, command.id))
+    campaign = find_campaign(draft, command.id)
+    if campaign.state is CampaignState.RUNNING:
+        draft.record(f.CampaignPaused(draft.now, campaign.id))
 
 
 def resume_campaign(draft: Draft, command: c.ResumeCampaign) -> None:
-    if find_campaign(draft, command.id).state is CampaignState.PAUSED:
-        draft.record(f.CampaignResumed(draft.now, command.id))
+    campaign = find_campaign(draft, command.id)
+    if campaign.state is CampaignState.PAUSED:
+        draft.record(f.CampaignResumed(draft.now, campaign.id))

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 
 from forewarn.core.facts import Fact, ScopeEnabled
+from forewarn.core.lookup import vm_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.documents.document import document_bytes
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.fleet_answers import ReadAnswer
-from forewarn.web.operator.views import find_vm
 from forewarn.wire.document import NotBeforeFormat
 from forewarn.wire.versions import API_VERSIONS, ApiVersion, find
 
@@ -26,7 +26,7 @@ def find_version(date: str) -> ApiVersion:
 def read_by(look: Look, facts: Sequence[Fact], name: str, version: ApiVersion, form: NotBeforeFormat) -> ReadAnswer:
     """What the VM has read, and whether that enabled its scope; refused if the VM has been deleted meanwhile."""
     region = look.region
-    vm = find_vm(region, name)
+    vm = vm_named(region, name)
     scope = region.scope_of(vm)
     return ReadAnswer(
         vm=vm.name,

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forewarn.core.refusal import Hint, Refused, nothing_named
+from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Orchestration, Region, ScaleSet, ScopeKind, Vm, fold, scope_key
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.scale_set_answers import ScaleSetAnswer, ScaleSetStory
 from forewarn.web.operator.views import binding_fields, event_fields, policy_fields, seconds, vm_fields
-
-
-def find_scale_set(region: Region, name: str) -> ScaleSet:
-    found = region.scale_sets.get(fold(name))
-    if found is None:
-        raise nothing_named("scale set", name)
-    return found
 
 
 def instances_of(region: Region, scale_set: ScaleSet) -> list[Vm]:

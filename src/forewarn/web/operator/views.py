@@ -8,7 +8,6 @@ from itertools import islice
 from forewarn.core.causes import CAUSES
 from forewarn.core.deciding.campaigns import held_up
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.refusal import no_campaign, no_scope, nothing_named
 from forewarn.core.region import (
     Binding,
     BindingPattern,
@@ -37,42 +36,6 @@ from forewarn.web.operator.schema.fleet_answers import (
 _EVENTS_SHOWN = (
     1000  # of a campaign: over a large fleet it has so many that nobody reads them, and all wait for the list
 )
-
-
-def find_vm(region: Region, name: str) -> Vm:
-    found = region.vms.get(fold(name))
-    if found is None:
-        raise nothing_named("VM", name)
-    return found
-
-
-def find_scope(region: Region, key: str) -> Scope:
-    """Also that of a lone VM nobody has read for, which is not recorded yet."""
-    key = fold(key)
-    kind, _, name = key.partition("/")
-    found = region.scopes.get(key)
-    if found is not None:
-        return found
-    lone = region.vms.get(name) if kind == ScopeKind.VM.value else None
-    if lone is None or lone.spec.kind is not ScopeKind.VM:
-        raise no_scope(key)
-    return region.scope_of(lone)
-
-
-def find_host(region: Region, name: str) -> Host:
-    prefix, _, number = fold(name).rpartition("-")
-    known = prefix == "host" and number.isascii() and number.isdigit() and len(number) < 10
-    found = region.hosts.get(int(number)) if known else None
-    if found is None:
-        raise nothing_named("host", name)
-    return found
-
-
-def find_campaign(region: Region, campaign_id: str) -> Campaign:
-    found = region.campaigns.get(campaign_id.upper())
-    if found is None:
-        raise no_campaign(campaign_id)
-    return found
 
 
 def vm_fields(region: Region, vm: Vm) -> VmAnswer:

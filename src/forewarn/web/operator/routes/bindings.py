@@ -5,11 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from forewarn.core.commands import BindVm
+from forewarn.core.lookup import vm_named
 from forewarn.core.region import NO_BINDING, Binding
 from forewarn.web.operator.desk import Asker, TheAsker
 from forewarn.web.operator.schema.fleet_answers import VmAnswer
 from forewarn.web.operator.schema.requests import BindBody
-from forewarn.web.operator.views import find_vm, vm_fields
+from forewarn.web.operator.views import vm_fields
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])
 
@@ -29,4 +30,4 @@ async def unbind(name: str, asker: TheAsker) -> VmAnswer:
 async def _bound(asker: Asker, name: str, binding: Binding) -> VmAnswer:
     await asker.submit(BindVm(name, binding))
     region = asker.look().region
-    return vm_fields(region, find_vm(region, name))
+    return vm_fields(region, vm_named(region, name))

@@ -8,12 +8,13 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
+from forewarn.core.lookup import campaign_named
 from forewarn.core.region import Campaign
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
 from forewarn.web.operator.paging import instant_key, page_of
 from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer
 from forewarn.web.operator.schema.requests import CampaignBody, Page
-from forewarn.web.operator.views import campaign_fields, find_campaign
+from forewarn.web.operator.views import campaign_fields
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
@@ -41,7 +42,7 @@ def _in_order(campaign: Campaign) -> str:
 @router.get("/{campaign_id}", summary="Show a campaign")
 async def show(campaign_id: str, look: TheLook) -> CampaignAnswer:
     """How far it has come."""
-    return campaign_fields(look.region, find_campaign(look.region, campaign_id))
+    return campaign_fields(look.region, campaign_named(look.region, campaign_id))
 
 
 @router.post("/{campaign_id}/pause", summary="Pause a campaign")
@@ -67,4 +68,4 @@ async def cancel(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
 
 def _as_it_is(asker: Asker, campaign_id: str) -> CampaignAnswer:
     region = asker.look().region
-    return campaign_fields(region, find_campaign(region, campaign_id))
+    return campaign_fields(region, campaign_named(region, campaign_id))

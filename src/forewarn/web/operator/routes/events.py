@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from forewarn.core.commands import Approve, CancelEvents
+from forewarn.core.lookup import scope_named, vm_named
 from forewarn.core.refusal import no_event
 from forewarn.core.region import Event, Region
 from forewarn.core.story import remembered
@@ -18,7 +19,7 @@ from forewarn.web.operator.paging import instant_key, page_of
 from forewarn.web.operator.records import MOST_STEPS, timeline
 from forewarn.web.operator.schema.fleet_answers import EventsAnswer, EventStory, OutcomeAnswer
 from forewarn.web.operator.schema.requests import EventIdsBody, EventPage
-from forewarn.web.operator.views import event_fields, find_scope, find_vm
+from forewarn.web.operator.views import event_fields
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
@@ -32,9 +33,9 @@ def list_events(page: Annotated[EventPage, Query()], look: TheLook) -> EventsAns
 
 def _chosen(region: Region, page: EventPage) -> list[Event]:
     ids: Iterable[str] = region.events
-    scope = find_scope(region, page.scope) if page.scope else None
+    scope = scope_named(region, page.scope) if page.scope else None
     if page.vm:
-        ids = find_vm(region, page.vm).events
+        ids = vm_named(region, page.vm).events
     elif scope is not None:
         ids = scope.events
     events = (region.events[event_id] for event_id in ids)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from forewarn.core.lookup import vm_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.faults import FaultRule
 from forewarn.web.operator.desk import TheDesk, TheLook
 from forewarn.web.operator.schema.answers import FaultAnswer, FaultsAnswer, FaultsCleared
 from forewarn.web.operator.schema.requests import FaultBody
-from forewarn.web.operator.views import find_vm
 
 router = APIRouter(prefix="/v1/faults", tags=["faults"])
 
@@ -21,7 +21,7 @@ async def add(body: FaultBody, desk: TheDesk, look: TheLook) -> FaultAnswer:
         raise Refused(
             Hint.CONFLICT, "This node has no metadata face to spoil answers of; ask one that has, by its own address."
         )
-    vms = dict.fromkeys(find_vm(look.region, name).name for name in body.vms)
+    vms = dict.fromkeys(vm_named(look.region, name).name for name in body.vms)
     rule = FaultRule(body.kind, tuple(vms), body.times, body.share, body.delay_seconds)
     return _fields(desk.faults.add(rule))
 

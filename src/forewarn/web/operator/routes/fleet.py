@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
+from forewarn.core.lookup import scope_named, vm_named
 from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.operator import outcomes
@@ -18,7 +19,7 @@ from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, ReadQuery, VmPage, duration
-from forewarn.web.operator.views import event_fields, find_scope, find_vm, vm_fields
+from forewarn.web.operator.views import event_fields, vm_fields
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])
 
@@ -64,7 +65,7 @@ def _spec(body: CreateVmsBody) -> VmSpec:
 def list_vms(page: Annotated[VmPage, Query()], look: TheLook) -> VmsAnswer:
     """In pages, by name; of one scope, if that is asked for."""
     region = look.region
-    vms = region.members_of(find_scope(region, page.scope)) if page.scope else None
+    vms = region.members_of(scope_named(region, page.scope)) if page.scope else None
     keys, following = page_of(region.vms if vms is None else [vm.key for vm in vms], str, page)
     return VmsAnswer(vms=[vm_fields(region, region.vms[key]) for key in keys], next=following)
 
@@ -72,7 +73,7 @@ def list_vms(page: Annotated[VmPage, Query()], look: TheLook) -> VmsAnswer:
 @router.get("/{name}", summary="Show a VM")
 async def show(name: str, look: TheLook) -> VmStory:
     """A VM with the events that will hit it. Names are compared without regard to case."""
-    vm = find_vm(look.region, name)
+    vm = vm_named(look.region, name)
     events = [look.region.events[event_id] for event_id in vm.events]
     shown = [event_fields(look, event) for event in events if event.announced]
     shared = shared_address(look.region, vm)
@@ -86,7 +87,7 @@ async def read(name: str, query: Annotated[ReadQuery, Query()], asker: TheAsker,
     The journal has it with the door of whoever asked. No lag, throttle, first-read delay or fault rule is in the way.
     """
     look = asker.look()
-    vm, version = find_vm(look.region, name), find_version(query.api_version)
+    vm, version = vm_named(look.region, name), find_version(query.api_version)
     facts = await asker.submit(c.Pulse(((vm.key, look.now),)))
     return read_by(asker.look(), facts, vm.name, version, desk.not_before_format)
 

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Query
 
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.commands import Command, FailHosts, MaintainHosts
+from forewarn.core.lookup import host_named
 from forewarn.core.region import Host
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
 from forewarn.web.operator.outcomes import NOBODY_READS, Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import HostAnswer, HostsAnswer, OutcomeAnswer
 from forewarn.web.operator.schema.requests import FailBody, MaintainBody, Page
-from forewarn.web.operator.views import find_host, host_fields
+from forewarn.web.operator.views import host_fields
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
 
@@ -39,7 +40,7 @@ def _in_order(host: Host) -> str:
 @router.get("/{name}", summary="Show a host")
 async def show(name: str, look: TheLook) -> HostAnswer:
     """Its domains, its health, and the VMs that live on it."""
-    return host_fields(look.region, find_host(look.region, name))
+    return host_fields(look.region, host_named(look.region, name))
 
 
 @router.post("/maintain", status_code=202, summary="Maintain hosts")

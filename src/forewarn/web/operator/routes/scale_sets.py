@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.deciding.scale_sets import put_as_it_is
+from forewarn.core.lookup import scale_set_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
 from forewarn.web.operator import outcomes
@@ -20,7 +21,6 @@ from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.scale_set_outcomes import NOTHING, set_outcome
 from forewarn.web.operator.scale_set_views import (
     find_instances,
-    find_scale_set,
     instances_of,
     scale_set_fields,
     scale_set_story,
@@ -56,7 +56,7 @@ async def create(body: CreateScaleSetBody, desk: TheDesk, asker: TheAsker) -> Sc
 async def change(name: str, body: ScaleSetChangeBody, desk: TheDesk, asker: TheAsker) -> ScaleSetOutcome:
     """What is left out stays as it is. A changed model counts for an instance once that has been upgraded to it."""
     async with desk.plane.editing:
-        scale_set = find_scale_set(asker.look().region, name)
+        scale_set = scale_set_named(asker.look().region, name)
         return await _act_on_set(asker, name, body.change_of(scale_set, new_guid()))
 
 
@@ -64,7 +64,7 @@ async def change(name: str, body: ScaleSetChangeBody, desk: TheDesk, asker: TheA
 async def scale(name: str, body: ScaleBody, desk: TheDesk, asker: TheAsker) -> ScaleSetOutcome:
     """Out: new instances of the latest model. In: by the scale-in rule, with a Terminate event where there is one."""
     async with desk.plane.editing:
-        scale_set = find_scale_set(asker.look().region, name)
+        scale_set = scale_set_named(asker.look().region, name)
         command = replace(put_as_it_is(scale_set, new_guid()), capacity=body.capacity)
         return await _act_on_set(asker, name, command)
 
@@ -80,7 +80,7 @@ def list_scale_sets(page: Annotated[Page, Query()], look: TheLook) -> ScaleSetsA
 @router.get("/{name}", summary="Show a scale set")
 def show(name: str, look: TheLook) -> ScaleSetStory:
     """A scale set with its instances and their events. Names are compared without regard to case."""
-    return scale_set_story(look, find_scale_set(look.region, name))
+    return scale_set_story(look, scale_set_named(look.region, name))
 
 
 @router.delete("/{name}", status_code=202, summary="Delete a scale set")
@@ -102,7 +102,7 @@ async def _act_on_set(asker: Asker, name: str, command: c.Command) -> ScaleSetOu
 async def delete_instances(name: str, body: ChosenInstancesBody, asker: TheAsker) -> ScaleSetOutcome:
     """With a Terminate event where an instance has a notice and somebody reads. The set wants so many fewer."""
     region = asker.look().region
-    scale_set = find_scale_set(region, name)
+    scale_set = scale_set_named(region, name)
     chosen = _names(find_instances(region, scale_set, body.instances))
     return await _act_on_set(asker, name, c.DeleteInstances(scale_set.name, chosen, new_guid()))
 
@@ -111,7 +111,7 @@ async def delete_instances(name: str, body: ChosenInstancesBody, asker: TheAsker
 async def upgrade(name: str, body: InstancesBody, asker: TheAsker) -> OutcomeAnswer:
     """Instances take over the latest model, at once; all of them where none is named."""
     region = asker.look().region
-    scale_set = find_scale_set(region, name)
+    scale_set = scale_set_named(region, name)
     chosen = _names(find_instances(region, scale_set, body.instances) or instances_of(region, scale_set))
     given = chosen if body.instances else ()
     return await _act(asker, chosen, c.UpgradeInstances(scale_set.name, given), outcomes.UPGRADED)
@@ -121,7 +121,7 @@ async def upgrade(name: str, body: InstancesBody, asker: TheAsker) -> OutcomeAns
 async def protect(name: str, body: ProtectBody, asker: TheAsker) -> OutcomeAnswer:
     """Scale-in leaves a protected instance alone. Deleting it by name, or with its set, is still possible."""
     region = asker.look().region
-    (vm,) = find_instances(region, find_scale_set(region, name), (body.instance,))
+    (vm,) = find_instances(region, scale_set_named(region, name), (body.instance,))
     deed = outcomes.PROTECTED if body.protected else outcomes.EXPOSED
     return await _act(asker, (vm.name,), c.ProtectInstance(vm.name, body.protected), deed)
 
@@ -170,7 +170,7 @@ _OPERATIONS = (
 def _handler(operation: _Operation) -> Callable[..., Awaitable[OutcomeAnswer]]:
     async def operate(name: str, body: InstancesBody, asker: TheAsker) -> OutcomeAnswer:
         region = asker.look().region
-        scale_set = find_scale_set(region, name)
+        scale_set = scale_set_named(region, name)
         vms = find_instances(region, scale_set, body.instances)
         if not body.instances:
             every = instances_of(region, scale_set)

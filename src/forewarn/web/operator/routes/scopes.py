@@ -7,12 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from forewarn.core.commands import SetPolicy
+from forewarn.core.lookup import scope_named
 from forewarn.core.region import Policy
 from forewarn.web.operator.desk import TheAsker, TheLook
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import ScopeAnswer, ScopesAnswer
 from forewarn.web.operator.schema.requests import Page, PolicyBody
-from forewarn.web.operator.views import find_scope, scope_fields
+from forewarn.web.operator.views import scope_fields
 
 router = APIRouter(prefix="/v1/scopes", tags=["scopes"])
 
@@ -27,7 +28,7 @@ def list_scopes(page: Annotated[Page, Query()], look: TheLook) -> ScopesAnswer:
 @router.get("/{kind}/{name}", summary="Show a scope")
 async def show(kind: str, name: str, look: TheLook) -> ScopeAnswer:
     """Whether anybody reads for it, its incarnation, its events and its policy."""
-    return scope_fields(find_scope(look.region, f"{kind}/{name}"))
+    return scope_fields(scope_named(look.region, f"{kind}/{name}"))
 
 
 @router.put("/{kind}/{name}/policy", summary="Set the policy of a scope")
@@ -36,4 +37,4 @@ async def set_policy(kind: str, name: str, body: PolicyBody, asker: TheAsker) ->
     key = f"{kind}/{name}"
     policy = Policy(body.auto_approve_reboot, body.auto_approve_redeploy, body.all_instances_down)
     await asker.submit(SetPolicy(key, policy))
-    return scope_fields(find_scope(asker.look().region, key))
+    return scope_fields(scope_named(asker.look().region, key))
