@@ -10,12 +10,12 @@ from forewarn.web.arm_ids import AVAILABILITY_SETS
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import bodies, documents, finding, pages, views
 from forewarn.web.resource_manager.compute.event_settings import settle_policy
+from forewarn.web.resource_manager.compute.resource import add_checks, every, in_subscription, one
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.errors import invalid
 from forewarn.web.resource_manager.routing import Router
 
-_ALL = f"{arm_ids.IN_GROUP}/providers/{AVAILABILITY_SETS}"
-_ONE = f"{_ALL}/{{name}}"
+_ALL, _ONE = every(AVAILABILITY_SETS), one(AVAILABILITY_SETS)
 _DOMAINS = {
     "platformUpdateDomainCount": ("update", UPDATE_DOMAINS_MOST),
     "platformFaultDomainCount": ("fault", FAULT_DOMAINS_MOST),
@@ -23,12 +23,11 @@ _DOMAINS = {
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", f"{arm_ids.IN_SUBSCRIPTION}/providers/{AVAILABILITY_SETS}", _list)
+    router.add("GET", in_subscription(AVAILABILITY_SETS), _list)
     router.add("GET", _ALL, _list)
     router.add("PUT", _ONE, _put)
-    router.add("PATCH", _ONE, _patch)
+    add_checks(router, AVAILABILITY_SETS, finding.find_availability_set, _put)
     router.add("GET", _ONE, _get)
-    router.add("HEAD", _ONE, _head)
     router.add("DELETE", _ONE, _delete)
 
 
@@ -38,11 +37,6 @@ async def _put(desk: Desk, call: Call) -> Reply:
         current = finding.seek_availability_set(desk, call.names["group"], call.names["name"])
         await desk.plane.submit(c.Together(tuple(_order(desk, call, current))), call.origin)
     return Reply(200, views.availability_set(desk, call, finding.find_availability_set(desk, call)))
-
-
-async def _patch(desk: Desk, call: Call) -> Reply:
-    finding.find_availability_set(desk, call)
-    return await _put(desk, call)
 
 
 def _order(desk: Desk, call: Call, current: Scope | None) -> list[c.Single]:
@@ -76,12 +70,6 @@ def _count(properties: Object, base: Object | None, member: str) -> int:
     if member in properties and not 1 <= count <= most:
         raise invalid(member, f"The specified {kind} domain count {count} must fall in the range 1 to {most}.")
     return count
-
-
-async def _head(desk: Desk, call: Call) -> Reply:
-    """Whether it is there."""
-    finding.find_availability_set(desk, call)
-    return Reply(204)
 
 
 async def _get(desk: Desk, call: Call) -> Reply:

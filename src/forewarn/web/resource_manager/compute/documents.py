@@ -45,6 +45,15 @@ def keep(resource_id: str, kind: str, document: Object, owner: str) -> KeepResou
     return keeping.keep({**document, "id": resource_id, "name": name, "type": kind}, owner)
 
 
+def keep_model(
+    desk: Desk, kind: str, group: str, name: str, document: Object, base: Object | None, owner: str
+) -> KeepResource:
+    """Remember what a caller wrote of a VM or a scale set, under the ETag that follows that of ``base``."""
+    document["etag"] = next_etag(base or {})
+    resource_id = arm_ids.resource_id(arm_ids.group_id(desk.subscription, group), kind, name)
+    return keep(resource_id, kind, document, owner)
+
+
 def next_etag(document: Object) -> str:
     """Each change of a model counts one up."""
     number = str(document.get("etag", "")).strip('"')

@@ -60,11 +60,9 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
     command = _command(desk, call, name, document, change, current, base)
     if current is not None:
         command = replace(command, vm_spec=_with_rest(command.vm_spec, current, base or {}, document))
-    document["etag"] = documents.next_etag(base or {})
-    resource_id = arm_ids.resource_id(
-        arm_ids.group_id(desk.subscription, command.resource_group), arm_ids.SCALE_SETS, name
-    )
-    return [command, documents.keep(resource_id, arm_ids.SCALE_SETS, document, f"scale-set/{fold(name)}")]
+    owner = f"scale-set/{fold(name)}"
+    kept = documents.keep_model(desk, arm_ids.SCALE_SETS, command.resource_group, name, document, base, owner)
+    return [command, kept]
 
 
 def _command(

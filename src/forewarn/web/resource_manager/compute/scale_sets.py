@@ -6,25 +6,25 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.region import fold
-from forewarn.web import arm_ids
 from forewarn.web.arm_ids import SCALE_SETS
 from forewarn.web.resource_manager import lro
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, bodies, finding, pages, scale_set_orders, states, views
+from forewarn.web.resource_manager.compute.resource import Resource, every, in_subscription, one
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Handler, Router
 
-_ALL = f"{arm_ids.IN_GROUP}/providers/{SCALE_SETS}"
-_ONE = f"{_ALL}/{{name}}"
+_ALL, _ONE = every(SCALE_SETS), one(SCALE_SETS)
+_RESOURCE = Resource(
+    SCALE_SETS, finding.seek_scale_set, finding.find_scale_set, scale_set_orders.order, views.scale_set
+)
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", f"{arm_ids.IN_SUBSCRIPTION}/providers/{SCALE_SETS}", _list)
+    router.add("GET", in_subscription(SCALE_SETS), _list)
     router.add("GET", _ALL, _list)
-    router.add("PUT", _ONE, _put)
-    router.add("PATCH", _ONE, _patch)
+    _RESOURCE.add_to(router)
     router.add("GET", _ONE, _get)
-    router.add("HEAD", _ONE, _head)
     router.add("DELETE", _ONE, _delete)
     router.add("GET", f"{_ONE}/instanceView", _instance_view)
     for verb in actions.VERBS:
@@ -35,27 +35,6 @@ def add_to(router: Router) -> None:
     router.add("POST", f"{_ONE}/extensionRollingUpgrade", _start_rolling)
     router.add("POST", f"{_ONE}/rollingUpgrades/cancel", _cancel_rolling)
     router.add("GET", f"{_ONE}/rollingUpgrades/latest", _latest_rolling)
-
-
-async def _put(desk: Desk, call: Call) -> Reply:
-    async with desk.plane.editing:
-        current = finding.seek_scale_set(desk, call)
-        commands = scale_set_orders.order(desk, call, current)
-        headers = await lro.carry_out(desk, call, f"{SCALE_SETS}/write", commands)
-    state = "Creating" if current is None else "Updating"
-    shown = views.scale_set(desk, call, finding.find_scale_set(desk, call), state=state)
-    return views.reply(201 if current is None else 200, shown, headers)
-
-
-async def _patch(desk: Desk, call: Call) -> Reply:
-    finding.find_scale_set(desk, call)
-    return await _put(desk, call)
-
-
-async def _head(desk: Desk, call: Call) -> Reply:
-    """Whether it is there."""
-    finding.find_scale_set(desk, call)
-    return Reply(204)
 
 
 async def _get(desk: Desk, call: Call) -> Reply:

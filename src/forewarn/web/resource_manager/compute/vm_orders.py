@@ -35,9 +35,8 @@ def order(desk: Desk, call: Call, current: Vm | None) -> list[c.Single]:
         commands += _changes(desk, current, spec)
     commands += _policy(desk, document, name, spec, current)
     commands += nic_bindings.of_vm(desk, name, spec.about.interfaces, current)
-    document["etag"] = documents.next_etag(base or {})
-    resource_id = arm_ids.resource_id(arm_ids.group_id(desk.subscription, spec.resource_group), arm_ids.VMS, name)
-    return [*commands, documents.keep(resource_id, arm_ids.VMS, document, f"vm/{fold(name)}")]
+    kept = documents.keep_model(desk, arm_ids.VMS, spec.resource_group, name, document, base, f"vm/{fold(name)}")
+    return [*commands, kept]
 
 
 def _spec(desk: Desk, call: Call, document: Object, current: Vm | None) -> VmSpec:

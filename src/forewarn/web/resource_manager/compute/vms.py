@@ -7,50 +7,27 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.region import Vm, fold
-from forewarn.web import arm_ids
 from forewarn.web.arm_ids import VMS
 from forewarn.web.resource_manager import lro
 from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, filters, finding, pages, states, views, vm_orders
+from forewarn.web.resource_manager.compute.resource import Resource, every, in_subscription, one
 from forewarn.web.resource_manager.routing import Handler, Router
 
-_ALL = f"{arm_ids.IN_GROUP}/providers/{VMS}"
-_ONE = f"{_ALL}/{{name}}"
+_ALL, _ONE = every(VMS), one(VMS)
+_RESOURCE = Resource(VMS, finding.seek_vm, finding.find_vm, vm_orders.order, views.vm)
 
 
 def add_to(router: Router) -> None:
-    for place in (f"{arm_ids.IN_SUBSCRIPTION}/providers/{VMS}", _ALL):
+    for place in (in_subscription(VMS), _ALL):
         router.add("GET", place, _list, (FILTER,))
-    router.add("PUT", _ONE, _put)
-    router.add("PATCH", _ONE, _patch)
+    _RESOURCE.add_to(router)
     router.add("GET", _ONE, _get)
-    router.add("HEAD", _ONE, _head)
     router.add("DELETE", _ONE, _delete)
     router.add("GET", f"{_ONE}/instanceView", _instance_view)
     for verb in actions.VERBS:
         router.add("POST", f"{_ONE}/{verb}", _acting(verb))
     router.add("POST", f"{_ONE}/simulateEviction", _simulate_eviction)
-
-
-async def _put(desk: Desk, call: Call) -> Reply:
-    async with desk.plane.editing:
-        current = finding.seek_vm(desk, call)
-        commands = vm_orders.order(desk, call, current)
-        headers = await lro.carry_out(desk, call, f"{VMS}/write", commands)
-    state = "Creating" if current is None else "Updating"
-    shown = views.vm(desk, call, finding.find_vm(desk, call), state=state)
-    return views.reply(201 if current is None else 200, shown, headers)
-
-
-async def _patch(desk: Desk, call: Call) -> Reply:
-    finding.find_vm(desk, call)
-    return await _put(desk, call)
-
-
-async def _head(desk: Desk, call: Call) -> Reply:
-    """Whether it is there."""
-    finding.find_vm(desk, call)
-    return Reply(204)
 
 
 async def _get(desk: Desk, call: Call) -> Reply:
