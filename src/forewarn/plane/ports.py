@@ -9,6 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from forewarn.core.commands import Command
 from forewarn.core.facts import Fact
 from forewarn.core.region import Event, Region
 
@@ -19,6 +20,9 @@ class Origin(Struct, frozen=True, gc=False):
     door: str  # "vm", "operator", "resource-manager", "clock", "driver"
     who: str = ""  # the VM, or whatever the caller says of itself
     request_id: str = ""
+
+
+CLOCK = Origin("clock")  # what happens because time has passed
 
 
 class Record(Struct, frozen=True, gc=False):
@@ -170,3 +174,14 @@ class Driver(Protocol):
     """
 
     def begin(self, event: Event, now: datetime) -> datetime | None: ...
+
+
+class Writes(Protocol):
+    """The writing of commands, as those parts of a plane see it that act by themselves."""
+
+    @property
+    def region(self) -> Region:
+        """The last published state."""
+
+    async def submit_ours(self, command: Command, origin: Origin) -> None:
+        """Carry out a command that nobody outside waits for. A failure is logged, and this returns a moment later."""

@@ -54,9 +54,8 @@ def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: Non
     loop = SimLoop()
     with _collector_on_time():
         world = World(plan, loop, trace)
-        chance = world.random("chance")
         with (
-            staged(world.hub, world.network, world.disks, chance, world.wall),
+            staged(world.hub, world.network, world.disks, world.chance, world.wall),
             _listening(world),
             _stopped_by_ctrl_c(world),
         ):

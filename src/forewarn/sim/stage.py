@@ -1,4 +1,4 @@
-"""What production's guest and server take for their machine while a simulation runs: its clock, threads, disk, chance.
+"""What production's guest takes for its machine while a simulation runs: its clock, threads, disk, chance.
 
 Each line names a module and what stands there for something of the standard library. Nothing else of production is
 touched, and everything is put back.
@@ -6,7 +6,6 @@ touched, and everything is put back.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -24,22 +23,13 @@ from forewarn.guest.agent.keeping import journal
 from forewarn.guest.agent.steps import command, ready_file
 from forewarn.guest.agent.telling import channels as telling
 from forewarn.guest.agent.telling import health, metrics, sd_notify
-from forewarn.plane import clock as plane_clock
-from forewarn.plane import following, membership
 from forewarn.sim.fabric.disk import Disks, fcntl_of, os_of, path_of
-from forewarn.sim.fabric.loop import PLACE
 from forewarn.sim.fabric.network import Network, socket_of
 from forewarn.sim.fabric.strands import Strands, queue_of, threading_of, time_of
 from forewarn.sim.machines import Machine
-from forewarn.web.metadata import face
-from forewarn.web.metadata.http import roster
-from forewarn.web.operator import desk, gate
 
 BUSY_SECONDS = 20.0  # how often an agent looks while there is something to do; in production 1
 IDLE_SECONDS = 3600.0  # and while there is nothing; in production 30
-GLANCE_SECONDS = 20.0  # how often a node asks the store whether it has missed something; in production 1
-SWEEP_SECONDS = 60.0  # how often the metadata face looks for connections that have gone quiet; in production 1
-ANNOUNCE_SECONDS = 300.0  # how often a node says that it is there; in production 3
 
 _Seam = tuple[Any, str, Any]
 
@@ -85,30 +75,7 @@ def _seams(
         (guest_clock.SystemClock, "monotonic", lambda _: times.monotonic()),
         (barrier_words, "secrets", SimpleNamespace(token_hex=lambda count: f"{random.getrandbits(8 * count):x}")),
     ]
-
-    # The server's
-
-    def guid() -> uuid.UUID:
-        return uuid.UUID(int=random.getrandbits(128), version=4)
-
-    def wall_time() -> datetime:
-        return wall(PLACE.get(""))
-
-    growing = SimpleNamespace(clock_gettime=lambda _: hub.loop.time(), monotonic=hub.loop.time)
-    return [
-        *seams,
-        (plane_clock, "time", growing),
-        (plane_clock, "wall_time", wall_time),
-        (membership, "wall_time", wall_time),
-        (membership, "uuid", SimpleNamespace(uuid4=guid)),
-        (membership, "socket", SimpleNamespace(gethostname=lambda: PLACE.get(""))),
-        (membership, "_ANNOUNCE_SECONDS", ANNOUNCE_SECONDS),
-        (following, "_GLANCE_SECONDS", GLANCE_SECONDS),
-        (roster, "_LONGEST_SWEEP_SECONDS", SWEEP_SECONDS),
-        (face, "secrets", SimpleNamespace(token_bytes=random.randbytes)),
-        (desk, "uuid4", guid),
-        (gate, "uuid4", guid),
-    ]
+    return seams
 
 
 @contextmanager

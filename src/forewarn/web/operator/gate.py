@@ -7,10 +7,10 @@ An operator's API on loopback is within reach of every web page the operator ope
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from secrets import compare_digest
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -36,8 +36,9 @@ class _No(Exception):  # noqa: N818 - an answer, not an error
 class Gate:
     """Checks, limits, request ids, and the last net under internal faults."""
 
-    def __init__(self, app: ASGIApp, *, hosts: frozenset[str], token: str | None) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: frozenset[str], token: str | None, new_id: Callable[[], str]) -> None:
         self._app = app
+        self._new_id = new_id  # of a request
         self._hosts = LOOPBACK_HOSTS | {host.lower().strip("[]") for host in hosts}
         self._token = token.encode() if token else None
 
@@ -45,7 +46,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = str(uuid4())
+        request_id = self._new_id()
         scope.setdefault("state", {})["request_id"] = request_id
         signed = _Signed(send, request_id)
         try:
