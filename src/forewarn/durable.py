@@ -7,8 +7,15 @@ was there before. See docs/loss.md for every file that forewarn relies on.
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+# A size that has changed is data, the time of the change is not. macOS has only the call that syncs both.
+sync_data = os.fsync if sys.platform == "darwin" else os.fdatasync
 
 
 def sync_directory(directory: Path) -> None:
@@ -63,3 +70,32 @@ def remove(path: Path) -> None:
     with suppress(FileNotFoundError):
         path.unlink()
         sync_directory(path.parent)
+
+
+class FileLock:
+    """A file of its own, held against all other processes until ``close`` or the end of this one.
+
+    The kernel holds the lock: a process that was killed leaves nothing to clean up. The file stays when the lock goes:
+    taking it away could take it from under somebody who waits for it. Raises ``BlockingIOError`` where it is held,
+    unless it shall ``wait``.
+    """
+
+    def __init__(self, path: Path, *, wait: bool = False) -> None:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._descriptor: int | None = descriptor
+
+    def note(self, text: str) -> None:
+        """What others may read in the file, instead of what is there."""
+        assert self._descriptor is not None, "the lock is held"
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, text.encode(), 0)
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)

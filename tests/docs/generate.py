@@ -9,7 +9,11 @@ from pathlib import Path
 
 from forewarn.cli import agent_reference, reference
 from forewarn.core.causes import CAUSES
-from forewarn.core.lifecycle import ENDED, TRANSITIONS
+from forewarn.core.lifecycle import TRANSITIONS
+from forewarn.core.phases import ENDED
+from forewarn.web.metadata.http import connection_states
+from forewarn.web.metadata.http.connection_states import LONGEST, State, Trigger
+from forewarn.web.metadata.settings import Limits
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"(<!-- generated: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -19,11 +23,26 @@ def lifecycle() -> str:
     """The diagram of phases, from the table of transitions."""
     lines = ["```mermaid", "stateDiagram-v2"]
     for (before, fact), after in TRANSITIONS.items():
-        lines.append(f"    {before.value if before else '[*]'} --> {after.value}: {fact}")
+        lines.append(f"    {before.value if before else '[*]'} --> {after.value}: {fact.__name__}")
     lines += [f"    {phase.value} --> [*]" for phase in sorted(ENDED)]
     lines += ["```", "", "| from | fact | to |", "|---|---|---|"]
     for (before, fact), after in TRANSITIONS.items():
-        lines.append(f"| {before.value if before else '—'} | `{fact}` | {after.value} |")
+        lines.append(f"| {before.value if before else '—'} | `{fact.__name__}` | {after.value} |")
+    return "\n".join(lines)
+
+
+def connections() -> str:
+    """The diagram of a connection's states, what follows in each, and how long a client may keep it there."""
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {State.RESTING}"]
+    for state, triggers in connection_states.TRANSITIONS.items():
+        moves = [(trigger, to) for trigger, to in triggers.items() if to is not state and trigger is not Trigger.LOST]
+        lines += [f"    {state} --> {to}: {trigger}" for trigger, to in moves]
+    lines += [f"    {State.LINGERING} --> [*]", f"    {State.CLOSING} --> [*]", "```", ""]
+    lines += ["| state | when | then |", "|---|---|---|"]
+    for state, triggers in connection_states.TRANSITIONS.items():
+        lines += [f"| {state} | {trigger} | {to} |" for trigger, to in triggers.items()]
+    lines += ["", "| state | lasts at most | limit |", "|---|---|---|"]
+    lines += [f"| {state} | {getattr(Limits(), limit):g} s | `{limit}` |" for state, limit in LONGEST.items()]
     return "\n".join(lines)
 
 
@@ -52,6 +71,7 @@ def _duration(value: timedelta) -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "lifecycle": lifecycle,
+    "connections": connections,
     "causes": causes,
     "settings": reference.settings_markdown,
     "cli": reference.cli_markdown,

@@ -7,12 +7,13 @@ from dataclasses import fields
 
 import pytest
 
-from forewarn.cli.agent_reference import COMMON_WORDS, KIND_WORDS, OCCASION_WORDS
+from forewarn.cli.agent_reference import COMMON_WORDS, OCCASION_WORDS
 from forewarn.guest.agent.config.reading import AGENT_KEYS
-from forewarn.guest.agent.config.values import Barrier, Notification, Sharing, Verdict
-from forewarn.guest.agent.steps.keys import COMMON, STEP_KINDS
+from forewarn.guest.agent.steps import KINDS
+from forewarn.guest.agent.steps.keys import COMMON
 from forewarn.guest.agent.telling.metrics import SERIES
 from forewarn.guest.agent.telling.occasions import OCCASIONS
+from forewarn.guest.agent.values import Barrier, Notification, Sharing, Verdict
 from tests.docs.generate import DOCS
 
 PAGE = (DOCS / "agent.md").read_text()
@@ -30,9 +31,9 @@ def keys_in(text: str) -> set[str]:
     return set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
 
 
-@pytest.mark.parametrize("kind", STEP_KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_key_of_every_kind_of_step_is_on_the_page(kind: str) -> None:
-    assert keys_in(section(f'`kind = "{kind}"`')) == set(STEP_KINDS[kind].checks) == set(KIND_WORDS[kind])
+    assert keys_in(section(f'`kind = "{kind}"`')) == set(KINDS[kind].keys.all)
 
 
 def test_every_other_key_is_on_the_page() -> None:

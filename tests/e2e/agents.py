@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 30.0
 _PROGRAM = """
 import os, signal, sys
 from pathlib import Path
-from forewarn.guest.agent import journal
+from forewarn.guest.agent.keeping import journal
 from forewarn.guest.agent.telling.logs import configure
 from forewarn.guest.agent.loop import run_agent
 from forewarn.guest.agent.config.reading import read_config

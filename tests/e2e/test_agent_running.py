@@ -11,9 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import OUTPUT_BYTES, Ended, Program, Receipts, adopt, run
+from forewarn.guest.agent.doing.programs import Receipts, adopt, run
+from forewarn.guest.system import this_machine
+from forewarn.guest.system.parts import OUTPUT_BYTES, Program
+
+MACHINE = this_machine()
 
 PLENTY = 30.0
 # What a test starts and must not outlive it tells its process id through a pipe that it holds open.
@@ -48,30 +52,30 @@ class Pipe:
 
 def test_a_program_gets_its_input_and_environment_and_its_status_counts(receipts: Receipts) -> None:
     program = Program(["/bin/sh", "-c", 'read line; echo "$line $WORD"'], b"hello\n", {"WORD": "there"})
-    assert run(program, Budget(PLENTY), receipts) == Ended(Outcome.DONE, "hello there")
+    assert run(MACHINE, program, Budget(MACHINE, PLENTY), receipts) == Ended(Outcome.DONE, "hello there")
 
 
 @pytest.mark.parametrize(("status", "said"), [(1, "status 1"), (255, "status 255"), (137, "SIGKILL")])
 def test_any_other_status_is_a_failure(receipts: Receipts, status: int, said: str) -> None:
-    ended = run(shell(f"exit {status}"), Budget(PLENTY), receipts)
+    ended = run(MACHINE, shell(f"exit {status}"), Budget(MACHINE, PLENTY), receipts)
     assert ended.outcome is Outcome.FAILED
     assert said in ended.detail
 
 
 def test_a_program_that_is_not_there_is_a_failure(receipts: Receipts) -> None:
-    ended = run(Program(["/no/such/program"]), Budget(PLENTY), receipts)
+    ended = run(MACHINE, Program(["/no/such/program"]), Budget(MACHINE, PLENTY), receipts)
     assert ended.outcome is Outcome.FAILED
     assert "not found" in ended.detail
 
 
 def test_a_directory_that_is_not_there_is_a_failure(receipts: Receipts) -> None:
-    ended = run(Program(["true"], directory="/no/such/directory"), Budget(PLENTY), receipts)
+    ended = run(MACHINE, Program(["true"], directory="/no/such/directory"), Budget(MACHINE, PLENTY), receipts)
     assert ended.outcome is Outcome.FAILED
 
 
 def test_a_program_that_hangs_is_ended_with_its_group(tmp_path: Path, receipts: Receipts) -> None:
     pipe = Pipe(tmp_path / "pipe")
-    ended = run(shell(f"({HOLDER}) & {HOLDER}", PIPE=str(pipe.path)), Budget(0.3), receipts)
+    ended = run(MACHINE, shell(f"({HOLDER}) & {HOLDER}", PIPE=str(pipe.path)), Budget(MACHINE, 0.3), receipts)
     assert ended.outcome is Outcome.TIMED_OUT
     pipe.until_nobody_holds_it()
 
@@ -81,21 +85,21 @@ def test_a_program_that_hangs_is_ended_with_its_group(tmp_path: Path, receipts: 
     [(0.3, "was ended by its own timeout of 0.3 s"), (60, "took longer than there was time before the event")],
 )
 def test_what_ended_a_program_that_hangs_is_told_truly(receipts: Receipts, timeout: float, said: str) -> None:
-    ended = run(shell("sleep 600"), Budget(0.3, timeout), receipts)
+    ended = run(MACHINE, shell("sleep 600"), Budget(MACHINE, 0.3, timeout), receipts)
     assert (ended.outcome, ended.detail) == (Outcome.TIMED_OUT, said)
 
 
 def test_those_who_leave_the_group_of_a_program_that_hangs_are_found(tmp_path: Path, receipts: Receipts) -> None:
     pipe = Pipe(tmp_path / "pipe")
     script = f"setsid /bin/sh -c '{HOLDER}' & {HOLDER}"
-    ended = run(shell(script, PIPE=str(pipe.path)), Budget(0.5), receipts)
+    ended = run(MACHINE, shell(script, PIPE=str(pipe.path)), Budget(MACHINE, 0.5), receipts)
     assert ended.outcome is Outcome.TIMED_OUT
     pipe.until_nobody_holds_it()
 
 
 def test_children_in_the_background_end_with_the_program(tmp_path: Path, receipts: Receipts) -> None:
     pipe = Pipe(tmp_path / "pipe")
-    ended = run(shell(f"({HOLDER}) & exit 0", PIPE=str(pipe.path)), Budget(PLENTY), receipts)
+    ended = run(MACHINE, shell(f"({HOLDER}) & exit 0", PIPE=str(pipe.path)), Budget(MACHINE, PLENTY), receipts)
     assert ended.outcome is Outcome.DONE
     pipe.until_nobody_holds_it()
 
@@ -103,42 +107,42 @@ def test_children_in_the_background_end_with_the_program(tmp_path: Path, receipt
 def test_a_daemon_that_a_program_started_properly_may_stay(tmp_path: Path, receipts: Receipts) -> None:
     told = tmp_path / "pid"  # before that, the daemon is a mere child in the background
     script = f"setsid -f /bin/sh -c 'echo $$ >{told}; exec sleep 600'; until [ -s {told} ]; do sleep 0.01; done"
-    ended = run(shell(script), Budget(PLENTY), receipts)
+    ended = run(MACHINE, shell(script), Budget(MACHINE, PLENTY), receipts)
     assert ended.outcome is Outcome.DONE
     os.kill(int(told.read_text()), signal.SIGKILL)
 
 
 def test_a_flood_of_output_is_cut(receipts: Receipts) -> None:
-    ended = run(shell("yes flood | head -c 50000000; echo the end"), Budget(PLENTY), receipts)
+    ended = run(MACHINE, shell("yes flood | head -c 50000000; echo the end"), Budget(MACHINE, PLENTY), receipts)
     assert ended.outcome is Outcome.DONE
     assert receipts.output.stat().st_size == OUTPUT_BYTES
 
 
 def test_an_endless_flood_ends_with_the_budget(receipts: Receipts) -> None:
-    assert run(shell("yes"), Budget(0.3), receipts).outcome is Outcome.TIMED_OUT
+    assert run(MACHINE, shell("yes"), Budget(MACHINE, 0.3), receipts).outcome is Outcome.TIMED_OUT
 
 
 def test_a_program_that_forks_and_forks_is_ended(tmp_path: Path, receipts: Receipts) -> None:
     pipe = Pipe(tmp_path / "pipe")
     script = f'exec 9>"$PIPE"; for i in 1 2 3 4 5 6 7 8; do ({HOLDER}) & done; wait'
-    assert run(shell(script, PIPE=str(pipe.path)), Budget(0.5), receipts).outcome is Outcome.TIMED_OUT
+    assert run(MACHINE, shell(script, PIPE=str(pipe.path)), Budget(MACHINE, 0.5), receipts).outcome is Outcome.TIMED_OUT
     pipe.until_nobody_holds_it()
 
 
 def test_a_program_that_does_not_read_its_input_is_not_waited_for(receipts: Receipts) -> None:
-    assert run(Program(["true"], b"x" * 500_000), Budget(PLENTY), receipts).good
+    assert run(MACHINE, Program(["true"], b"x" * 500_000), Budget(MACHINE, PLENTY), receipts).good
 
 
 def test_work_that_is_called_off_says_so(receipts: Receipts) -> None:
-    budget = Budget(PLENTY)
+    budget = Budget(MACHINE, PLENTY)
     threading.Timer(0.1, budget.call_off).start()
-    assert run(shell("sleep 600"), budget, receipts).outcome is Outcome.INTERRUPTED
+    assert run(MACHINE, shell("sleep 600"), budget, receipts).outcome is Outcome.INTERRUPTED
 
 
 def test_a_budget_can_be_shortened_while_a_program_runs(receipts: Receipts) -> None:
-    budget = Budget(PLENTY)
+    budget = Budget(MACHINE, PLENTY)
     threading.Timer(0.1, budget.set_left, [0]).start()
-    assert run(shell("sleep 600"), budget, receipts).outcome is Outcome.TIMED_OUT
+    assert run(MACHINE, shell("sleep 600"), budget, receipts).outcome is Outcome.TIMED_OUT
 
 
 # What an agent that was killed finds afterwards
@@ -147,8 +151,11 @@ _KILLED_AGENT = """
 import sys
 from pathlib import Path
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import Program, Receipts, run
-run(Program(["/bin/sh", "-c", sys.argv[2]]), Budget(600), Receipts(Path(sys.argv[1]), "run-1"))
+from forewarn.guest.agent.doing.programs import Receipts, run
+from forewarn.guest.system import this_machine
+from forewarn.guest.system.parts import Program
+machine = this_machine()
+run(machine, Program(["/bin/sh", "-c", sys.argv[2]]), Budget(machine, 600), Receipts(Path(sys.argv[1]), "run-1"))
 """
 
 
@@ -173,18 +180,18 @@ def test_a_program_whose_agent_was_killed_goes_on_and_its_status_is_known(
     _kill_while_it_runs(receipts, pipe, f"echo >{pipe}; read -r word <{gate}; echo still talking; exit {status}")
     held = os.open(gate, os.O_RDWR)
     os.write(held, b"go\n")
-    assert adopt(receipts, Budget(PLENTY), same_boot=True).outcome is outcome
+    assert adopt(MACHINE, receipts, Budget(MACHINE, PLENTY), same_boot=True).outcome is outcome
     os.close(held)
 
 
 def test_a_program_whose_agent_was_killed_is_ended_when_its_time_is_over(tmp_path: Path, receipts: Receipts) -> None:
     _kill_while_it_runs(receipts, tmp_path / "pipe", f"echo >{tmp_path / 'pipe'}; sleep 600")
-    assert adopt(receipts, Budget(0.1), same_boot=True).outcome is Outcome.TIMED_OUT
+    assert adopt(MACHINE, receipts, Budget(MACHINE, 0.1), same_boot=True).outcome is Outcome.TIMED_OUT
 
 
 def test_what_was_announced_and_left_no_receipt_never_began_unless_the_machine_went_down(receipts: Receipts) -> None:
-    assert adopt(receipts, Budget(1), same_boot=True).outcome is Outcome.NEVER_BEGAN
-    assert adopt(receipts, Budget(1), same_boot=False).outcome is Outcome.UNKNOWN
+    assert adopt(MACHINE, receipts, Budget(MACHINE, 1), same_boot=True).outcome is Outcome.NEVER_BEGAN
+    assert adopt(MACHINE, receipts, Budget(MACHINE, 1), same_boot=False).outcome is Outcome.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -201,4 +208,4 @@ def test_what_was_announced_and_left_no_receipt_never_began_unless_the_machine_w
 def test_a_receipt_is_read_as_far_as_it_goes(receipts: Receipts, text: str, same_boot: bool, outcome: Outcome) -> None:
     receipts.directory.mkdir()
     receipts.receipt.write_text(text)
-    assert adopt(receipts, Budget(1), same_boot=same_boot).outcome is outcome
+    assert adopt(MACHINE, receipts, Budget(MACHINE, 1), same_boot=same_boot).outcome is outcome

@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import Ended, Receipts
-from forewarn.guest.agent.steps import KINDS, Task, check, has_reverse, may_repeat
-from forewarn.guest.agent.steps.keys import STEP_KINDS
+from forewarn.guest.agent.doing.programs import Receipts
+from forewarn.guest.agent.steps import KINDS, Task, has_reverse, may_repeat
+from forewarn.guest.agent.values import Step
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
+
+MACHINE = this_machine()
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EVENT = ScheduledEvent("A-1", "Scheduled", "Reboot", ("web-0", "web-1"), NOON, "Host.", "Platform", 9)
@@ -27,7 +29,7 @@ EVENT = ScheduledEvent("A-1", "Scheduled", "Reboot", ("web-0", "web-1"), NOON, "
 
 def task(directory: Path, kind: str, *, undo: bool = False, seconds: float = 30, **settings: object) -> Task:
     step = Step("it", kind, settings)
-    return Task(step, EVENT, "web-0", Budget(seconds), Receipts(directory / "runs", "run-1"), undo)
+    return Task(MACHINE, step, EVENT, "web-0", Budget(MACHINE, seconds), Receipts(directory / "runs", "run-1"), undo)
 
 
 def do(each: Task) -> Ended:
@@ -35,9 +37,8 @@ def do(each: Task) -> Ended:
     return kind.undo(each) if each.undo else kind.do(each)
 
 
-def test_every_kind_that_a_file_may_name_is_there() -> None:
-    assert set(KINDS) == set(STEP_KINDS)
-    assert [each.message for each in check("ready-file", {})] == ["needs path"]
+def test_a_kind_says_which_of_its_keys_is_missing() -> None:
+    assert [each.message for each in KINDS["ready-file"].keys.check({})] == ["needs path"]
 
 
 def test_what_may_be_repeated_is_said_by_its_nature_or_by_its_author() -> None:

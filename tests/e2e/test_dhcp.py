@@ -24,7 +24,8 @@ _PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 
 _ASK = """
 import json
-from forewarn.guest.dhcp_socket import DhcpFailed, ask_dhcp
+from forewarn.guest.system.dhcp import DhcpFailed
+from forewarn.guest.system.posix.dhcp import ask_dhcp
 try:
     print(json.dumps({"told": ask_dhcp(7, timeout_seconds=%s)}))
 except DhcpFailed as problem:

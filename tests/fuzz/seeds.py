@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from forewarn.guest.agent.config.values import Step, Verdict
 from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
@@ -30,7 +29,8 @@ from forewarn.guest.agent.deciding.state import (
     snapshot,
 )
 from forewarn.guest.agent.keeping import lines as record_lines
-from forewarn.guest.dhcp import build_discover
+from forewarn.guest.agent.values import Step, Verdict
+from forewarn.guest.system.dhcp import build_discover
 from forewarn.stores import codec
 from forewarn.stores.snapshots.frames import framed
 from forewarn.stores.sqlite.head_note import HeadNote

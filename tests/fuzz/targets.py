@@ -22,14 +22,15 @@ from forewarn.core.facts import FORMAT
 from forewarn.guest.agent.barrier.members import members
 from forewarn.guest.agent.barrier.words import Question, Seal
 from forewarn.guest.agent.config.reading import check_text
-from forewarn.guest.agent.config.values import AgentConfig, Verdict
 from forewarn.guest.agent.deciding.state import Seen, fold_all
 from forewarn.guest.agent.keeping import lines as record_lines
 from forewarn.guest.agent.steps.kind import event_json
 from forewarn.guest.agent.tools.explain import explain
-from forewarn.guest.dhcp import build_discover, endpoint_in
+from forewarn.guest.agent.values import AgentConfig, Verdict
 from forewarn.guest.http1 import LONGEST_BODY, BadResponse, ResponseReader
 from forewarn.guest.instance import concerns, decode_instance
+from forewarn.guest.system import this_machine
+from forewarn.guest.system.dhcp import build_discover, endpoint_in
 from forewarn.guest.watch import Watcher
 from forewarn.plane.ports import JournalFault
 from forewarn.settings.errors import CommandFailed
@@ -53,11 +54,13 @@ from forewarn.wire.start_requests import decode_start_requests, encode_start_req
 from forewarn.wire.times import parse_duration, parse_instant
 from tests.fuzz.snapshot import whole_snapshot
 
+MACHINE = this_machine()
+
 Target = Callable[[bytes], None]
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _LIMITS = Limits()
 _AROUND = Surroundings("s", "t", {"name": "g", "location": "l"}, "d")
-_SEAL = Seal(b"0123456789abcdef")
+_SEAL = Seal(b"0123456789abcdef", MACHINE.chance)
 _ACCESS = Access("sesame")
 
 
@@ -234,7 +237,7 @@ def agent_records(data: bytes) -> None:
 def barrier_words(data: bytes) -> None:
     """A member that holds the secret may say anything."""
     seal = _SEAL._seal(b"question", data)
-    found = Seal(b"0123456789abcdef").read_question(data, seal, NOON)
+    found = Seal(b"0123456789abcdef", MACHINE.chance).read_question(data, seal, NOON)
     assert isinstance(found, Question | str)
     question = Question("a", "web", "E", "ready", "1", NOON)
     _SEAL.read_answer(question, data, _SEAL._seal(b"answer 1", data))

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from forewarn.core import facts as f
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import Event
 from forewarn.plane.ports import Record
 from tests.loss.check_writes import TOLERANCE

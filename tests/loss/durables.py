@@ -24,7 +24,6 @@ from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
 from forewarn.durable import make_directory
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.deciding.state import Begun, Outcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
@@ -32,12 +31,16 @@ from forewarn.guest.agent.keeping import journal as agent_journal
 from forewarn.guest.agent.steps.kind import Task
 from forewarn.guest.agent.steps.ready_file import ReadyFile
 from forewarn.guest.agent.tools import install
+from forewarn.guest.agent.values import Step
+from forewarn.guest.system import this_machine
 from forewarn.plane import ports
 from forewarn.plane.ports import Entry, JournalFault, Origin
 from forewarn.stores.sqlite import file as sqlite_file
 from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.terms import ScheduledEvent
 from forewarn.web.resource_manager.login import tls
+
+MACHINE = this_machine()
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -163,7 +166,7 @@ class AgentsJournal:
     def __init__(self, directory: Path) -> None:
         agent_journal._COMPACT_AFTER = 3
         with _translated():
-            self._journal = agent_journal.Journal(directory / "agent")
+            self._journal = agent_journal.Journal(MACHINE.files, directory / "agent")
 
     def change(self, number: int) -> None:
         record = Begun(number, Step(f"step-{number}", "command", {}, 1.0), "boot", _EVENT)
@@ -180,10 +183,10 @@ class AgentsJournal:
     def look(directory: Path) -> list[int]:
         if not (directory / "agent").exists():
             return []
-        found = agent_journal.Journal(directory / "agent")
+        found = agent_journal.Journal(MACHINE.files, directory / "agent")
         found.close()
         assert not found.spoiled, found.spoiled
-        assert found.state == agent_journal.peek(directory / "agent")
+        assert found.state == agent_journal.peek(MACHINE.files, directory / "agent")
         return [effect.run for effect in found.state.effects]
 
 
@@ -204,7 +207,7 @@ class NotesOfSteps:
             (self._directory / "run" / f"ready-{number}").touch()
         ready = self._directory / "run" / f"ready-{number}"
         step = Step(f"step-{number}", "ready-file", {"path": str(ready)})
-        task = Task(step, _EVENT, "web-0", Budget(5), Receipts(self._directory / "runs", f"{number}"))
+        task = Task(MACHINE, step, _EVENT, "web-0", Budget(MACHINE, 5), Receipts(self._directory / "runs", f"{number}"))
         if (ended := ReadyFile().do(task)).outcome is not Outcome.DONE:
             raise Refused(str(ended))
 

@@ -14,11 +14,15 @@ import pytest
 from forewarn.core.region import Region
 from forewarn.guest.agent.deciding.state import Left
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import Program, Receipts, run
+from forewarn.guest.agent.doing.programs import Receipts, run
 from forewarn.guest.agent.keeping.journal import Journal
+from forewarn.guest.system import this_machine
+from forewarn.guest.system.parts import Program
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.e2e.program import ServerProgram, clean_environment
+
+MACHINE = this_machine()
 
 PUBLIC = {"ca.pem", "server.pem"}  # certificates, which every client is shown
 
@@ -72,14 +76,14 @@ def test_what_az_is_given_is_for_its_owner(tmp_path: Path) -> None:
 def test_an_agents_state_is_for_its_owner(tmp_path: Path) -> None:
     """Its journal, one that was spoiled, receipts, and what steps have printed."""
     state = tmp_path / "state"
-    journal = Journal(state)
+    journal = Journal(MACHINE.files, state)
     journal.write(Left("A"))
     journal.close()
     (state / "journal").write_bytes(b"nonsense\n")
-    again = Journal(state)
+    again = Journal(MACHINE.files, state)
     assert again.spoiled
     again.close()
-    assert run(Program(["/bin/echo", "secret"]), Budget(30), Receipts(state / "runs", "1")).good
+    assert run(MACHINE, Program(["/bin/echo", "secret"]), Budget(MACHINE, 30), Receipts(state / "runs", "1")).good
     assert {"journal", "journal.spoiled", "lock", "1.receipt", "1.output"} <= {path.name for path in state.rglob("*")}
     assert open_to_others(state) == []
 
@@ -106,7 +110,7 @@ def test_no_link_in_a_data_directory_is_written_through(tmp_path: Path, name: st
 def test_no_link_in_an_agents_directory_is_written_through(tmp_path: Path, name: str) -> None:
     victim, state = tmp_path / "victim", tmp_path / "state"
     victim.write_text("precious\n")
-    journal = Journal(state)
+    journal = Journal(MACHINE.files, state)
     journal.write(Left("A"))
     journal.close()
     if name == "journal.spoiled":
@@ -114,7 +118,7 @@ def test_no_link_in_an_agents_directory_is_written_through(tmp_path: Path, name:
     (state / name).unlink(missing_ok=True)
     (state / name).symlink_to(victim)
     with suppress(OSError):
-        Journal(state).close()
+        Journal(MACHINE.files, state).close()
     assert victim.read_text() == "precious\n"
 
 
@@ -124,14 +128,15 @@ def test_a_receipt_that_is_a_link_is_not_written_through(tmp_path: Path) -> None
     receipts = Receipts(tmp_path / "runs", "1")
     receipts.directory.mkdir(mode=0o700)
     receipts.receipt.symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic links"):
-        run(Program(["/bin/true"]), Budget(30), receipts)
+    ended = run(MACHINE, Program(["/bin/true"]), Budget(MACHINE, 30), receipts)
+    assert not ended.good
+    assert "symbolic links" in ended.detail
     assert victim.read_text() == "precious"
 
 
 def test_a_program_inherits_no_open_file_of_the_agent(tmp_path: Path) -> None:
     """Neither its journal nor its lock."""
-    journal = Journal(tmp_path / "state")
+    journal = Journal(MACHINE.files, tmp_path / "state")
     listing = ["/bin/ls", "-l", "/proc/self/fd"]
     shown = subprocess.run(listing, capture_output=True, text=True, check=True, close_fds=False).stdout
     journal.close()

@@ -14,17 +14,18 @@ import pytest
 
 from forewarn.guest import Unavailable
 from forewarn.guest.agent.barrier.lines import BarrierLine
-from forewarn.guest.agent.barrier.words import Seal
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.inbox import Answered, Inbox
 from forewarn.guest.agent.steps import KINDS, Task
 from forewarn.guest.agent.telling.metrics import Metrics
-from forewarn.guest.clock import SystemClock
+from forewarn.guest.agent.values import Step
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
 from tests.unit.guest.azure import OK, RawServer
 from tests.unit.guest.shells import Guest, OnLoop, Waiting
+
+MACHINE = this_machine()
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HURRIED = {"timeout_seconds": 0.5, "first_timeout_seconds": 0.5, "patience_seconds": 0.0}
@@ -102,7 +103,15 @@ def test_an_event_reaches_a_hook_as_data_and_is_never_run(tmp_path: Path) -> Non
         "run": 'printf "%s" "$FOREWARN_EVENT_DESCRIPTION" > told; env -0 > all',
         "directory": str(tmp_path),
     }
-    task = Task(Step("it", "command", settings), EVENT, "web", Budget(30), Receipts(tmp_path / "runs", "1"), False)
+    task = Task(
+        MACHINE,
+        Step("it", "command", settings),
+        EVENT,
+        "web",
+        Budget(MACHINE, 30),
+        Receipts(tmp_path / "runs", "1"),
+        False,
+    )
     assert KINDS["command"].do(task).good
     assert (tmp_path / "told").read_bytes() == EVIL.replace("\0", "").encode()
     assert not list(tmp_path.rglob("pwned"))
@@ -113,7 +122,15 @@ def test_an_event_reaches_a_hook_as_data_and_is_never_run(tmp_path: Path) -> Non
 
 def test_an_event_too_large_for_a_program_is_a_step_that_failed(tmp_path: Path) -> None:
     large = ScheduledEvent("A", "Scheduled", "Reboot", ("web",), NOON, "x" * 4_000_000)
-    task = Task(Step("it", "command", {"run": ["/bin/true"]}), large, "web", Budget(30), Receipts(tmp_path, "1"), False)
+    task = Task(
+        MACHINE,
+        Step("it", "command", {"run": ["/bin/true"]}),
+        large,
+        "web",
+        Budget(MACHINE, 30),
+        Receipts(tmp_path, "1"),
+        False,
+    )
     ended = KINDS["command"].do(task)
     assert not ended.good
     assert "cannot be started" in ended.detail
@@ -126,8 +143,8 @@ def test_a_name_in_a_document_does_not_lead_a_barriers_question_elsewhere(name: 
     listening = socket.create_server(("127.0.0.1", 0))
     listening.settimeout(0.0)
     port = listening.getsockname()[1]
-    inbox = Inbox()
-    line = BarrierLine(Seal(b"0123456789abcdef"), "http://{name}", SystemClock(), inbox, Metrics())
+    inbox: Inbox = MACHINE.threads.queue()
+    line = BarrierLine(MACHINE, b"0123456789abcdef", "http://{name}", inbox, Metrics(MACHINE.threads))
     assert line.ask("E", name.format(port=port), "ready")
     assert inbox.get(timeout=20.0) == Answered("E", name.format(port=port), None)
     with pytest.raises(BlockingIOError):

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from forewarn.guest.agent.config.defaults import COMMENTED_TOML
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
-from forewarn.guest.agent.steps.keys import COMMON, STEP_KINDS, Keys
+from forewarn.guest.agent.steps import KINDS
+from forewarn.guest.agent.steps.keys import COMMON, Keys
 from forewarn.guest.agent.steps.kind import Task, event_environment
 from forewarn.guest.agent.telling.channels import Message
 from forewarn.guest.agent.telling.metrics import SERIES, Series
 from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.pages import MEASURES
+from forewarn.guest.agent.values import Step
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
 
 _DEFAULT = re.compile(r'#(?P<key>\w+) = (?P<value>"[^"]*")')
@@ -36,7 +38,7 @@ _EVENT = ScheduledEvent(
 
 COMMON_WORDS = {
     "name": "what rules, logs and `status` call it; each name once",
-    "kind": f"one of {', '.join(f'`{kind}`' for kind in STEP_KINDS)}",
+    "kind": f"one of {', '.join(f'`{kind}`' for kind in KINDS)}",
     "timeout": "how long it, or its reverse, may take, from 0.1s to 1d; left out, a step has all the time there is and "
     "a reverse 5m",
     "retries": "default `true`: a failed step is tried again, after 1 s, 2 s, 4 s … 30 s, while there is time. "
@@ -44,46 +46,6 @@ COMMON_WORDS = {
     "repeatable": "default `false`; `true` says that doing it twice is like doing it once, so that a step whose end "
     "nobody saw (the agent was killed) may be begun again. All kinds but `command`, and `http` with POST or PATCH, are "
     "so by nature",
-}
-_SHELL_WORDS = {
-    "environment": "a table of variables for the command, beside the event's",
-    "shell": "default `false`: a list is run as it stands, word by word; `true` joins it and gives it to `/bin/sh`. A "
-    "text is always for the shell",
-    "directory": "where it runs; default `/`",
-}
-KIND_WORDS: Mapping[str, Mapping[str, str]] = {
-    "command": {
-        "run": "the command, as a list of words or as a line for the shell; status 0 is success",
-        "undo": "its reverse; left out, there is nothing to undo",
-        **_SHELL_WORDS,
-    },
-    "systemd": {"units": "stopped in this order, and those that ran are started again in reverse"},
-    "http": {
-        "url": "called before the event; 200 to 299 is success",
-        "method": "default `POST`",
-        "headers": "a table",
-        "body": "text, or a table that is sent as JSON; left out, the event itself",
-        "undo_url": "called afterwards; left out, there is nothing to undo",
-        "undo_method": "default `POST`",
-        "undo_body": "as `body`",
-    },
-    "wait": {
-        "command": "asked until it ends with status 0",
-        "url": "asked by GET until it answers 200 to 299",
-        "every": "the pause between two questions; default `2s`",
-        **_SHELL_WORDS,
-    },
-    "ready-file": {"path": "moved aside, and back; where there was none, none is made"},
-    "haproxy": {
-        "socket": "HAProxy's runtime socket, of level admin",
-        "backend": "the server is set to drain, and to ready afterwards",
-        "server": "its name in that backend",
-    },
-    "kubernetes": {
-        "node": "cordoned, and uncordoned afterwards; default: this VM's name",
-        "drain": "default `true`: pods are evicted too, within the time there is",
-        "kubectl": "the program; default `kubectl`",
-    },
 }
 NOTIFICATION_WORDS = {
     "kind": "`webhook`: a POST of the JSON below. `apprise`: title and text by the package of that name",
@@ -112,9 +74,9 @@ def agent_file() -> str:
         *_titled("`[[rule]]`", _table(("key", "what it is"), _rows(rule))),
         *_titled("`[[step]]`", _table(("key", "what it is"), ((key, COMMON_WORDS[key]) for key in COMMON))),
     ]
-    for kind, keys in STEP_KINDS.items():
-        rows = [(key, f"{KIND_WORDS[kind][key]}{_need(keys, key)}") for key in keys.checks]
-        parts += _titled(f'`kind = "{kind}"`', _table(("key", "what it is"), rows), level=4)
+    for name, kind in KINDS.items():
+        rows = [(key, f"{each.about}{_need(kind.keys, key)}") for key, each in kind.keys.all.items()]
+        parts += _titled(f'`kind = "{name}"`', _table(("key", "what it is"), rows), level=4)
     parts += _titled("`[barrier]`", _table(("key", "what it is"), _rows(barrier)))
     parts += _titled("`[[notification]]`", _table(("key", "what it is"), NOTIFICATION_WORDS.items()))
     return "\n".join(parts).strip()
@@ -122,7 +84,9 @@ def agent_file() -> str:
 
 def agent_telling() -> str:
     """What steps, people and monitoring are told."""
-    task = Task(Step("drain", "command"), _EVENT, "web-0", Budget(885.5), Receipts(Path(), "run-1"))
+    system = this_machine()
+    budget, receipts = Budget(system, 885.5), Receipts(Path(), "run-1")
+    task = Task(system, Step("drain", "command"), _EVENT, "web-0", budget, receipts)
     variables = (
         (name, "as on standard input" if name.endswith("JSON") else f"`{value}`")
         for name, value in event_environment(task).items()
@@ -140,7 +104,7 @@ def agent_telling() -> str:
 
 
 def _need(keys: Keys, key: str) -> str:
-    if key in keys.required:
+    if keys.all[key].required:
         return " (needed)"
     return f" (one of {' and '.join(f'`{each}`' for each in keys.either)} is needed)" if key in keys.either else ""
 

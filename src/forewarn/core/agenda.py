@@ -13,12 +13,14 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from forewarn.core.keys import Key
+
 
 class Due(NamedTuple):
-    """Look at ``key`` at ``at``. Keys say what they are: ``event/ID``, ``campaign/ID``, or a scope's own key."""
+    """Look at ``key`` at ``at``."""
 
     at: datetime
-    key: str
+    key: Key
 
 
 class _Node(Struct, frozen=True):
@@ -26,7 +28,7 @@ class _Node(Struct, frozen=True):
 
     rank: int
     at: datetime
-    key: str
+    key: Key
     left: _Node | None = None
     right: _Node | None = None
 
@@ -61,7 +63,7 @@ class Agenda(Struct, frozen=True, gc=False):
     root: _Node | None = None
 
     @classmethod
-    def of(cls, dues: Mapping[str, datetime]) -> Agenda:
+    def of(cls, dues: Mapping[Key, datetime]) -> Agenda:
         """An agenda of many keys at once, each with its instant. In order they are a heap already, in rows that double.
 
         Sorted twice rather than in pairs: a million pairs would leave their holes in memory.
@@ -75,7 +77,7 @@ class Agenda(Struct, frozen=True, gc=False):
             nodes[place] = _Node(rank, dues[keys[place]], keys[place], left, right)
         return cls(nodes[0])
 
-    def add(self, at: datetime, key: str) -> Agenda:
+    def add(self, at: datetime, key: Key) -> Agenda:
         return Agenda(_merge(self.root, _Node(1, at, key)))
 
     def first(self) -> Due | None:
@@ -98,7 +100,7 @@ class Agenda(Struct, frozen=True, gc=False):
         return (due, Agenda(_merge_all([node for _, _, _, node in ahead]))) if due else ([], self)
 
 
-_Ahead: TypeAlias = list[tuple[datetime, str, int, _Node]]  # a heap; numbered, for nodes cannot be compared
+_Ahead: TypeAlias = list[tuple[datetime, Key, int, _Node]]  # a heap; numbered, for nodes cannot be compared
 
 
 def _ahead(root: _Node | None) -> _Ahead:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
@@ -10,6 +10,30 @@ from forewarn.core.causes import Cause
 from forewarn.core.deciding import approvals, fleet, maintenance, operations, rolling, scale_sets
 from forewarn.core.draft import Draft
 from forewarn.core.lookup import find_scale_set
+
+_OfFleet: TypeAlias = (
+    c.CreateVms
+    | c.BindVm
+    | c.BindNic
+    | c.SetPolicy
+    | c.DeleteVms
+    | c.DeallocateVms
+    | c.StartVms
+    | c.StopVms
+    | c.RespecifyVm
+    | c.ReimageVms
+    | c.PutAvailabilitySet
+    | c.DeleteAvailabilitySet
+)
+_OfScaleSet: TypeAlias = (
+    c.PutScaleSet
+    | c.DeleteScaleSet
+    | c.DeleteInstances
+    | c.UpgradeInstances
+    | c.StartRollingUpgrade
+    | c.CancelRollingUpgrade
+    | c.ProtectInstance
+)
 
 
 def decide(draft: Draft, command: c.Command) -> None:
@@ -56,10 +80,20 @@ def _decide(draft: Draft, command: c.Single) -> None:
             maintenance.resume_campaign(draft, command)
         case c.CancelCampaign():
             maintenance.cancel_campaign(draft, command)
+        case c.KeepResource() | c.ForgetResource():
+            operations.keep_or_forget(draft, command)
+        case _:
+            _decide_fleet(draft, command)
+
+
+def _decide_fleet(draft: Draft, command: _OfFleet | _OfScaleSet) -> None:
+    match command:
         case c.CreateVms():
             fleet.create(draft, command)
         case c.BindVm():
             fleet.bind(draft, command)
+        case c.BindNic():
+            fleet.bind_nic(draft, command)
         case c.SetPolicy(scope=scope):
             of_a_set = scope.lower().startswith("placement-group/")
             (scale_sets if of_a_set else fleet).set_policy(draft, command)
@@ -79,22 +113,11 @@ def _decide(draft: Draft, command: c.Single) -> None:
             fleet.put_availability_set(draft, command)
         case c.DeleteAvailabilitySet():
             fleet.delete_availability_set(draft, command)
-        case c.KeepResource() | c.ForgetResource():
-            operations.keep_or_forget(draft, command)
         case _:
             _decide_scale_set(draft, command)
 
 
-def _decide_scale_set(
-    draft: Draft,
-    command: c.PutScaleSet
-    | c.DeleteScaleSet
-    | c.DeleteInstances
-    | c.UpgradeInstances
-    | c.StartRollingUpgrade
-    | c.CancelRollingUpgrade
-    | c.ProtectInstance,
-) -> None:
+def _decide_scale_set(draft: Draft, command: _OfScaleSet) -> None:
     match command:
         case c.PutScaleSet():
             scale_sets.put(draft, command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forewarn.core.causes import CAUSES
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Region, Scope
 from forewarn.terms import Document, EventStatus, ScheduledEvent
 

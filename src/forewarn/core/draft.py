@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from forewarn.core import facts as f
+from forewarn.core import keys
 from forewarn.core.folding.evolve import evolve
-from forewarn.core.lifecycle import PENDING
+from forewarn.core.keys import Key
+from forewarn.core.phases import PENDING
 from forewarn.core.region import Region, fold
 from forewarn.core.rules import Rules
 
@@ -22,7 +24,7 @@ class Draft:
         self.now = now
         self.rules = rules
         self.facts: list[f.Fact] = []
-        self.touched: list[str] = []  # what *settle* has to look at again
+        self.touched: list[Key] = []  # what *settle* has to look at again
         self.awaits: dict[str, None] = {}  # events that whoever asked will wait for
 
     def record(self, fact: f.Fact) -> None:
@@ -32,15 +34,15 @@ class Draft:
         self.facts.append(fact)
         self.touched.extend(_consequences(before, self.region, fact))
         if isinstance(fact, _LETS_CAMPAIGNS_GO_ON):
-            self.touched.extend(f"campaign/{campaign_id}" for campaign_id in sorted(self.region.campaigns_waiting))
+            self.touched.extend(keys.of_campaign(campaign_id) for campaign_id in sorted(self.region.campaigns_waiting))
 
 
-def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
+def _consequences(before: Region, after: Region, fact: f.Fact) -> list[Key]:
     match fact:
         case f.EventScheduled(event=event):
-            return [f"event/{event.id}"]
+            return [keys.of_event(event.id)]
         case f.EventAnnounced(event_id=event_id):
-            return [f"event/{event_id}"]
+            return [keys.of_event(event_id)]
         case (
             f.EventApproved(event_id=event_id) | f.EventStarted(event_id=event_id) | f.EventCanceled(event_id=event_id)
         ):
@@ -48,53 +50,53 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[str]:
         case f.EventCompleted(event_id=event_id):
             return _waiting_for(before, event_id)
         case f.ImpactEnded(event_id=event_id):
-            return [f"event/{event_id}", *_whose_turn_may_come(after, event_id)]
+            return [keys.of_event(event_id), *_whose_turn_may_come(after, event_id)]
         case f.VmSpared(event_id=event_id):
-            return [f"event/{event_id}"]
+            return [keys.of_event(event_id)]
         case f.VmDeallocated(vm=vm) | f.VmStopped(vm=vm):
-            return [f"event/{event_id}" for event_id in before.vms[vm].events]
+            return [keys.of_event(event_id) for event_id in before.vms[vm].events]
         case f.VmDeleted(vm=vm):
             gone = before.vms[vm]
-            return [*(f"event/{event_id}" for event_id in gone.events), *_set_of(before, gone.scale_set)]
+            return [*(keys.of_event(event_id) for event_id in gone.events), *_set_of(before, gone.scale_set)]
         case f.ScaleSetDeletionAsked(scale_set=key):
-            return [f"set/{key}"]
+            return [keys.of_deleted_set(key)]
         case f.RollingUpgradeStarted(scale_set=key) | f.RollingUpgradeBatched(scale_set=key):
-            return [f"rolling/{key}"]
+            return [keys.of_rolling_upgrade(key)]
         case f.OperationStarted(operation_id=operation_id):
-            return [f"operation/{operation_id}"]
+            return [keys.of_operation(operation_id)]
         case f.PolicySet(scope=scope):
-            return [f"event/{event_id}" for event_id in after.scopes[scope].events]
+            return [keys.of_event(event_id) for event_id in after.scopes[scope].events]
         case f.CampaignStarted() | f.CampaignResumed() | f.CampaignWaveBegan():
-            return [f"campaign/{fact.campaign_id}"]
+            return [keys.of_campaign(fact.campaign_id)]
         case f.CampaignHostsTaken(campaign_id=campaign_id):  # the agenda has it where others are still waiting
-            return [] if after.campaigns[campaign_id].waiting else [f"campaign/{campaign_id}"]
+            return [] if after.campaigns[campaign_id].waiting else [keys.of_campaign(campaign_id)]
         case _:
             return []
 
 
-def _freed(before: Region, after: Region, event_id: str) -> list[str]:
+def _freed(before: Region, after: Region, event_id: str) -> list[Key]:
     """The event itself, and the others of its group if this leaves nobody to be awaited."""
-    keys = [f"event/{event_id}"]
+    touched = [keys.of_event(event_id)]
     name = before.events[event_id].group
     group = after.groups.get(name)
     if group is not None and group.awaited == 0 != before.groups[name].awaited:
-        keys += [f"event/{other}" for other in sorted(group.pending) if other != event_id]
-    return keys
+        touched += [keys.of_event(other) for other in sorted(group.pending) if other != event_id]
+    return touched
 
 
-def _whose_turn_may_come(region: Region, event_id: str) -> list[str]:
+def _whose_turn_may_come(region: Region, event_id: str) -> list[Key]:
     """Events that wait until the VMs are out of this one's hands."""
     events = [other for key in region.events[event_id].vms for other in region.vms[key].events]
-    return [f"event/{other}" for other in events if region.events[other].phase in PENDING]
+    return [keys.of_event(other) for other in events if region.events[other].phase in PENDING]
 
 
-def _waiting_for(region: Region, event_id: str) -> list[str]:
+def _waiting_for(region: Region, event_id: str) -> list[Key]:
     """The campaign that the event belongs to, and the operations that end with it."""
     campaign = region.events[event_id].campaign
-    operations = [f"operation/{operation_id}" for operation_id in sorted(region.awaited.get(event_id, ()))]
-    return [f"campaign/{campaign}", *operations] if campaign else operations
+    operations = [keys.of_operation(operation_id) for operation_id in sorted(region.awaited.get(event_id, ()))]
+    return [keys.of_campaign(campaign), *operations] if campaign else operations
 
 
-def _set_of(region: Region, name: str) -> list[str]:
+def _set_of(region: Region, name: str) -> list[Key]:
     scale_set = region.scale_sets.get(fold(name)) if name else None
-    return [f"set/{scale_set.key}"] if scale_set is not None and scale_set.deleting else []
+    return [keys.of_deleted_set(scale_set.key)] if scale_set is not None and scale_set.deleting else []

@@ -6,8 +6,9 @@ The word *event* belongs to the domain: these are facts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -367,73 +368,32 @@ Fact: TypeAlias = (
 
 def subject_of(fact: Fact) -> str:
     """What the fact is about, so that a journal can be asked for one thing's story."""
-    match fact:
-        case EventScheduled(event=event) | EventBornStarted(event=event):
-            return event.id
-        case (
-            EventAnnounced(event_id=found)
-            | EventApproved(event_id=found)
-            | EventStarted(event_id=found)
-            | EventCanceled(event_id=found)
-            | ImpactBegan(event_id=found)
-            | ImpactEnded(event_id=found)
-            | EventCompleted(event_id=found)
-        ):
-            return found
-        case VmCreated(name=name):
-            return f"vm/{name.lower()}"
-        case (
-            VmBound(vm=vm)
-            | VmMoved(vm=vm)
-            | VmStopped(vm=vm)
-            | VmDeallocated(vm=vm)
-            | VmStarted(vm=vm)
-            | VmDeleted(vm=vm)
-            | VmRespecified(vm=vm)
-            | VmSpared(vm=vm)
-            | InstanceUpgraded(vm=vm)
-            | InstanceProtected(vm=vm)
-        ):
-            return f"vm/{vm}"
-        case ScopeCreated(kind=kind, name=name):
-            return f"{kind.value}/{name.lower()}"
-        case (
-            PolicySet(scope=scope)
-            | ScopeEnabled(scope=scope)
-            | ScopeRead(scope=scope)
-            | ScopeDisabled(scope=scope)
-            | ScopeRemoved(scope=scope)
-        ):
-            return scope
-        case HostAdded(host=host) | HostMarked(host=host):
-            return f"host/{host}"
-        case ClockMoved():
-            return "clock"
-        case ScopesRead():
-            return "reads"
-        case ScaleSetCreated(name=name):
-            return f"scale-set/{name.lower()}"
-        case (
-            ScaleSetChanged(scale_set=key)
-            | ScaleSetModelChanged(scale_set=key)
-            | ScaleSetDeletionAsked(scale_set=key)
-            | RollingUpgradeStarted(scale_set=key)
-            | RollingUpgradeBatched(scale_set=key)
-            | RollingUpgradeEnded(scale_set=key)
-            | ScaleSetDeleted(scale_set=key)
-        ):
-            return f"scale-set/{key}"
-        case OperationStarted(operation_id=found) | OperationEnded(operation_id=found):
-            return found
-        case ResourceKept(id=resource) | ResourceForgotten(id=resource):
-            return resource.lower()
-        case (
-            CampaignStarted(campaign_id=found)
-            | CampaignWaveBegan(campaign_id=found)
-            | CampaignHostsTaken(campaign_id=found)
-            | CampaignPaused(campaign_id=found)
-            | CampaignResumed(campaign_id=found)
-            | CampaignCanceled(campaign_id=found)
-            | CampaignCompleted(campaign_id=found)
-        ):
-            return found
+    return _SUBJECTS[type(fact)](fact)
+
+
+_BIRTHS = (EventScheduled, EventBornStarted)
+_STEPS = (EventAnnounced, EventApproved, EventStarted, EventCanceled, ImpactBegan, ImpactEnded, EventCompleted)
+_OF_VMS = (VmBound, VmMoved, VmStopped, VmDeallocated, VmStarted, VmDeleted, VmRespecified, VmSpared)
+_OF_SCOPES = (PolicySet, ScopeEnabled, ScopeRead, ScopeDisabled, ScopeRemoved)
+_OF_SETS = (ScaleSetChanged, ScaleSetModelChanged, ScaleSetDeletionAsked, ScaleSetDeleted)
+_OF_ROLLING = (RollingUpgradeStarted, RollingUpgradeBatched, RollingUpgradeEnded)
+_OF_CAMPAIGNS = (CampaignStarted, CampaignWaveBegan, CampaignHostsTaken, CampaignPaused, CampaignResumed)
+_ENDS_OF_CAMPAIGNS = (CampaignCanceled, CampaignCompleted)
+
+# How each kind of fact names its subject. The journal's index holds these texts, so they never change.
+_SUBJECTS: dict[type, Callable[[Any], str]] = {
+    **dict.fromkeys(_BIRTHS, lambda fact: fact.event.id),
+    **dict.fromkeys(_STEPS, lambda fact: fact.event_id),
+    VmCreated: lambda fact: f"vm/{fact.name.lower()}",
+    **dict.fromkeys((*_OF_VMS, InstanceUpgraded, InstanceProtected), lambda fact: f"vm/{fact.vm}"),
+    ScopeCreated: lambda fact: f"{fact.kind.value}/{fact.name.lower()}",
+    **dict.fromkeys(_OF_SCOPES, lambda fact: fact.scope),
+    **dict.fromkeys((HostAdded, HostMarked), lambda fact: f"host/{fact.host}"),
+    ClockMoved: lambda _: "clock",
+    ScopesRead: lambda _: "reads",
+    ScaleSetCreated: lambda fact: f"scale-set/{fact.name.lower()}",
+    **dict.fromkeys((*_OF_SETS, *_OF_ROLLING), lambda fact: f"scale-set/{fact.scale_set}"),
+    **dict.fromkeys((OperationStarted, OperationEnded), lambda fact: fact.operation_id),
+    **dict.fromkeys((ResourceKept, ResourceForgotten), lambda fact: fact.id.lower()),
+    **dict.fromkeys((*_OF_CAMPAIGNS, *_ENDS_OF_CAMPAIGNS), lambda fact: fact.campaign_id),
+}

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.folding.retired import NONE_RETIRED, Retired
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.terms import derive_guid
 
 fold = str.lower

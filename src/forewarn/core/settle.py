@@ -15,7 +15,8 @@ from forewarn.core.deciding import campaigns, operations, rolling
 from forewarn.core.deciding.events import is_in_hand, leave_host
 from forewarn.core.deciding.placement import find_host
 from forewarn.core.draft import Draft
-from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.keys import Key, KeyKind, kind_of, of_scope
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import DOWN, Event, EvictionPolicy, Power, Region, Scope, Vm, replace
 
 ALL_DOWN = "policy: all instances are down"
@@ -26,9 +27,13 @@ STALE_MOST = 2_000  # entries to pass over in search of a deadline
 _LOOKS_MOST = 1_000  # at one thing in one settling; more would mean that two rules chase each other
 
 
+class DoesNotSettleError(RuntimeError):
+    """Two rules chase each other: a fault of ours, which must end the command and not the process."""
+
+
 def settle(draft: Draft) -> None:
     """Do all that follows from what was just recorded, and what is due as long as that is not too much at once."""
-    looks: dict[str, int] = {}
+    looks: dict[Key, int] = {}
     left = DUE_MOST
     while True:
         if left and len(draft.facts) < _ENOUGH_FACTS:
@@ -38,7 +43,8 @@ def settle(draft: Draft) -> None:
         batch, draft.touched = draft.touched, []
         for key in dict.fromkeys(batch):
             looks[key] = looks.get(key, 0) + 1
-            assert looks[key] < _LOOKS_MOST, f"{key} does not settle"
+            if looks[key] >= _LOOKS_MOST:
+                raise DoesNotSettleError(f"{key} does not settle")
             _look(draft, key)
 
 
@@ -73,20 +79,18 @@ def tidied(region: Region, now: datetime, most: int) -> Region:
     return replace(region, agenda=agenda) if due else region
 
 
-def _deadline(region: Region, key: str) -> datetime | None:
-    kind, _, name = key.partition("/")
-    if kind == "event":
+def _deadline(region: Region, key: Key) -> datetime | None:
+    kind, name = kind_of(key)
+    if kind is KeyKind.EVENT:
         event = region.events.get(name)
-        if event is None:
-            return None
-        return deadline_of(region, event)
-    if kind == "campaign":
+        return None if event is None else deadline_of(region, event)
+    if kind is KeyKind.CAMPAIGN:
         campaign = region.campaigns[name]
         return campaign.started_at if campaigns.may_take(region, campaign) else None
-    if kind == "rolling":
+    if kind is KeyKind.ROLLING_UPGRADE:
         scale_set = region.scale_sets.get(name)
         return None if scale_set is None or scale_set.rolling is None else scale_set.rolling.next_at
-    scope = region.scopes.get(key)
+    scope = region.scopes.get(name)
     return None if scope is None else scope.lapses_at
 
 
@@ -105,24 +109,24 @@ def _collect_due(draft: Draft, most: int) -> int:
     return len(due)
 
 
-def _look(draft: Draft, key: str) -> None:
-    kind, _, name = key.partition("/")
-    if kind == "event":
+def _look(draft: Draft, key: Key) -> None:
+    kind, name = kind_of(key)
+    if kind is KeyKind.EVENT:
         event = draft.region.events.get(name)
         if event is not None:
             _look_at_event(draft, event)
-    elif kind == "campaign":
+    elif kind is KeyKind.CAMPAIGN:
         campaigns.proceed(draft, name)
-    elif kind == "rolling":
+    elif kind is KeyKind.ROLLING_UPGRADE:
         rolling.proceed(draft, name)
-    elif kind == "operation":
+    elif kind is KeyKind.OPERATION:
         operations.look(draft, name)
-    elif kind == "set":
+    elif kind is KeyKind.DELETED_SET:
         scale_set = draft.region.scale_sets.get(name)
         if scale_set is not None and scale_set.deleting and not scale_set.instances:
             draft.record(f.ScaleSetDeleted(draft.now, name))
     else:
-        scope = draft.region.scopes.get(key)
+        scope = draft.region.scopes.get(name)
         if scope is not None and scope.lapses_at is not None:
             _look_at_scope(draft, scope, scope.lapses_at)
 
@@ -131,7 +135,7 @@ def _look_at_scope(draft: Draft, scope: Scope, lapses_at: datetime) -> None:
     if lapses_at <= draft.now:
         draft.record(f.ScopeDisabled(draft.now, scope.key))
     else:  # somebody has read since; look again when that read has grown old
-        draft.region = replace(draft.region, agenda=draft.region.agenda.add(lapses_at, scope.key))
+        draft.region = replace(draft.region, agenda=draft.region.agenda.add(lapses_at, of_scope(scope.key)))
 
 
 def _look_at_event(draft: Draft, event: Event) -> None:

@@ -111,9 +111,7 @@ class AsyncClient(Caller):
             case Wait(seconds):
                 return await self._unless_closed(asyncio.sleep(seconds))
             case AskDhcp(transaction):
-                from forewarn.guest.dhcp_socket import ask_network  # few machines ever need it
-
-                return await self._unless_closed(asyncio.to_thread(ask_network, transaction))
+                return await self._unless_closed(asyncio.to_thread(self._ask_dhcp, transaction))
             case Report():
                 self._report(action)
             case Give():

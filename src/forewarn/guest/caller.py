@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import random
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypedDict
 
-from forewarn.guest.clock import Clock, SystemClock
 from forewarn.guest.endpoint import places
-from forewarn.guest.exchange import Line, Manners, Report
+from forewarn.guest.exchange import Line, Lost, Manners, Report
 from forewarn.guest.faults import Fault
 from forewarn.guest.session import Session
+from forewarn.guest.system import System, this_machine
+from forewarn.guest.system.dhcp import DhcpFailed
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 OnFault = Callable[[Fault, float], None]
@@ -51,9 +50,7 @@ class Caller:
         wait_seconds: int = Manners.wait_seconds,
         retry_seconds: float = Manners.first_backoff_seconds,
         on_fault: OnFault | None = None,
-        clock: Clock | None = None,
-        chance: random.Random | None = None,
-        environment: Mapping[str, str] | None = None,
+        system: System | None = None,
     ) -> None:
         """``endpoint`` is an address or a URL; without one it is looked for (see ``endpoint.places``).
 
@@ -61,8 +58,8 @@ class Caller:
         ``poll_seconds`` where the server does not hold answers back for ``wait_seconds``.
 
         ``on_fault`` hears of every try that failed, and in how many seconds the next will be made; 0 is for what was
-        made good at once, and for what should be put right in the set-up. ``clock``,
-        ``chance`` and ``environment`` are the machine's unless others are given.
+        made good at once, and for what should be put right in the set-up. ``system`` is this machine unless another
+        is given, which only a simulation does.
         """
         if not _VERSION.fullmatch(api_version):
             raise ValueError(f"{api_version!r} is no api-version; write it like {Manners.api_version}.")
@@ -75,9 +72,9 @@ class Caller:
             wait_seconds=wait_seconds,
             first_backoff_seconds=retry_seconds,
         )
-        found = places(endpoint, os.environ if environment is None else environment)
-        dice = chance or random.Random()  # noqa: S311 - it spreads retries, it keeps no secret
-        self._session = Session(Line(found, manners, clock or SystemClock(), dice))
+        self._system = system or this_machine()
+        found = places(endpoint, self._system.environment)
+        self._session = Session(Line(found, manners, self._system.clock, self._system.chance))
         self._on_fault = on_fault
         if found.doubt and on_fault is None:
             warnings.warn(found.doubt, FutureWarning, stacklevel=2)
@@ -103,6 +100,14 @@ class Caller:
     def api_version(self) -> str:
         """The version in use: an older one than asked for where the host knows no newer."""
         return self._session.versions.current
+
+    def _ask_dhcp(self, transaction: int) -> str | Lost:
+        try:
+            return self._system.sockets.ask_dhcp(transaction)
+        except DhcpFailed as problem:
+            return Lost(str(problem), lasting=problem.lasting)
+        except OSError as problem:
+            return Lost(f"DHCP: {problem}")
 
     def _report(self, report: Report) -> None:
         if self._on_fault is not None:

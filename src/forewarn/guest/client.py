@@ -69,7 +69,7 @@ class Client(Caller):
     # How it does it
 
     def _set_up(self) -> None:
-        self._connections = Connections()
+        self._connections = Connections(self._system)
 
     def _run(self, exchange: Exchange[_T]) -> _T:
         outcome: Outcome = None
@@ -100,9 +100,7 @@ class Client(Caller):
             case Wait(seconds):
                 self._connections.wait(seconds)
             case AskDhcp(transaction):
-                from forewarn.guest.dhcp_socket import ask_network  # few machines ever need it
-
-                return ask_network(transaction)
+                return self._ask_dhcp(transaction)
             case Report():
                 self._report(action)
             case Give():

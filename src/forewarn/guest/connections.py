@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-import time
-
 from forewarn.guest.endpoint import Endpoint
 from forewarn.guest.exchange import Lost, Send
 from forewarn.guest.faults import Closed
 from forewarn.guest.http1 import BadResponse, Response, ResponseReader
+from forewarn.guest.system import System
+from forewarn.guest.system.parts import Connection
 
 _RECEIVE_BYTES = 65_536
 _MOST_IDLE = 2
@@ -18,11 +16,12 @@ _MOST_IDLE = 2
 class Connections:
     """Those of one client. Threads that ask at the same time get one each."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._idle: list[tuple[Endpoint, socket.socket]] = []
-        self._busy: set[socket.socket] = set()
-        self._closed = threading.Event()
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._lock = system.threads.lock()
+        self._idle: list[tuple[Endpoint, Connection]] = []
+        self._busy: set[Connection] = set()
+        self._closed = system.threads.event()
 
     def send(self, send: Send) -> Response | Lost:
         """Put a question and wait for the answer."""
@@ -34,7 +33,7 @@ class Connections:
             return Lost.by(problem, send.connect_seconds)
         reader, response = ResponseReader(), None
         try:
-            response = _converse(connection, send, reader)
+            response = self._converse(connection, send, reader)
         except (OSError, BadResponse) as problem:
             self._check_open()
             return Lost.by(problem, send.answer_seconds, kept=kept is not None and not reader.begun)
@@ -53,7 +52,7 @@ class Connections:
         with self._lock:
             idle, busy, self._idle = self._idle, [*self._busy], []
             for connection in busy:
-                _hang_up(connection)
+                self._system.sockets.hang_up(connection)
         for _, connection in idle:
             connection.close()
 
@@ -61,7 +60,7 @@ class Connections:
         if self._closed.is_set():
             raise Closed
 
-    def _take(self, endpoint: Endpoint) -> socket.socket | None:
+    def _take(self, endpoint: Endpoint) -> Connection | None:
         """A connection that was kept. One to another place is of no use any more: a client has one place."""
         self._check_open()
         with self._lock:
@@ -73,17 +72,15 @@ class Connections:
                 connection.close()
         return None
 
-    def _connect(self, send: Send) -> socket.socket:
-        address = (send.endpoint.host, send.endpoint.port)
-        connection = socket.create_connection(address, send.connect_seconds)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def _connect(self, send: Send) -> Connection:
+        connection = self._system.sockets.connect(send.endpoint.host, send.endpoint.port, send.connect_seconds)
         with self._lock:
             self._busy.add(connection)
             if self._closed.is_set():
-                _hang_up(connection)
+                self._system.sockets.hang_up(connection)
         return connection
 
-    def _give_back(self, endpoint: Endpoint, connection: socket.socket, *, keep: bool) -> None:
+    def _give_back(self, endpoint: Endpoint, connection: Connection, *, keep: bool) -> None:
         with self._lock:
             self._busy.discard(connection)
             keep = keep and not self._closed.is_set() and len(self._idle) < _MOST_IDLE
@@ -92,24 +89,16 @@ class Connections:
         if not keep:
             connection.close()
 
-
-def _hang_up(connection: socket.socket) -> None:
-    """Wakes who reads from it, which closing would not; who holds it closes it."""
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return
-
-
-def _converse(connection: socket.socket, send: Send, reader: ResponseReader) -> Response:
-    ends_at = time.monotonic() + send.answer_seconds
-    connection.settimeout(send.answer_seconds)
-    connection.sendall(send.request.encode(send.endpoint.authority, send.endpoint.prefix))
-    while True:
-        left = ends_at - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        connection.settimeout(left)
-        response = reader.feed(connection.recv(_RECEIVE_BYTES))
-        if response is not None:
-            return response
+    def _converse(self, connection: Connection, send: Send, reader: ResponseReader) -> Response:
+        clock = self._system.clock
+        ends_at = clock.monotonic() + send.answer_seconds
+        connection.settimeout(send.answer_seconds)
+        connection.sendall(send.request.encode(send.endpoint.authority, send.endpoint.prefix))
+        while True:
+            left = ends_at - clock.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            connection.settimeout(left)
+            response = reader.feed(connection.recv(_RECEIVE_BYTES))
+            if response is not None:
+                return response

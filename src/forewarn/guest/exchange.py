@@ -7,17 +7,16 @@ the one with sockets and the other with asyncio; no decision is made in either.
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from forewarn import __version__
 from forewarn.guest.backoff import Backoff
-from forewarn.guest.clock import Clock
 from forewarn.guest.endpoint import Endpoint, Places
 from forewarn.guest.faults import Fault
 from forewarn.guest.http1 import Request, Response
+from forewarn.guest.system.parts import Chance, Clock
 from forewarn.guest.versions import Ladder, refuses_version
 
 _T = TypeVar("_T")
@@ -117,7 +116,7 @@ class Line:
     All of it is learned on the way and shared by the calls of one client, which may run at the same time.
     """
 
-    def __init__(self, places: Places, manners: Manners, clock: Clock, chance: random.Random) -> None:
+    def __init__(self, places: Places, manners: Manners, clock: Clock, chance: Chance) -> None:
         self.manners = manners
         self.clock = clock
         self.chance = chance

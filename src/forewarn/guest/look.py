@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import queue
-import threading
 from dataclasses import dataclass
 from datetime import datetime
 
 from forewarn.guest.client import Client
 from forewarn.guest.faults import Closed, GuestError
+from forewarn.guest.system import this_machine
+from forewarn.guest.system.parts import Queue
 from forewarn.terms import Document
 
 
@@ -26,7 +27,8 @@ def look_once(client: Client, given_name: str, patience_seconds: float) -> Look 
 
     In a thread of its own: asking the network for the service (DHCP) cannot be cut short, only left behind.
     """
-    found: queue.SimpleQueue[Look | str] = queue.SimpleQueue()
+    threads = this_machine().threads
+    found: Queue[Look | str] = threads.queue()
     reason = "no answer"
 
     def work() -> None:
@@ -46,7 +48,7 @@ def look_once(client: Client, given_name: str, patience_seconds: float) -> Look 
             return
         found.put(reason)
 
-    threading.Thread(target=work, name="look", daemon=True).start()
+    threads.start(work, "look")
     try:
         return found.get(timeout=patience_seconds)
     except queue.Empty:

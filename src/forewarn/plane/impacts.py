@@ -9,7 +9,7 @@ from datetime import datetime
 
 from forewarn.core.commands import BeginImpact, Tick
 from forewarn.core.facts import EventBornStarted, EventStarted
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Region
 from forewarn.plane.ports import CLOCK, Driver, JournalFault, Record, Writes
 from forewarn.plane.standing import Standing

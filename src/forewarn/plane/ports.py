@@ -21,6 +21,11 @@ class Origin(Struct, frozen=True, gc=False):
     who: str = ""  # the VM, or whatever the caller says of itself
     request_id: str = ""
 
+    @property
+    def label(self) -> str:
+        """Door and caller, for lines that people read."""
+        return f"{self.door} {self.who}".strip()
+
 
 CLOCK = Origin("clock")  # what happens because time has passed
 

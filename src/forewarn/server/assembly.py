@@ -22,15 +22,15 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Driver, Journal
 from forewarn.plane.system import PACE, SYSTEM, Pace, System
 from forewarn.web.faults import FaultRules
+from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.schema.answers import SettingView
-from forewarn.web.resource_manager import group_deletion
+from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.login.access import Access
-from forewarn.web.resource_manager.login.door import Door
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,7 @@ class Parts:
     rules: Rules = field(default_factory=Rules)
     metadata: MetadataSettings = field(default_factory=MetadataSettings)
     faults: FaultRules = field(default_factory=FaultRules)
+    bind_nics: bool = False  # whether addresses of the Resource Manager's NICs bind VMs
     token: str = ""  # of the control faces; empty: none is asked for
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
     system: System = SYSTEM
@@ -61,7 +62,7 @@ class Assembly:
         return MetadataFace(self.plane, self.parts.faults, self.parts.metadata)
 
     def operator_app(
-        self, *, metadata_url: str, hosts: Collection[str] = (), resource_manager: Door | None = None
+        self, *, metadata_url: str, hosts: Collection[str] = (), resource_manager: Introduction | None = None
     ) -> FastAPI:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
         parts = self.parts
@@ -73,13 +74,15 @@ class Assembly:
             token=parts.token or None,
             metadata_url=metadata_url,
             resource_manager=resource_manager,
+            not_before_format=parts.metadata.not_before_format,
         )
 
     @asynccontextmanager
     async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[Desk, ASGIApp]]:
         """The face for az and the SDKs. Deletions of groups that an earlier run left go on from here."""
-        desk = Desk(self.plane, access=Access(self.parts.token))
+        desk = Desk(self.plane, access=Access(self.parts.token), bind_nics=self.parts.bind_nics)
         await group_deletion.finish(desk)
+        await nic_bindings.bind_all(desk)
         stop = group_deletion.watch(desk)
         try:
             yield desk, resource_manager_app(desk, hosts=hosts)

@@ -24,10 +24,11 @@ from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.introduction import Introduction
 from forewarn.web.operator.app import end_streams
 from forewarn.web.operator.gate import ANY_HOST
-from forewarn.web.resource_manager.login.door import Door
 from forewarn.web.resource_manager.login.tls import prepare
+from forewarn.web.resource_manager.login.tokens import introduction
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,14 @@ class _Opening:
     async def open_faces(self, server: Assembly) -> dict[str, str]:
         """Those that this node shall have. The control face is opened last, because it tells of the others."""
         addresses, urls = self._settings.addresses, dict.fromkeys(("metadata", "control", "resource_manager"), "")
-        door = None
+        introduced = None
         if "metadata" in addresses:
             urls["metadata"] = await self._open_metadata(server, addresses["metadata"])
         if "resource_manager" in addresses:
-            door, urls["resource_manager"] = await self._open_resource_manager(server, addresses["resource_manager"])
+            address = addresses["resource_manager"]
+            introduced, urls["resource_manager"] = await self._open_resource_manager(server, address)
         if "control" in addresses:
-            urls["control"] = await self._open_control(server, addresses["control"], urls["metadata"], door)
+            urls["control"] = await self._open_control(server, addresses["control"], urls["metadata"], introduced)
         return {face: url for face, url in urls.items() if url}
 
     async def _open_metadata(self, server: Assembly, address: Address) -> str:
@@ -103,7 +105,7 @@ class _Opening:
         self._stack.push_async_callback(face.close)
         return f"http://{Address(address.host, face.port)}"
 
-    async def _open_resource_manager(self, server: Assembly, address: Address) -> tuple[Door, str]:
+    async def _open_resource_manager(self, server: Assembly, address: Address) -> tuple[Introduction, str]:
         """The face for az and the SDKs, which insist on https; where it is told to be found, and where it listens."""
         settings, listening = self._settings, self._listen(address, "resource_manager")
         public = settings.resource_manager_url
@@ -117,11 +119,13 @@ class _Opening:
         desk, app = await self._stack.enter_async_context(server.resource_manager(hosts=hosts))
         await self._serve(self._behind(app), listening, "Resource Manager", (files.certificate, files.key))
         url = url_of("https", address, listening)
-        return Door(public or url, authority, desk), url
+        return introduction(public or url, authority, desk), url
 
-    async def _open_control(self, server: Assembly, address: Address, metadata_url: str, door: Door | None) -> str:
+    async def _open_control(
+        self, server: Assembly, address: Address, metadata_url: str, introduced: Introduction | None
+    ) -> str:
         listening, hosts = self._listen(address, "control"), (*hosts_of(address), *self._settings.hosts)
-        app = server.operator_app(metadata_url=metadata_url, hosts=hosts, resource_manager=door)
+        app = server.operator_app(metadata_url=metadata_url, hosts=hosts, resource_manager=introduced)
         await self._serve(self._behind(app), listening, "operator API")
         self._stack.callback(end_streams, app)
         return url_of("http", address, listening)

@@ -32,6 +32,7 @@ def parts_of(settings: Settings, journal: Journal) -> Parts:
         driver=driver_of(settings),
         rules=rules_of(settings),
         metadata=metadata_settings(settings),
+        bind_nics=settings.bind_nics == "on",
         token=settings.token,
         shown=tuple(SettingView(each.name, each.value, each.source, each.help) for each in settings.shown),
         pace=Pace(staleness=settings.staleness),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from forewarn.guest.agent.config.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
+from forewarn.guest.agent.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
 from forewarn.sim.machines import ENDPOINT, POLL_SECONDS, Tenant
 
 BARRIER_PORT = 16928

@@ -11,7 +11,7 @@ from forewarn.core import facts as f
 from forewarn.core.documents import document_for, shown
 from forewarn.core.facts import subject_of
 from forewarn.core.invariants import region as invariants
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Region, Scope, fold
 from forewarn.guest.agent.deciding.handling import end_by
 from forewarn.guest.agent.deciding.policy import chosen_steps, decide

@@ -6,30 +6,32 @@ import asyncio
 import contextvars
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from random import Random
 from typing import Any, Protocol, cast
 
-from forewarn.guest.agent.config.values import AgentConfig
 from forewarn.guest.agent.deciding.state import State
 from forewarn.guest.agent.keeping.journal import Busy
-from forewarn.guest.agent.loop import Agent
+from forewarn.guest.agent.loop import Agent, Pace
 from forewarn.guest.agent.steps import has_reverse
+from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.aio import AsyncClient
 from forewarn.guest.client import Client
 from forewarn.guest.exchange import Action, Outcome, Send
 from forewarn.guest.faults import GuestError
 from forewarn.guest.http1 import Request, Response
 from forewarn.guest.watch import Appeared, Change, is_started
-from forewarn.sim.fabric.disk import Disks
+from forewarn.sim.fabric.disk import Disks, SimFiles
 from forewarn.sim.fabric.loop import PLACE, SimLoop
-from forewarn.sim.fabric.network import Network
-from forewarn.sim.fabric.strands import Process, Strands
+from forewarn.sim.fabric.network import Network, SimSockets
+from forewarn.sim.fabric.strands import Process, SimThreads, Strands
+from forewarn.sim.fabric.system import LoopClock, SimSystem, StrandClock
 from forewarn.sim.programs import Programs
 
 ENDPOINT = "http://169.254.169.254"
+AGENT_PACE = Pace(busy_seconds=20.0, idle_seconds=3600.0)  # production looks more often, and at the same things
 POLL_SECONDS = 10.0  # how often a guest looks where its answers are not held
 _BOOT_SECONDS = (3.0, 40.0)
 _RESTART_SECONDS = (1.0, 60.0)
@@ -59,21 +61,8 @@ class Surroundings:
     disks: Disks
     witness: Witness
     hold_seconds: int  # how long a waiting GET is held
+    chance: Random  # where no part of a machine has dice of its own
     wall: Callable[[str], datetime]
-
-
-@dataclass(frozen=True, slots=True)
-class _Clock:
-    """The clock of a machine, for a program on the loop."""
-
-    place: str
-    around: Surroundings
-
-    def now(self) -> datetime:
-        return self.around.wall(self.place)
-
-    def monotonic(self) -> float:
-        return self.around.loop.time()
 
 
 class SeenClient(Client):
@@ -109,6 +98,15 @@ class Machine:
         self.name, self.tenant, self.config, self.random, self._around = name, tenant, config, random, around
         self.key = name.lower()
         self.programs = Programs(around.hub, around.disks, random)
+        self._system = SimSystem(
+            StrandClock(around.hub, lambda: around.wall(self.key)),
+            around.chance,
+            SimThreads(around.hub),
+            SimSockets(around.network, around.hub),
+            SimFiles(around.disks),
+            self.programs,
+            lambda: self.boots,
+        )
         self.on = False
         self.boots = 0
         self.disk_lost_at = -1e9
@@ -201,7 +199,6 @@ class Machine:
             return
         if self.tenant is Tenant.AGENT:
             self.process = Process(f"the agent of {self.name}", self.key)
-            self.process.machine = self
             self._around.hub.start(self.process, "agent", lambda: self._run_agent(generation))
         elif self.tenant is Tenant.WATCHER:
             self.process = Process(f"the watcher of {self.name}", self.key)
@@ -213,7 +210,7 @@ class Machine:
     def _run_agent(self, generation: int) -> None:
         """As ``run_agent`` does; a supervisor starts it again where it gave up."""
         try:
-            self.agent = Agent(self.config)
+            self.agent = Agent(self.config, system=self._system, client=self._client, pace=AGENT_PACE)
             self.agent.run()
         except (Busy, OSError):
             pass
@@ -225,13 +222,12 @@ class Machine:
 
     async def _watch(self) -> None:
         """Somebody's own program: it approves about half of what it sees, without preparing for anything."""
+        clock = LoopClock(self._around.hub, lambda: self._around.wall(self.key))
         client = SeenAsyncClient(
             f"{ENDPOINT}/vm/{self.name}",
-            chance=Random(self.random.random()),
+            system=replace(self._system, clock=clock, chance=Random(self.random.random())),
             wait_seconds=self._around.hold_seconds,
             poll_seconds=POLL_SECONDS,
-            environment={},
-            clock=_Clock(self.key, self._around),
         )
         client.vm, client.witness = self.key, self._around.witness
         while True:
@@ -247,11 +243,10 @@ class Machine:
             await asyncio.sleep(self.random.uniform(0.1, 60.0))
             await client.approve(change.event.event_id)
 
-    def client(self, endpoint: str | None, **manners: Any) -> SeenClient:
+    def _client(self, endpoint: str | None, *, system: SimSystem, **manners: Any) -> SeenClient:
         """The client of this machine's agent."""
-        chance = Random(self.random.random())
-        hold = self._around.hold_seconds
-        made = SeenClient(endpoint, chance=chance, wait_seconds=hold, environment={}, **manners)
+        dice = replace(system, chance=Random(self.random.random()))
+        made = SeenClient(endpoint, system=dice, wait_seconds=self._around.hold_seconds, **manners)
         made.vm, made.witness = self.key, self._around.witness
         return made
 

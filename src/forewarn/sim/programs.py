@@ -1,4 +1,4 @@
-"""The programs of a VM: what steps run there. This stands for ``guest.agent.running``, and for nothing else of it.
+"""The programs of a VM: what steps run there, as its system starts and finds them.
 
 A program outlives the agent that started it, but not its machine. Its receipt is a file, as it is in production.
 """
@@ -6,12 +6,12 @@ A program outlives the agent that started it, but not its machine. Its receipt i
 from __future__ import annotations
 
 from asyncio import TimerHandle
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
-from forewarn.guest.agent.deciding.state import Outcome
-from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import Ended, Program, Receipts
+from forewarn.guest.system.parts import Program, TimeLeft
 from forewarn.sim.fabric.disk import Disks
 from forewarn.sim.fabric.strands import Strands
 
@@ -46,10 +46,9 @@ class Programs:
             self._stop(run)
         self._runs.clear()
 
-    def run(self, program: Program, budget: Budget, receipts: Receipts) -> Ended:
-        """As ``running.run``."""
+    def start(self, program: Program, receipt: Path, output: Path) -> Running:
         told = program.environment or {}
-        step, undo, key = told["FOREWARN_STEP"], told["FOREWARN_ACTION"] == "undo", str(receipts.receipt)
+        step, undo, key = told["FOREWARN_STEP"], told["FOREWARN_ACTION"] == "undo", str(receipt)
         seconds, good = self._fate(step)
         run = _Run(step, undo, good, self._hub.loop.time() + seconds)
         if undo or not good or seconds > _LONGEST[step]:
@@ -58,17 +57,16 @@ class Programs:
         self._runs[key] = run
         self.changed[step] = "half"
         run.timer = self._hub.loop.call_later(seconds, self._finish, key, run)
-        return self._await(run, key, budget)
+        return Running(self, run)
 
-    def adopt(self, receipts: Receipts, budget: Budget, *, same_boot: bool) -> Ended:
-        """As ``running.adopt``."""
-        key = str(receipts.receipt)
-        if not self._disks.exists(key):
-            return Ended(Outcome.NEVER_BEGAN if same_boot else Outcome.UNKNOWN, "it was announced and never begun")
-        run = self._runs.get(key)
-        if run is not None:
-            return self._await(run, key, budget)
-        return self._verdict(key) or Ended(Outcome.UNKNOWN, "it was under way when the machine went down")
+    def find(self, receipt: Path) -> Running:
+        return Running(self, self._runs.get(str(receipt)))
+
+    def shell(self, line: str) -> Sequence[str]:
+        return ("sh", "-c", line)
+
+    def status_words(self, status: int) -> str:
+        return f"ended with status {status}"
 
     def _fate(self, step: str) -> tuple[float, bool]:
         longest, luck = _LONGEST[step], self._random.random()
@@ -79,24 +77,18 @@ class Programs:
             return longest * 5, True
         return seconds, luck >= _HANGS + _FAILS
 
-    def _await(self, run: _Run, key: str, budget: Budget) -> Ended:
+    def wait(self, run: _Run, time_left: TimeLeft) -> bool:
         while not run.ended:
-            left = budget.left()
-            if left <= 0:
-                self._stop(run)
-                self.trouble_at = max(self.trouble_at, self._hub.loop.time())
-                self._hub.sleep(self._random.uniform(*_GRACE_SECONDS))
-                if budget.called_off:
-                    return Ended(Outcome.INTERRUPTED, "was called off")
-                return Ended(Outcome.TIMED_OUT, "took longer than there was time")
-            budget.pause(max(run.ends_at - self._hub.loop.time(), 1e-6))
-        return self._verdict(key) or Ended(Outcome.UNKNOWN, "ended without a status")
+            if time_left.left() <= 0:
+                return False
+            time_left.pause(max(run.ends_at - self._hub.loop.time(), 1e-6))
+        return True
 
-    def _verdict(self, key: str) -> Ended | None:
-        said = self._disks.read(key)
-        if b"ended 0" in said:
-            return Ended(Outcome.DONE)
-        return Ended(Outcome.FAILED, "ended with status 1") if b"ended 1" in said else None
+    def kill(self, run: _Run) -> None:
+        """It takes its time to die."""
+        self._stop(run)
+        self.trouble_at = max(self.trouble_at, self._hub.loop.time())
+        self._hub.sleep(self._random.uniform(*_GRACE_SECONDS))
 
     def _finish(self, key: str, run: _Run) -> None:
         run.ended, run.timer = True, None
@@ -111,3 +103,18 @@ class Programs:
         if run.timer is not None:
             run.timer.cancel()
             run.timer = None
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A run as its agent, or a later one, has it in hand. None: it was over before this boot."""
+
+    programs: Programs
+    run: _Run | None
+
+    def wait(self, time_left: TimeLeft) -> bool:
+        return self.run is None or self.programs.wait(self.run, time_left)
+
+    def end(self, *, everything: bool) -> None:
+        if everything and self.run is not None:
+            self.programs.kill(self.run)

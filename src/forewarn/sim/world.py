@@ -76,7 +76,9 @@ class World:
         self.violations: list[Violation] = []
         self.stopped: asyncio.Future[None] = loop.create_future()
         self.interrupted = False
-        self._around = Surroundings(loop, self.hub, self.network, self.disks, self, HOLD_SECONDS, self.wall)
+        self._around = Surroundings(
+            loop, self.hub, self.network, self.disks, self, HOLD_SECONDS, self.chance, self.wall
+        )
         self._troubles: list[tuple[str, float, frozenset[str]]] = []  # kind, end, places; none: everybody
         self._under_impact: dict[str, tuple[str, ...]] = {}
 

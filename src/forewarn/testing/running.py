@@ -9,6 +9,7 @@ from forewarn.core.facts import EventBornStarted, EventScheduled, Fact
 from forewarn.core.region import Event, Vm, fold
 from forewarn.core.region import Region as State
 from forewarn.core.rules import Rules
+from forewarn.core.story import remembered
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.ports import Origin, Record
 from forewarn.server.assembly import Parts, assemble
@@ -16,7 +17,6 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.testing.loop import LoopThread
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.settings import MetadataSettings
-from forewarn.web.operator.stories import remembered
 
 OPERATOR = Origin("operator")
 _ALL = 1_000_000_000
@@ -96,7 +96,7 @@ class Running:
 
     def event(self, event_id: str) -> Event:
         """The event as it is, or as it was when it ended."""
-        found = remembered(self._journal.about(event_id, _ALL))
+        found = remembered(record.fact for record in self._journal.about(event_id, _ALL))
         assert found is not None, f"the journal knows no event {event_id}"
         return found
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from forewarn.core import facts as f
+from forewarn.core.lifecycle import EventFact
+from forewarn.core.story import tell
 from forewarn.plane.ports import Record
-from forewarn.web.operator.stories import by, tell
 
 _UNTOLD = (f.HostAdded, f.ScopeCreated, f.ScopeRead, f.ScopesRead, f.ClockMoved, f.CampaignHostsTaken, f.VmBound)
 
@@ -48,43 +49,6 @@ def _after(gone: timedelta) -> str:
 
 def _moment(record: Record) -> Moment:
     fact = record.fact
-    subject = f.subject_of(fact)
-    event_id = subject if isinstance(fact, _OF_EVENTS) else ""
-    text = f"{tell(fact)} [{subject[:8]}]" if event_id else _tell_other(fact)
-    return Moment(record.seq, fact.at, by(record.origin), text, event_id)
-
-
-_OF_EVENTS = (
-    f.EventScheduled,
-    f.EventBornStarted,
-    f.EventAnnounced,
-    f.EventApproved,
-    f.EventStarted,
-    f.EventCanceled,
-    f.ImpactBegan,
-    f.ImpactEnded,
-    f.EventCompleted,
-)
-
-
-def _tell_other(fact: f.Fact) -> str:
-    match fact:
-        case f.VmCreated(name=name, host=host):
-            return f"{name} was made, on host-{host}."
-        case f.VmDeleted(vm=vm):
-            return f"{vm} was deleted."
-        case f.VmMoved(vm=vm, host=host):
-            return f"{vm} moved to host-{host}."
-        case f.VmSpared(vm=vm, event_id=event_id):
-            return f"{vm} has left the host of [{event_id[:8]}], which will not hit it any more."
-        case f.VmDeallocated(vm=vm):
-            return f"{vm} was deallocated."
-        case f.VmStarted(vm=vm, host=host):
-            return f"{vm} was started, on host-{host}."
-        case f.ScopeEnabled(scope=scope):
-            return f"{scope} is enabled: from here on its events wait."
-        case f.ScopeDisabled(scope=scope):
-            return f"{scope} is disabled: nobody there has read for too long."
-        case f.HostMarked(host=host, health=health):
-            return f"host-{host} is {health.value}."
-    return f"{type(fact).__name__}: {f.subject_of(fact)}."
+    event_id = f.subject_of(fact) if isinstance(fact, EventFact) else ""
+    text = f"{tell(fact)} [{event_id[:8]}]" if event_id else tell(fact)
+    return Moment(record.seq, fact.at, record.origin.label, text, event_id)

@@ -188,12 +188,6 @@ def instance_tree(info: InstanceInfo, version: str) -> dict[str, Node]:
     return {"compute": sort_keys(compute), "network": {"interface": interfaces}}
 
 
-def vm_resource_id(subscription_id: str, resource_group: str, name: str) -> str:
-    """The Resource Manager id of a VM that is no instance of a uniform scale set."""
-    group = f"/subscriptions/{subscription_id}/resourceGroups/{resource_group}"
-    return f"{group}/providers/Microsoft.Compute/virtualMachines/{name}"
-
-
 def _interface(interface: Interface) -> Node:
     addresses: list[Node] = [
         {"privateIpAddress": private, "publicIpAddress": public} for private, public in interface.ipv4

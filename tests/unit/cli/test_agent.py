@@ -15,11 +15,12 @@ import pytest
 from forewarn.cli.commands import agent_config
 from forewarn.guest.agent import run as starting
 from forewarn.guest.agent.config.defaults import COMMENTED_TOML, CONFIG_PATH
-from forewarn.guest.agent.config.values import Step, Verdict
 from forewarn.guest.agent.deciding.state import Begun, Seen
 from forewarn.guest.agent.keeping.journal import Journal
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import Health, StatusServer
+from forewarn.guest.agent.values import Step, Verdict
+from forewarn.guest.system import this_machine
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document
 from forewarn.wire.times import format_rfc1123
@@ -28,6 +29,8 @@ from tests.unit.guest.azure import OK, RawServer
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Run
+
+MACHINE = this_machine()
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EVENT = ScheduledEvent("A1", "Scheduled", "Reboot", ("web-0",), NOON + timedelta(minutes=15), "", "Platform", -1)
@@ -265,13 +268,13 @@ def test_without_a_document_explain_asks_the_metadata_service_for_all_of_it(
 
 
 def test_status_reads_the_memory_and_asks_the_agent(run: Run, config: Path, tmp_path: Path) -> None:
-    health, metrics = Health(lambda: 5.0, 60.0), Metrics()
+    health, metrics = Health(MACHINE.threads, lambda: 5.0, 60.0), Metrics(MACHINE.threads)
     health.good_read()
-    journal = Journal(tmp_path / "state")
+    journal = Journal(MACHINE.files, tmp_path / "state")
     journal.write(Seen(EVENT, NOON, Verdict.PREPARE_THEN_APPROVE, ("drain",)))
     step = Step("drain", "command", {"run": ["/bin/true"], "undo": ["/bin/false"]})
     journal.write(Begun(1, step, "boot", EVENT))
-    with StatusServer("127.0.0.1:0", health, metrics) as server:
+    with StatusServer(MACHINE, "127.0.0.1:0", health, metrics) as server:
         config.write_text(
             GOOD.replace(
                 "[agent]", f'[agent]\nstate_directory = "{tmp_path}/state"\nstatus_listen = "{server.address}"'
@@ -311,7 +314,7 @@ def test_status_reads_the_memory_and_asks_the_agent(run: Run, config: Path, tmp_
 
 def test_status_of_an_unhealthy_agent_is_1_and_of_another_program_3(run: Run, config: Path, tmp_path: Path) -> None:
     ticks = iter([0.0, 0.0, 61.0, 61.0, 61.0])
-    health = Health(lambda: next(ticks, 61.0), 60.0)
+    health = Health(MACHINE.threads, lambda: next(ticks, 61.0), 60.0)
     health.good_read()
 
     def told(address: str) -> str:
@@ -319,7 +322,7 @@ def test_status_of_an_unhealthy_agent_is_1_and_of_another_program_3(run: Run, co
         result = run("agent", "status", "--config", str(config))
         return f"{result.status} {result.lines[0]}"
 
-    with StatusServer("127.0.0.1:0", health, Metrics()) as server:
+    with StatusServer(MACHINE, "127.0.0.1:0", health, Metrics(MACHINE.threads)) as server:
         assert told(server.address).startswith("1 healthy   no: the last good read is ")
     stranger = RawServer(lambda request: OK % (2, b"{}"))
     assert (

@@ -6,8 +6,8 @@ import configparser
 import json
 import shlex
 import stat
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +16,7 @@ from forewarn.cli.api.shapes import ResourceManager
 from forewarn.cli.commands import az_env
 from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
 from forewarn.web.resource_manager.call import Desk
-from forewarn.web.resource_manager.login.door import Door
+from forewarn.web.resource_manager.login.tokens import introduction
 from tests.unit.cli.conftest import Region, Run
 
 URL = "https://127.0.0.1:16927"
@@ -35,11 +35,7 @@ SERVER = Server("http://127.0.0.1:16926")
 
 def open_door(region: Region, url: str = URL) -> None:
     """The region has a Resource Manager; nobody goes through it here."""
-    region.app.state.desk = _with_door(region.app.state.desk, Door(url, PEM, Desk(region.plane)))
-
-
-def _with_door(desk: Any, door: Door) -> Any:
-    return type(desk)(**{**vars(desk), "resource_manager": door})
+    region.app.state.desk = replace(region.app.state.desk, resource_manager=introduction(url, PEM, Desk(region.plane)))
 
 
 def exports(text: str) -> dict[str, str]:

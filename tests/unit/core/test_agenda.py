@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn.core.agenda import Agenda, Due
+from forewarn.core.keys import Key
 from tests.unit.core.world import NOON
 
 _DUES = st.lists(st.tuples(st.integers(0, 50), st.sampled_from("abcdef")), max_size=60)
@@ -17,12 +18,12 @@ _DUES = st.lists(st.tuples(st.integers(0, 50), st.sampled_from("abcdef")), max_s
 def filled(dues: list[tuple[int, str]]) -> Agenda:
     agenda = Agenda()
     for seconds, key in dues:
-        agenda = agenda.add(NOON + timedelta(seconds=seconds), key)
+        agenda = agenda.add(NOON + timedelta(seconds=seconds), Key(key))
     return agenda
 
 
 def drained(agenda: Agenda) -> list[tuple[int, str]]:
-    found = []
+    found: list[tuple[int, str]] = []
     while (due := agenda.first()) is not None:
         found.append((int((due.at - NOON).total_seconds()), due.key))
         agenda = agenda.rest()
@@ -43,7 +44,7 @@ def test_the_order_of_adding_does_not_matter(dues: list[tuple[int, str]], random
 @given(_DUES)
 def test_an_old_agenda_is_not_changed_by_what_comes_after(dues: list[tuple[int, str]]) -> None:
     before = filled(dues)
-    before.add(NOON, "x")
+    before.add(NOON, Key("x"))
     if dues:
         before.rest()
     assert drained(before) == sorted(dues)
@@ -54,8 +55,8 @@ def test_nothing_is_due_in_an_empty_agenda() -> None:
 
 
 def test_the_first_is_looked_at_and_not_taken() -> None:
-    agenda = Agenda().add(NOON, "a")
-    assert agenda.first() == agenda.first() == Due(NOON, "a")
+    agenda = Agenda().add(NOON, Key("a"))
+    assert agenda.first() == agenda.first() == Due(NOON, Key("a"))
 
 
 @given(_DUES, st.integers(-1, 51))

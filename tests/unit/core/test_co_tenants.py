@@ -7,7 +7,7 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import NOBODY_READS
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import Power
 from forewarn.core.rules import Rules
 from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_set, kinds

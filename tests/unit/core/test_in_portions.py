@@ -18,6 +18,7 @@ from forewarn.core.deciding import maintenance
 from forewarn.core.deciding.campaigns import VMS_AT_ONCE
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.invariants import region as invariants
+from forewarn.core.keys import Key
 from forewarn.core.refusal import Refused
 from forewarn.core.region import CampaignState, Region, VmSpec
 from forewarn.core.rules import Rules
@@ -191,7 +192,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def many(count: int) -> Agenda:
-    return Agenda.of({f"key-{number}": NOON + number % 100 * SECOND for number in range(count)})
+    return Agenda.of({Key(f"key-{number}"): NOON + number % 100 * SECOND for number in range(count)})
 
 
 def test_taking_a_few_of_many_costs_what_is_taken(looked_at: list[str]) -> None:
@@ -221,7 +222,7 @@ def test_whether_too_much_is_due_for_one_settling_is_known_without_looking_at_al
 
 
 def test_many_entries_at_once_are_the_agenda_that_adding_them_makes() -> None:
-    dues = {f"key-{number * 7 % 50}": NOON + number % 9 * SECOND for number in range(50)}
+    dues = {Key(f"key-{number * 7 % 50}"): NOON + number % 9 * SECOND for number in range(50)}
     added = Agenda()
     for key, at in dues.items():
         added = added.add(at, key)

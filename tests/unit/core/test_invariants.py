@@ -11,7 +11,7 @@ from immutables import Map
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import (
     Binding,
     Campaign,

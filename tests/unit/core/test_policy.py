@@ -6,7 +6,7 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Policy, Power, VmSpec
 from forewarn.core.rules import Rules

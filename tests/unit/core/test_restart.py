@@ -6,7 +6,7 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import Power
 from forewarn.core.rules import Rules
 from forewarn.terms import Document, EventSource, EventStatus, EventType, ScheduledEvent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forewarn.core import facts as f
+from forewarn.core import keys
 from forewarn.core.draft import Draft
 from forewarn.core.region import Policy, Power, VmSpec
 from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, World, kinds
@@ -207,5 +208,5 @@ def test_the_last_approval_looks_at_each_of_the_others_once(world: World) -> Non
     assert len(draft.touched) == 50
     draft.touched.clear()
     draft.record(f.EventStarted(world.now, others[0]))
-    assert draft.touched == [f"event/{others[0]}"]
+    assert draft.touched == [keys.of_event(others[0])]
     assert kinds(world.approve(last)) == ["EventApproved", *["EventStarted"] * 50]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.dhcp import build_discover, endpoint_in
+from forewarn.guest.system.dhcp import build_discover, endpoint_in
 
 MAC = bytes.fromhex("000d3a112233")
 XID = 0xC0FFEE01

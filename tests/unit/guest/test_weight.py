@@ -41,7 +41,7 @@ def test_the_client_that_waits_does_not_load_what_it_does_not_need() -> None:
 
 def test_no_third_party_package_and_no_room_of_the_server_is_needed() -> None:
     """Without site-packages, all of it loads; and it loads nothing of the server."""
-    loaded = loaded_by("from forewarn.guest import *\nimport forewarn.guest.dhcp_socket")
+    loaded = loaded_by("from forewarn.guest import *\nimport forewarn.guest.system.posix.dhcp")
     assert "forewarn.guest.aio" in loaded
     assert not [name for name in loaded if name.startswith(FORBIDDEN)]
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import queue
+from datetime import UTC, datetime
 
 import pytest
 
+from forewarn.guest.system.parts import Queue
 from forewarn.sim.fabric.loop import PLACE, SimLoop, Stuck
-from forewarn.sim.fabric.strands import OVER, Process, queue_of, threading_of, time_of
+from forewarn.sim.fabric.strands import Process, SimThreads
+from forewarn.sim.fabric.system import StrandClock
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def test_a_sleep_takes_its_time_and_no_time(loop: SimLoop) -> None:
@@ -68,7 +73,7 @@ def test_what_blocks_in_an_executor_lets_the_others_run(loop: SimLoop) -> None:
 
 def test_a_queue_wakes_who_waits_and_gives_up_in_time(loop: SimLoop) -> None:
     hub, heard = loop.strands, list[object]()
-    inbox = queue_of(hub).SimpleQueue()
+    inbox: Queue[str] = SimThreads(hub).queue()
 
     def work() -> None:
         heard.append(inbox.get(timeout=5))
@@ -86,13 +91,13 @@ def test_a_queue_wakes_who_waits_and_gives_up_in_time(loop: SimLoop) -> None:
 
 def test_a_killed_process_does_nothing_more_not_even_in_its_finally(loop: SimLoop) -> None:
     hub, did = loop.strands, list[str]()
-    process, times = Process("p"), time_of(hub)
+    process, clock = Process("p"), StrandClock(hub, lambda: NOON)
 
     def work() -> None:
         try:
             hub.sleep(100)
         finally:
-            times.monotonic()
+            clock.monotonic()
             did.append("something")
 
     hub.start(process, "worker", work)
@@ -130,9 +135,7 @@ def test_a_thread_that_breaks_is_noted(loop: SimLoop) -> None:
         def breaks() -> None:
             raise ValueError("broken")
 
-        thread = threading_of(hub).Thread(target=breaks, name="bad")
-        thread.start()
-        thread.join()
+        SimThreads(hub).start(breaks, "bad").join()
 
     hub.start(Process("p"), "main", begin)
     loop.run_until_complete(asyncio.sleep(1))
@@ -141,8 +144,8 @@ def test_a_thread_that_breaks_is_noted(loop: SimLoop) -> None:
 
 def test_an_event_and_a_condition_tell_whether_they_came_in_time(loop: SimLoop) -> None:
     hub, told = loop.strands, list[object]()
-    threads = threading_of(hub)
-    event, condition = threads.Event(), threads.Condition()
+    threads = SimThreads(hub)
+    event, condition = threads.event(), threads.condition()
 
     def work() -> None:
         told.append(event.wait(1))
@@ -156,4 +159,3 @@ def test_an_event_and_a_condition_tell_whether_they_came_in_time(loop: SimLoop) 
     loop.call_later(6, condition.notify_all)
     loop.run_until_complete(asyncio.sleep(30))
     assert told == [False, True, False, True]
-    assert OVER is not None

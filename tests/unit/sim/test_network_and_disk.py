@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import os
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
-import pytest
-
-from forewarn.sim.fabric.disk import Disks, fcntl_of, os_of, path_of
+from forewarn.sim.fabric.disk import Disks, SimFiles
 from forewarn.sim.fabric.loop import PLACE, SimLoop
-from forewarn.sim.fabric.network import socket_of
+from forewarn.sim.fabric.network import SimSockets
 from forewarn.sim.fabric.strands import Process
 
 
@@ -41,7 +40,7 @@ def test_a_strand_talks_to_a_protocol(loop: SimLoop) -> None:
     said: list[bytes] = []
 
     def work() -> None:
-        with socket_of(loop.network, loop.strands).create_connection(("server", 80), 5.0) as connection:
+        with closing(SimSockets(loop.network, loop.strands).connect("server", 80, 5.0)) as connection:
             connection.sendall(b"hello")
             said.append(connection.recv(100))
 
@@ -55,7 +54,7 @@ def test_what_meets_a_cut_comes_when_it_heals(loop: SimLoop) -> None:
     said: list[tuple[bytes, float]] = []
 
     def work() -> None:
-        connection = socket_of(loop.network, loop.strands).create_connection(("server", 80), 5.0)
+        connection = SimSockets(loop.network, loop.strands).connect("server", 80, 5.0)
         loop.network.cut("server")
         connection.sendall(b"hello")
         said.append((connection.recv(100), loop.time()))
@@ -74,7 +73,7 @@ def test_nobody_there_is_refused_and_a_cut_is_a_timeout(loop: SimLoop) -> None:
     def work() -> None:
         for host in ("nobody", "cut"):
             try:
-                socket_of(loop.network, loop.strands).create_connection((host, 80), 5.0)
+                SimSockets(loop.network, loop.strands).connect(host, 80, 5.0)
             except OSError as problem:
                 problems.append(type(problem))
 
@@ -90,7 +89,7 @@ def test_a_server_that_dies_resets_its_connections_and_one_without_power_does_no
         serve(loop, place)
 
     def work(place: str) -> None:
-        connection = socket_of(loop.network, loop.strands).create_connection((place, 80), 5.0)
+        connection = SimSockets(loop.network, loop.strands).connect(place, 80, 5.0)
         connection.settimeout(20.0)
         try:
             connection.recv(100)
@@ -107,31 +106,30 @@ def test_a_server_that_dies_resets_its_connections_and_one_without_power_does_no
 
 
 def test_lost_power_keeps_what_was_synced(loop: SimLoop, disks: Disks) -> None:
-    files = os_of(disks)
+    files, journal = SimFiles(disks), Path("/vm/journal")
 
     def work() -> None:
-        file = files.open("/vm/journal", os.O_WRONLY | os.O_CREAT)
-        files.write(file, b"safe")
-        files.fdatasync(file)
-        files.write(file, b"and not")
+        file = files.append(journal)
+        file.write(b"safe")
+        file.sync()
+        file.write(b"and not")
 
     in_vm(loop, work)
     loop.run_until_complete(asyncio.sleep(1))
     disks.lose_power("vm")
     kept: list[bytes] = []
-    in_vm(loop, lambda: kept.append(path_of(disks)("/vm/journal").read_bytes()))
+    in_vm(loop, lambda: kept.append(files.read(journal)))
     loop.run_until_complete(asyncio.sleep(1))
     assert kept[0].startswith(b"safe")
     assert b"safeand not".startswith(kept[0])
 
 
 def test_a_lock_is_free_again_when_its_holder_is_killed(loop: SimLoop, disks: Disks) -> None:
-    files, locks, told = os_of(disks), fcntl_of(disks), list[str]()
+    files, told = SimFiles(disks), list[str]()
 
     def work() -> None:
-        file = files.open("/vm/lock", os.O_RDWR | os.O_CREAT)
         try:
-            locks.flock(file, locks.LOCK_EX | locks.LOCK_NB)
+            files.lock(Path("/vm/lock"))
         except BlockingIOError:
             told.append("busy")
             return
@@ -153,7 +151,7 @@ def test_a_full_disk_takes_nothing(loop: SimLoop, disks: Disks) -> None:
 
     def work() -> None:
         try:
-            path_of(disks)("/vm/file").write_bytes(b"x")
+            SimFiles(disks).write_whole(Path("/vm/file"), b"x")
         except OSError as problem:
             problems.append(str(problem))
 
@@ -163,22 +161,3 @@ def test_a_full_disk_takes_nothing(loop: SimLoop, disks: Disks) -> None:
     assert len(problems) == 1
     assert "No space left" in problems[0]
     assert not disks.exists("/vm/file")
-
-
-@pytest.mark.parametrize("name", ["journal", "journal.new"])
-def test_paths_are_on_the_disk(loop: SimLoop, disks: Disks, name: str) -> None:
-    path = path_of(disks)
-    told: list[object] = []
-
-    def work() -> None:
-        file = path("/vm/state") / name
-        file.write_text("one")
-        moved = file.with_suffix(".moved")
-        file.replace(moved)
-        told.extend((file.exists(), moved.read_text(), moved.name))
-        moved.unlink()
-        told.append(moved.exists())
-
-    in_vm(loop, work)
-    loop.run_until_complete(asyncio.sleep(1))
-    assert told == [False, "one", "journal.moved", False]

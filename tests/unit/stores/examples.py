@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import (
     Binding,
     Event,

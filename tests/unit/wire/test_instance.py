@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from forewarn.wire.instance import InstanceInfo, Interface, instance_tree, vm_resource_id
+from forewarn.wire.instance import InstanceInfo, Interface, instance_tree
 from forewarn.wire.tree import Node, as_json, as_text, walk
 from forewarn.wire.versions import IMDS_VERSIONS
 
@@ -18,7 +18,7 @@ INFO = InstanceInfo(
     fault_domain="1",
     resource_group="front",
     subscription_id="8d10da13-8125-4ba9-a717-bf7490507b3d",
-    resource_id=vm_resource_id("8d10da13-8125-4ba9-a717-bf7490507b3d", "front", "web-0"),
+    resource_id="/subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups/front/providers/Microsoft.Compute/virtualMachines/web-0",
     placement_group_id="f67c14ab-e92c-408c-ae2d-da15866ec79a",
     scale_set_name="",
     zone="2",

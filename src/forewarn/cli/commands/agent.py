@@ -18,7 +18,7 @@ from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.settings.errors import Exit, usage
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.config.values import AgentConfig
+    from forewarn.guest.agent.values import AgentConfig
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -159,7 +159,7 @@ def _run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _check(args: argparse.Namespace, out: Output) -> int:
-    from forewarn.guest.agent.tools import plain_words
+    from forewarn.guest.agent.telling import plain_words
     from forewarn.guest.agent.tools.missing import missing
 
     path = args.config or CONFIG_PATH
@@ -180,7 +180,7 @@ def _check(args: argparse.Namespace, out: Output) -> int:
 
 
 def _summary(path: str, config: AgentConfig) -> Iterator[str]:
-    from forewarn.guest.agent.tools import plain_words
+    from forewarn.guest.agent.telling import plain_words
 
     counts = ((len(config.rules), "rule"), (len(config.steps), "step"), (len(config.notifications), "notification"))
     told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
@@ -195,12 +195,12 @@ def _summary(path: str, config: AgentConfig) -> Iterator[str]:
 
 def _status(args: argparse.Namespace, out: Output) -> int:
     from forewarn.guest.agent.tools.status_report import report
-    from forewarn.guest.clock import SystemClock
+    from forewarn.guest.system import this_machine
 
     config = load_config(args.config, out)
     if config.status_listen:
         out.note(f"asking the agent at {config.status_listen}")
-    found = report(config, args.patience or PATIENCE_SECONDS, SystemClock().now())
+    found = report(config, args.patience or PATIENCE_SECONDS, this_machine().clock.now())
     if out.as_json:
         out.json(found.as_json())
     else:

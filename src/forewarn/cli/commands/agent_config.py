@@ -10,7 +10,7 @@ from forewarn.settings.errors import usage
 
 if TYPE_CHECKING:
     from forewarn.guest.agent.config.reading import Checked
-    from forewarn.guest.agent.config.values import AgentConfig
+    from forewarn.guest.agent.values import AgentConfig
 
 PATIENCE_SECONDS = 5.0  # of a person at a terminal
 CONFIG_PATH = "/etc/forewarn/agent.toml"  # of guest.agent.defaults, for whose import every command would pay
@@ -25,7 +25,7 @@ def check_config(path: str) -> Checked:
 def load_config(path: str | None, out: Output) -> AgentConfig:
     """The file that was named must be there; the usual one need not be, and then the defaults count."""
     if path is None and not Path(CONFIG_PATH).exists():
-        from forewarn.guest.agent.config.values import AgentConfig
+        from forewarn.guest.agent.values import AgentConfig
 
         return AgentConfig()
     checked = check_config(path or CONFIG_PATH)

@@ -13,7 +13,7 @@ from forewarn.cli.output import Output
 from forewarn.settings.errors import CommandFailed, Exit, usage
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.config.values import AgentConfig
+    from forewarn.guest.agent.values import AgentConfig
     from forewarn.terms import Document
 
 
@@ -41,9 +41,9 @@ def explain_document(args: argparse.Namespace, out: Output) -> int:
 
 
 def _now() -> datetime:
-    from forewarn.guest.clock import SystemClock
+    from forewarn.guest.system import this_machine
 
-    return SystemClock().now()
+    return this_machine().clock.now()
 
 
 def _document(source: str) -> Document:

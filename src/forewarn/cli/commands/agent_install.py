@@ -39,8 +39,8 @@ def install(args: argparse.Namespace, out: Output) -> int:
 def _say_the_policy(path: Path, out: Output) -> None:
     """What the agent will do about events; a file that is only planned says what an empty one does."""
     from forewarn.guest.agent.config.reading import check_file
-    from forewarn.guest.agent.config.values import AgentConfig
-    from forewarn.guest.agent.tools.plain_words import skipped, warning
+    from forewarn.guest.agent.telling.plain_words import skipped, warning
+    from forewarn.guest.agent.values import AgentConfig
 
     config = check_file(path).config if path.exists() else AgentConfig()
     if config is None:

@@ -8,8 +8,8 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.deciding.events import BY_POLICY, announce_pending, cancel
 from forewarn.core.draft import Draft
-from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.lookup import find_event
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.refusal import Hint, Refused, no_event
 from forewarn.core.settle import end_impact
 

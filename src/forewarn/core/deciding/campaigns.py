@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from forewarn.core import facts as f
+from forewarn.core import keys
 from forewarn.core.deciding.events import maintain_host
 from forewarn.core.draft import Draft
 from forewarn.core.region import Campaign, CampaignState, Event, Host, Region, ScopeKind, replace
@@ -28,7 +29,7 @@ def proceed(draft: Draft, campaign_id: str) -> None:
     elif len(draft.facts) < _ENOUGH_FACTS:
         _take_hosts(draft, campaign)
     else:  # much has happened in this transaction already; the next tick goes on
-        agenda = draft.region.agenda.add(campaign.started_at, f"campaign/{campaign_id}")
+        agenda = draft.region.agenda.add(campaign.started_at, keys.of_campaign(campaign_id))
         draft.region = replace(draft.region, agenda=agenda)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
-from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import Event, Health, Host, Region, Scope, Vm, fold, replace
 from forewarn.terms import derive_guid
 

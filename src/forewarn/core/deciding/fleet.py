@@ -8,7 +8,7 @@ from datetime import timedelta
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.deciding.bindings import bind_key
+from forewarn.core.deciding.bindings import bind_by_nic, bind_key
 from forewarn.core.deciding.events import leave_host, raise_event, under
 from forewarn.core.deciding.placement import find_host
 from forewarn.core.draft import Draft
@@ -241,6 +241,11 @@ def start(draft: Draft, command: c.StartVms) -> None:
 def bind(draft: Draft, command: c.BindVm) -> None:
     (vm,) = find_vms(draft, (command.vm,))
     bind_key(draft, vm.key, command.binding)
+
+
+def bind_nic(draft: Draft, command: c.BindNic) -> None:
+    (vm,) = find_vms(draft, (command.vm,))
+    bind_by_nic(draft, vm, command.address, command.former)
 
 
 def set_policy(draft: Draft, command: c.SetPolicy) -> None:

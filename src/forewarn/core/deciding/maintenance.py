@@ -9,8 +9,8 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import cancel, maintain_host, mark_host, raise_event, under
 from forewarn.core.draft import Draft
-from forewarn.core.lifecycle import PENDING
 from forewarn.core.lookup import check_maintenance, check_scope, find_campaign, find_hosts, find_vms
+from forewarn.core.phases import PENDING
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, CampaignState, Health, Host, Power, Vm, fold
 

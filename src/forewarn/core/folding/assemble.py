@@ -8,12 +8,14 @@ from datetime import datetime
 
 from immutables import Map
 
+from forewarn.core import keys
 from forewarn.core.agenda import Agenda
 from forewarn.core.deciding.campaigns import may_take
-from forewarn.core.folding.evolve import count_pending, open_work, put_host
+from forewarn.core.folding.events import count_pending, open_work
+from forewarn.core.folding.fleet import put_host
 from forewarn.core.folding.retired import NONE_RETIRED, Retired
 from forewarn.core.folding.sets import deletion_added, instance_joined
-from forewarn.core.lifecycle import PENDING
+from forewarn.core.phases import PENDING
 from forewarn.core.region import (
     NO_BINDING,
     Campaign,
@@ -110,20 +112,21 @@ def _with_operations(region: Region, operations: Iterable[Operation]) -> Region:
 
 def _index(region: Region) -> Region:
     """Make the agenda, the groups and the counts from what is there."""
-    dues = {scope.key: scope.lapses_at for scope in region.scopes.values() if scope.lapses_at is not None}
+    scopes = region.scopes.values()
+    dues = {keys.of_scope(scope.key): scope.lapses_at for scope in scopes if scope.lapses_at is not None}
     for event in region.events.values():
         due = event.not_before if event.phase in PENDING else event.completes_at or event.impact_ends_at
         if due is not None:
-            dues[f"event/{event.id}"] = due
+            dues[keys.of_event(event.id)] = due
         if event.phase in PENDING:
             region = count_pending(region, None, event)
     running = (each for each in region.campaigns.values() if each.state is CampaignState.RUNNING)
     waiting = [campaign for campaign in running if campaign.waiting]
     for campaign in waiting:
         if may_take(region, campaign):
-            dues[f"campaign/{campaign.id}"] = campaign.started_at
+            dues[keys.of_campaign(campaign.id)] = campaign.started_at
     for scale_set in region.scale_sets.values():
         if scale_set.rolling is not None and scale_set.rolling.next_at is not None:
-            dues[f"rolling/{scale_set.key}"] = scale_set.rolling.next_at
+            dues[keys.of_rolling_upgrade(scale_set.key)] = scale_set.rolling.next_at
     index = Map({campaign.id: None for campaign in waiting})
     return replace(region, agenda=Agenda.of(dues), campaigns_waiting=index)

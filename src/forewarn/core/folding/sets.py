@@ -7,8 +7,9 @@ from typing import TypeAlias, assert_never
 from immutables import Map
 
 from forewarn.core import facts as f
+from forewarn.core import keys
 from forewarn.core.causes import Cause
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import (
     Event,
     Operation,
@@ -49,6 +50,10 @@ def scope_made(region: Region, key: str, kind: ScopeKind, name: str) -> tuple[Re
     if incarnation:
         region = replace(region, retired=region.retired.without(key))
     return region, Scope(key=key, kind=kind, name=name, incarnation=incarnation)
+
+
+def put_scope(region: Region, scope: Scope) -> Region:
+    return replace(region, scopes=region.scopes.set(scope.key, scope))
 
 
 def scope_left(region: Region, key: str) -> Region:
@@ -111,7 +116,7 @@ def _rolling(scale_set: ScaleSet) -> Rolling:
 def _roll(region: Region, scale_set: ScaleSet, rolling: Rolling) -> Region:
     """A rolling upgrade that has a next batch is on the agenda."""
     assert rolling.next_at is not None
-    agenda = region.agenda.add(rolling.next_at, f"rolling/{scale_set.key}")
+    agenda = region.agenda.add(rolling.next_at, keys.of_rolling_upgrade(scale_set.key))
     return replace(_put(region, replace(scale_set, rolling=rolling)), agenda=agenda)
 
 

@@ -9,32 +9,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from immutables import Map
-
-from forewarn.core.causes import USER_OPERATIONS, Cause
-from forewarn.core.deciding.campaigns import held_up, may_take
+from forewarn.core.causes import Cause
+from forewarn.core.deciding.campaigns import held_up
 from forewarn.core.deciding.events import is_under_way, is_yet_to_be_told
-from forewarn.core.folding.assemble import assemble
-from forewarn.core.folding.retired import REMEMBERED, Retired
+from forewarn.core.folding.retired import REMEMBERED
+from forewarn.core.invariants.indexes import deadlines, of_agenda, of_assembly, of_indexes
 from forewarn.core.invariants.sets import of_domains, of_operations, of_resources, of_scale_sets
-from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import (
     DOWN,
     Campaign,
     CampaignState,
     Event,
-    Group,
-    Health,
-    Host,
     Power,
     Region,
     Scope,
     ScopeKind,
     Vm,
     fold,
-    replace,
 )
-from forewarn.core.settle import STALE_MOST, deadline_of, may_start, next_deadline
+from forewarn.core.settle import may_start
 
 _STEADY = DOWN | {Power.RUNNING}
 
@@ -49,7 +43,7 @@ def violations(region: Region, *, now: datetime | None = None, user_operation_li
     """A sentence for each thing that is wrong. ``now``: the region has settled then. 0 stands for no limit."""
     found = [*_of_vms(region), *_of_hosts(region), *_of_scopes(region), *_of_events(region), *_of_campaigns(region)]
     found += [
-        *_of_indexes(region),
+        *of_indexes(region),
         *of_scale_sets(region),
         *of_domains(region),
         *of_operations(region),
@@ -59,7 +53,7 @@ def violations(region: Region, *, now: datetime | None = None, user_operation_li
         found.append(f"{region.user_operations} user operations are scheduled; the limit is {user_operation_limit}")
     if now is not None:
         found += _of_settled(region, now)
-    return found or [*_of_agenda(region), *_of_assembly(region)]
+    return found or [*of_agenda(region), *of_assembly(region)]
 
 
 def violations_near(region: Region, vms: Iterable[str], events: Iterable[str]) -> list[str]:
@@ -308,78 +302,13 @@ def _of_state(campaign: Campaign) -> Iterator[str]:
         yield f"campaign {campaign.id} is completed with open events"
 
 
-# What is kept twice
-
-
-def _of_indexes(region: Region) -> Iterator[str]:
-    pending = [event for event in region.events.values() if event.phase in PENDING]
-    scheduled = sum(event.cause in USER_OPERATIONS for event in pending)
-    if region.user_operations != scheduled:
-        yield f"{scheduled} user operations are scheduled, {region.user_operations} are counted"
-    if region.groups != _groups(pending):
-        yield "the groups are not those of the pending events"
-    claims = {claim: vm.key for vm in region.vms.values() for claim in vm.binding.claims()}
-    if dict(region.addresses) != claims:
-        yield "the addresses are not those that the VMs claim"
-    if region.vacancies != _vacancies(region):
-        yield "the vacancies are not those of the hosts"
-
-
-def _of_agenda(region: Region) -> Iterator[str]:
-    soonest = min(_deadlines(region), default=None)
-    if next_deadline(region) != soonest and not _is_merely_too_soon(region, soonest):
-        yield f"something is due at {soonest}, and the agenda says {next_deadline(region)}"
-
-
-def _is_merely_too_soon(region: Region, soonest: datetime | None) -> bool:
-    """As the agenda's answer may be where it holds very many stale entries."""
-    said = next_deadline(region)
-    crowded = sum(1 for _ in region.agenda.soonest(STALE_MOST + 1)) > STALE_MOST
-    return crowded and said is not None and (soonest is None or said < soonest)
-
-
-def _groups(pending: list[Event]) -> Map[str, Group]:
-    found: dict[str, Group] = {}
-    for event in pending:
-        if event.group:
-            known = found.get(event.group, Group())
-            found[event.group] = Group(
-                known.pending.set(event.id, None), known.awaited + (event.phase is Phase.SCHEDULED)
-            )
-    return Map(found)
-
-
-def _vacancies(region: Region) -> Map[tuple[int, int], Map[int, None]]:
-    found: dict[tuple[int, int], dict[int, None]] = defaultdict(dict)
-    for host in region.hosts.values():
-        if host.health is Health.HEALTHY and len(host.vms) < host.capacity:
-            found[host.fault_domain, host.update_domain][host.number] = None
-    return Map({domain: Map(hosts) for domain, hosts in found.items()})
-
-
-def _deadlines(region: Region) -> Iterator[datetime]:
-    for scope in region.scopes.values():
-        if scope.lapses_at is not None:
-            yield scope.lapses_at
-    for event in region.events.values():
-        due = deadline_of(region, event)
-        if due is not None:
-            yield due
-    for campaign in region.campaigns.values():
-        if may_take(region, campaign):
-            yield campaign.started_at
-    for scale_set in region.scale_sets.values():
-        if scale_set.rolling is not None and scale_set.rolling.next_at is not None:
-            yield scale_set.rolling.next_at
-
-
 # After settling
 
 
 def _of_settled(region: Region, now: datetime) -> Iterator[str]:
     if region.latest_at is not None and region.latest_at > now:
         yield f"something happened at {region.latest_at}, after {now}"
-    due = min(_deadlines(region), default=None)
+    due = min(deadlines(region), default=None)
     if due is not None and due <= now:
         yield f"at {now} something is still due since {due}"
     for event in region.events.values():
@@ -391,31 +320,3 @@ def _of_settled(region: Region, now: datetime) -> Iterator[str]:
         stands = campaign.state is CampaignState.RUNNING and not campaign.open_events
         if stands and held_up(region, campaign) is None:
             yield f"campaign {campaign.id} is running, and nothing will move it on"
-
-
-# Snapshots
-
-
-def _of_assembly(region: Region) -> Iterator[str]:
-    """What is put together from the parts of a region must be the region."""
-    made = assemble(
-        region.vms.values(),
-        [replace(scope, members=Map()) for scope in region.scopes.values()],
-        [_bare(host) for host in region.hosts.values()],
-        region.events.values(),
-        region.campaigns.values(),
-        region.lone_vms_made,
-        region.latest_at,
-        scale_sets=[replace(each, instances=Map(), leaving=0) for each in region.scale_sets.values()],
-        operations=region.operations.values(),
-        resources=region.resources.values(),
-        retired=Retired.of(dict(region.retired.numbers), region.retired.total),
-    )
-    if replace(made, agenda=region.agenda) != region:
-        yield "what is assembled from the region's parts is not the region"
-    if next_deadline(made) != min(_deadlines(region), default=None):
-        yield "what is assembled from the region's parts is due at another time"
-
-
-def _bare(host: Host) -> Host:
-    return replace(host, vms=Map())

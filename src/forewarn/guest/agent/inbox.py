@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import queue
 from dataclasses import dataclass
 
-from forewarn.guest.agent.doing.programs import Ended
+from forewarn.guest.agent.deciding.state import Ended
 from forewarn.guest.faults import Fault
 from forewarn.guest.reading import Reading
+from forewarn.guest.system.parts import Queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +68,4 @@ class Stop:
 
 
 Message = Named | Looked | WorkEnded | Posted | Answered | Spoken | Stop
-Inbox = queue.SimpleQueue[Message]
+Inbox = Queue[Message]

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import logging
 import queue
-import signal
-import threading
-import time
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import AgentConfig
+from forewarn.guest.agent.consent import Consent
 from forewarn.guest.agent.deciding.handling import (
     Duties,
     Moment,
@@ -33,6 +31,7 @@ from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
     Begun,
+    Ended,
     Finished,
     Left,
     Mark,
@@ -42,27 +41,24 @@ from forewarn.guest.agent.deciding.state import (
     Undoing,
     key_of,
 )
-from forewarn.guest.agent.doing.consent import Consent
-from forewarn.guest.agent.doing.programs import Ended, boot_id
-from forewarn.guest.agent.doing.worker import Worker
 from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
 from forewarn.guest.agent.keeping.journal import Busy, Journal, Memory
 from forewarn.guest.agent.keeping.journal import peek as peek_journal
-from forewarn.guest.agent.reader import Reader
+from forewarn.guest.agent.reader import MakeClient, Reader
 from forewarn.guest.agent.steps import has_reverse, may_repeat
+from forewarn.guest.agent.telling import plain_words
 from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.pages import StatusServer
 from forewarn.guest.agent.telling.reporting import LOG, Reporter
-from forewarn.guest.agent.telling.sd_notify import Supervisor
-from forewarn.guest.agent.tools import plain_words
-from forewarn.guest.clock import SystemClock
+from forewarn.guest.agent.values import AgentConfig
+from forewarn.guest.agent.worker import Worker
+from forewarn.guest.client import Client
+from forewarn.guest.system import System, this_machine
 from forewarn.guest.watch import Change, Ending, Started, Watcher, is_started
 from forewarn.guest.watch import Ended as Gone
 
-_IDLE_SECONDS = 30.0
-_BUSY_SECONDS = 1.0  # while there is something to do, time alone may change what it is
 _ENDING_SECONDS = 8.0
 ONCE_PATIENCE_SECONDS = 30.0
 
@@ -71,11 +67,24 @@ FAILED = 1
 UNREACHABLE = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often the agent looks whether time alone has changed what is to be done."""
+
+    busy_seconds: float = 1.0  # while there is something to do
+    idle_seconds: float = 30.0
+
+
+PACE = Pace()
+
+
 class Agent:
     """Everything of one agent. ``run`` returns when somebody ends it.
 
     With ``once`` it looks a single time. Its own work takes the time it takes; for others (the metadata service, the
     VMs of a shared event, a step that has to be tried again) it waits ``patience_seconds`` altogether.
+
+    ``system``, ``client`` and ``pace`` are this machine, the library and the usual; a simulation has its own.
     """
 
     def __init__(
@@ -85,24 +94,31 @@ class Agent:
         once: bool = False,
         dry_run: bool = False,
         patience_seconds: float = ONCE_PATIENCE_SECONDS,
+        system: System | None = None,
+        client: MakeClient = Client,
+        pace: Pace = PACE,
     ) -> None:
+        system = system or this_machine()
         self._config = config
         self._once, self._dry_run = once, dry_run
         self._patience_seconds = patience_seconds if once else float("inf")
         self._waited_seconds = 0.0
-        directory = Path(config.state_directory)
-        self._journal: Journal | Memory = Memory(peek_journal(directory)) if dry_run else Journal(directory)
-        self._inbox: Inbox = queue.SimpleQueue()
-        self._clock = SystemClock()
+        self._pace = pace
+        self._clock = system.clock
+        directory, files = Path(config.state_directory), system.files
+        self._journal = Memory(peek_journal(files, directory)) if dry_run else Journal(files, directory)
+        self._inbox: Inbox = system.threads.queue()
         self._steps = {step.name: step for step in config.steps}
-        metrics, supervisor = Metrics(), Supervisor.from_environment()
-        health = Health(time.monotonic, config.unhealthy_after_seconds)
-        self._report = Reporter(config, metrics, health, supervisor, self.now)
-        self._status = StatusServer(config.status_listen, health, metrics) if config.status_listen else None
-        self._worker = Worker(directory / "runs", self._inbox, boot_id())
-        self._reader = Reader(config, self._inbox, patience_seconds if once else None)
+        metrics = Metrics(system.threads)
+        health = Health(system.threads, self._clock.monotonic, config.unhealthy_after_seconds)
+        self._report = Reporter(system, config, metrics, health, self.now)
+        self._status = StatusServer(system, config.status_listen, health, metrics) if config.status_listen else None
+        self._worker = Worker(system, directory / "runs", self._inbox)
+        self._reader = Reader(system, config, self._inbox, patience_seconds if once else None, client)
         self._tracker = Watcher()
-        self._consent = Consent(config, self._reader.client, self._inbox, self._report, self._write, dry_run=dry_run)
+        self._consent = Consent(
+            system, config, self._reader.client, self._inbox, self._report, self._write, dry_run=dry_run
+        )
         self._troubles: dict[str, Trouble] = {}
         self._name = ""
         self._read = False  # whether a document was seen by this process: before that nothing is begun
@@ -117,7 +133,7 @@ class Agent:
 
     def now(self) -> datetime:
         """The service's time, carried on from its last answer; ours before there was one."""
-        return self._time.now(time.monotonic()) or self._clock.now()
+        return self._time.now(self._clock.monotonic()) or self._clock.now()
 
     def stop(self, why: str, *, status: int = 0) -> None:
         """From any thread, and from a signal's handler."""
@@ -143,7 +159,7 @@ class Agent:
         self._say_the_policy()
         if self._status is not None:
             LOG.info("status at http://%s", self._status.open())
-        self._report.remember(self._state, lambda care: is_prepared(self._state, care))
+        self._report.remember(self._state)
         for care in self._state.cares.values():
             self._tracker.remember(care.event)
         self._take_up()
@@ -166,19 +182,19 @@ class Agent:
     def _wait(self) -> list[Message]:
         """All that there is to hear, or nothing when it is time to look again."""
         heard: list[Message] = []
-        began, works = time.monotonic(), self._worker.running is not None
+        began, works = self._clock.monotonic(), self._worker.running is not None
         try:
             heard.append(self._inbox.get(timeout=self._pause_seconds()))
             while True:
                 heard.append(self._inbox.get_nowait())
         except queue.Empty:
-            self._waited_seconds += 0.0 if works else time.monotonic() - began
+            self._waited_seconds += 0.0 if works else self._clock.monotonic() - began
             return heard
 
     def _pause_seconds(self) -> float:
-        waits = [_BUSY_SECONDS if is_pressed(self._state, self._worker.running) else _IDLE_SECONDS]
+        waits = [self._pace.busy_seconds if is_pressed(self._state, self._worker.running) else self._pace.idle_seconds]
         waits += [pause for pause in (self._consent.wake_seconds(),) if pause is not None]
-        pauses = [trouble.again_at - time.monotonic() for trouble in self._troubles.values()]
+        pauses = [trouble.again_at - self._clock.monotonic() for trouble in self._troubles.values()]
         waits += [pause for pause in pauses if pause > 0]
         if self._report.supervisor.alive_every_seconds is not None:
             waits.append(self._report.supervisor.alive_every_seconds)
@@ -246,14 +262,16 @@ class Agent:
             self._note(record)
 
     def _confirm(self, change: Change) -> None:
-        """A start shows that our approval was heard, whether its answer reached us or not; so does an end behind one
-        that was answered, unless the event was canceled."""
+        """A start, or an end that is no cancellation, confirms an approval that was answered. One whose answer never
+        came was heard if the start came before NotBefore; after that, events start without any."""
         care = self._state.cares.get(key_of(change.event))
-        heard = care is not None and (
-            (isinstance(change, Started) and care.approval in (Approval.INTENDED, Approval.SENT))
-            or (isinstance(change, Gone) and care.approval is Approval.SENT and change.how is not Ending.CANCELED)
-        )
-        if care is not None and heard:
+        if care is None:
+            return
+        not_before, begins = care.event.not_before, isinstance(change, Started)
+        is_early = begins and (not_before is None or change.at < not_before)
+        is_over = isinstance(change, Gone) and change.how is not Ending.CANCELED
+        sent = care.approval is Approval.SENT and (begins or is_over)
+        if sent or (care.approval is Approval.INTENDED and is_early):
             self._write(Approving(care.key, Approval.CONFIRMED))
             self._report.metrics.approval("confirmed")
             self._report.tell(Occasion.APPROVED, care.event, f"the approval of {care.event.type} was heard")
@@ -280,7 +298,7 @@ class Agent:
             steps=self._steps,
             margin_seconds=self._config.margin_seconds,
             now=self.now(),
-            tick=time.monotonic(),
+            tick=self._clock.monotonic(),
             running=self._worker.running,
             troubles=self._troubles,
         )
@@ -330,14 +348,17 @@ class Agent:
             self._troubles.pop(step.name, None)
         else:
             failed = self._state.effect(step.name)
-            self._troubles[step.name] = after_failure(failed.tries if failed else 1, time.monotonic())
+            self._troubles[step.name] = after_failure(failed.tries if failed else 1, self._clock.monotonic())
         if not undo or has_reverse(step):
             self._report.ended(effect.event, step.name, step.kind, ended.outcome, ended.detail, seconds, undo=undo)
+        if self._read:
+            self._judge(self._moment())  # now: a start that waits in the inbox came after it, and is told after it
 
     def _judge(self, moment: Moment) -> None:
         """Tell what has become certain about preparations."""
         for care in moment.state.cares.values():
-            if care.verdict not in PREPARES:
+            was_announced = bool(care.steps) or not is_started(care.event)
+            if care.verdict not in PREPARES or not was_announced:
                 continue
             if is_prepared(moment.state, care):
                 self._report.prepared(care)
@@ -383,7 +404,7 @@ class Agent:
         self._ending = True
         if self._worker.running is not None:
             self._worker.call_off()
-            self._await_work(time.monotonic() + _ENDING_SECONDS)
+            self._await_work(self._clock.monotonic() + _ENDING_SECONDS)
         self._reader.close()
         self._consent.close()
         if self._status is not None:
@@ -392,7 +413,7 @@ class Agent:
         self._journal.close()
 
     def _await_work(self, until: float) -> None:
-        while self._worker.running is not None and (left := until - time.monotonic()) > 0:
+        while self._worker.running is not None and (left := until - self._clock.monotonic()) > 0:
             try:
                 message = self._inbox.get(timeout=left)
             except queue.Empty:
@@ -411,14 +432,13 @@ def run_agent(
     """Run the agent until it is ended; its exit status."""
     if not LOG.handlers:
         logging.basicConfig(level=logging.INFO)
+    system = this_machine()
     try:
-        agent = Agent(config, once=once, dry_run=dry_run, patience_seconds=patience_seconds)
+        agent = Agent(config, once=once, dry_run=dry_run, patience_seconds=patience_seconds, system=system)
     except (Busy, OSError) as problem:
         LOG.error("cannot begin: %s", problem)
         return FAILED
-    if threading.current_thread() is threading.main_thread():
-        for which in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(which, lambda number, _: agent.stop(f"heard {signal.Signals(number).name}"))
+    system.on_stop(agent.stop)
     try:
         return agent.run()
     except OSError as problem:  # a full disk, an address that is taken: the next start may find it better

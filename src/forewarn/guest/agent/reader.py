@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-import threading
-import time
+from collections.abc import Callable
 from contextlib import suppress
 
-from forewarn.guest.agent.config.values import AgentConfig
 from forewarn.guest.agent.inbox import Inbox, Looked, Named, Stop
 from forewarn.guest.agent.telling.reporting import LOG
+from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.caller import Haste, hasty
 from forewarn.guest.client import Client
-from forewarn.guest.clock import SystemClock
 from forewarn.guest.faults import Closed, Fault, GuestError
 from forewarn.guest.instance import Instance, doubt_about, own_name
 from forewarn.guest.reading import Reading
+from forewarn.guest.system import System
 
 _UNNAMED = Backoff(1.0, 30.0)  # a service that does not say who we are
+
+MakeClient = Callable[..., Client]
 
 
 class Reader:
     """Its client is used for approvals too. ``patience_seconds``: how long it goes on trying; None is the usual."""
 
-    def __init__(self, config: AgentConfig, inbox: Inbox, patience_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        system: System,
+        config: AgentConfig,
+        inbox: Inbox,
+        patience_seconds: float | None = None,
+        client: MakeClient = Client,
+    ) -> None:
+        self._system = system
         self._given = config.name
         self._inbox = inbox
-        self._closed = threading.Event()
+        self._closed = system.threads.event()
         self._named = False
         haste: Haste = {} if patience_seconds is None else hasty(patience_seconds)
         endpoint, poll_seconds = config.endpoint or None, config.poll_seconds
-        self.client = Client(endpoint, poll_seconds=poll_seconds, on_fault=self._failed, **haste)
+        self.client = client(endpoint, system=system, poll_seconds=poll_seconds, on_fault=self._failed, **haste)
 
     def start(self) -> None:
         LOG.info("asking %s", self.client.asks)
-        threading.Thread(target=self._work, name="reader", daemon=True).start()
+        self._system.threads.start(self._work, "reader")
 
     def close(self) -> None:
         self._closed.set()
@@ -48,7 +57,7 @@ class Reader:
             self._named = True
             self._inbox.put(Named(name))
             for reading in self.client.readings():
-                self._inbox.put(Looked(reading, time.monotonic()))
+                self._inbox.put(Looked(reading, self._system.clock.monotonic()))
         except Closed:
             return
         except Exception as problem:
@@ -58,7 +67,7 @@ class Reader:
     def _find_name(self) -> str | None:
         """A name that was given is used even when the service does not tell one; it may only be doubted."""
         if self._given.strip():
-            threading.Thread(target=self._doubt, name="doubt", daemon=True).start()
+            self._system.threads.start(self._doubt, "doubt")
             return self._given.strip()
         tries = 0
         while not self._closed.is_set():
@@ -86,4 +95,4 @@ class Reader:
             self._fault(fault)
 
     def _fault(self, fault: Fault) -> None:
-        self._inbox.put(Looked(Reading(SystemClock().now(), fault=fault), time.monotonic()))
+        self._inbox.put(Looked(Reading(self._system.clock.now(), fault=fault), self._system.clock.monotonic()))

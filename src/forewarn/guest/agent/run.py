@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forewarn.guest.agent.config.defaults import CONFIG_PATH
-from forewarn.guest.agent.config.values import AgentConfig
+from forewarn.guest.agent.values import AgentConfig
 from forewarn.wire.json_bytes import WireError
 from forewarn.wire.times import parse_duration
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path
 from random import Random
-from types import SimpleNamespace
-from typing import Any
 
 from forewarn.sim.fabric.strands import Process, Strands
 
@@ -21,23 +18,14 @@ class _File:
     synced: int = 0  # so many bytes are safe
 
 
-@dataclass(slots=True)
-class _Opened:
-    path: str
-    file: _File
-    process: Process
-
-
 class Disks:
-    """One tree for all VMs; a VM's own files are those below its name."""
+    """One tree for all VMs; a VM's own files are those below its name. Names are safe at once."""
 
     def __init__(self, hub: Strands, random: Random) -> None:
         self._hub = hub
         self._random = random
         self._files: dict[str, _File] = {}
-        self._opened: dict[int, _Opened] = {}
         self._locks: dict[str, Process] = {}
-        self._last = 100
         self.full: set[str] = set()  # VMs whose disk has no room
 
     # What happens to machines
@@ -62,139 +50,130 @@ class Disks:
 
     # What programs do
 
-    def _process(self) -> Process:
+    def process(self) -> Process:
+        """Whoever asks, as long as it lives."""
         process = self._hub.current().process
         process.check()
         return process
 
-    def open(self, path: object, flags: int, mode: int = 0) -> int:
-        process, name = self._process(), str(path)
-        file = self._files.get(name)
-        if file is None:
-            file = _File()
-            if not flags & os.O_DIRECTORY:
-                self._files[name] = file
-        if flags & os.O_TRUNC:
-            file.data.clear()
-            file.synced = 0
-        self._last += 1
-        self._opened[self._last] = _Opened(name, file, process)
-        number = self._last
-        process.at_exit[("file", number)] = lambda: self._release(number)
-        return number
-
-    def _release(self, number: int) -> None:
-        opened = self._opened.pop(number, None)
-        if opened is not None and self._locks.get(opened.path) is opened.process:
-            del self._locks[opened.path]
-
-    def _close(self, number: int) -> None:
-        process = self._process()
-        process.at_exit.pop(("file", number), None)
-        self._release(number)
-
-    def _write(self, number: int, data: bytes) -> int:
-        process, opened = self._process(), self._opened[number]
-        if process.place in self.full:
+    def check_room(self) -> None:
+        if self.process().place in self.full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        opened.file.data += data
-        return len(data)
 
-    def _sync(self, number: int) -> None:
-        self._process()
-        file = self._opened[number].file
-        file.synced = len(file.data)
-
-    def _truncate(self, number: int, size: int) -> None:
-        self._process()
-        file = self._opened[number].file
-        del file.data[size:]
-        file.synced = min(file.synced, size)
-
-    def _lock(self, number: int, how: int) -> None:
-        opened = self._opened[number]
-        holder = self._locks.get(opened.path)
-        if holder is not None and holder is not opened.process and holder.alive:
-            raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK))
-        self._locks[opened.path] = opened.process
-
-    # For paths
-
-    def read(self, path: str) -> bytes:
-        self._process()
+    def find(self, path: str) -> _File:
+        self.process()
         file = self._files.get(path)
         if file is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        return bytes(file.data)
+        return file
+
+    def open(self, path: str) -> _File:
+        self.process()
+        return self._files.setdefault(path, _File())
 
     def put(self, path: str, data: bytes) -> None:
-        if self._process().place in self.full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._files[path] = _File(bytearray(data), len(data))
+        self.check_room()
+        self.write(path, data)
 
     def rename(self, path: str, to: str) -> None:
-        self._process()
+        self.find(path)
         self._files[to] = self._files.pop(path)
 
     def remove(self, path: str) -> None:
-        self._process()
+        self.process()
         self._files.pop(path, None)
 
+    def lock(self, path: str) -> Callable[[], None]:
+        """Hold it for the process that asks, until it ends or calls what it is given."""
+        process, holder = self.process(), self._locks.get(path)
+        if holder is not None and holder is not process and holder.alive:
+            raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK))
+        self._locks[path] = process
 
-def os_of(disks: Disks) -> SimpleNamespace:
-    """What stands for the module ``os`` where an agent keeps its journal."""
-    names = [name for name in dir(os) if name.startswith("O_")]
-    return SimpleNamespace(
-        open=disks.open,
-        close=disks._close,
-        write=disks._write,
-        fdatasync=disks._sync,
-        fsync=disks._sync,
-        ftruncate=disks._truncate,
-        fstat=lambda number: SimpleNamespace(st_size=len(disks._opened[number].file.data)),
-        **{name: getattr(os, name) for name in names},
-    )
+        def release() -> None:
+            process.at_exit.pop(("lock", path), None)
+            if self._locks.get(path) is process:
+                del self._locks[path]
 
-
-def fcntl_of(disks: Disks) -> SimpleNamespace:
-    """What stands for the module ``fcntl`` there."""
-    return SimpleNamespace(flock=disks._lock, LOCK_EX=fcntl.LOCK_EX, LOCK_NB=fcntl.LOCK_NB)
+        process.at_exit["lock", path] = release
+        return release
 
 
-def path_of(disks: Disks) -> Callable[..., Any]:
-    """What stands for ``pathlib.Path``."""
+class SimFiles:
+    """The files of a guest's system."""
 
-    class SimPath(PurePosixPath):
-        """A path whose file is on one of the disks."""
+    def __init__(self, disks: Disks) -> None:
+        self._disks = disks
 
-        def mkdir(self, *_: object, **__: object) -> None:
-            """Directories are names only."""
+    def read(self, path: Path) -> bytes:
+        return bytes(self._disks.find(str(path)).data)
 
-        def exists(self) -> bool:
-            return disks.exists(str(self))
+    def exists(self, path: Path) -> bool:
+        return self._disks.exists(str(path))
 
-        def read_bytes(self) -> bytes:
-            return disks.read(str(self))
+    def make_directory(self, path: Path) -> None:
+        self._disks.process()
 
-        def read_text(self, *_: object) -> str:
-            return disks.read(str(self)).decode()
+    def sync_names(self, directory: Path) -> None:
+        self._disks.process()
 
-        def write_bytes(self, data: bytes) -> int:
-            disks.put(str(self), data)
-            return len(data)
+    def write_whole(self, path: Path, content: bytes) -> None:
+        self._disks.put(str(path), content)
 
-        def write_text(self, text: str) -> int:
-            return self.write_bytes(text.encode())
+    def append(self, path: Path, *, anew: bool = False) -> SimOwnFile:
+        opened = SimOwnFile(self._disks, self._disks.open(str(path)))
+        if anew:
+            opened.truncate(0)
+        return opened
 
-        def touch(self) -> None:
-            if not self.exists():
-                disks.put(str(self), b"")
+    def move(self, path: Path, to: Path) -> None:
+        self._disks.rename(str(path), str(to))
 
-        def replace(self, target: object) -> object:
-            disks.rename(str(self), str(target))
-            return target
+    def touch(self, path: Path) -> None:
+        if not self.exists(path):
+            self._disks.put(str(path), b"")
 
-        def unlink(self, missing_ok: bool = False) -> None:
-            disks.remove(str(self))
+    def remove(self, path: Path) -> None:
+        self._disks.remove(str(path))
 
-    return SimPath
+    def discard(self, path: Path) -> None:
+        self._disks.remove(str(path))
+
+    def lock(self, path: Path) -> SimLock:
+        return SimLock(self._disks.lock(str(path)))
+
+
+class SimOwnFile:
+    """An open file; whoever moves or removes it by name leaves it open."""
+
+    def __init__(self, disks: Disks, file: _File) -> None:
+        self._disks, self._file = disks, file
+
+    def size(self) -> int:
+        return len(self._file.data)
+
+    def write(self, data: bytes) -> None:
+        self._disks.check_room()
+        self._file.data += data
+
+    def sync(self) -> None:
+        self._disks.process()
+        self._file.synced = len(self._file.data)
+
+    def truncate(self, size: int) -> None:
+        self._disks.process()
+        del self._file.data[size:]
+        self._file.synced = min(self._file.synced, size)
+
+    def close(self) -> None:
+        self._disks.process()
+
+
+@dataclass(frozen=True, slots=True)
+class SimLock:
+    """A lock that is held."""
+
+    release: Callable[[], None]
+
+    def close(self) -> None:
+        self.release()

@@ -10,13 +10,13 @@ import asyncio
 import contextvars
 import errno
 import os
-import socket
 from collections import deque
 from collections.abc import Callable
 from random import Random
-from types import SimpleNamespace, TracebackType
 from typing import Any, Protocol
 
+from forewarn.guest.system.dhcp import DhcpFailed
+from forewarn.guest.system.parts import Connection
 from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.fabric.strands import OVER, Process, Strands, Ticket
 
@@ -407,10 +407,7 @@ class Sock:
     def settimeout(self, seconds: float | None) -> None:
         self._timeout = seconds
 
-    def setsockopt(self, *_: object) -> None:
-        """Everything is as fast as it can be."""
-
-    def shutdown(self, how: int) -> None:
+    def shutdown(self) -> None:
         if self.open:
             self._network.send_end(self)
         self._ended = True
@@ -423,14 +420,6 @@ class Sock:
         if self._process is not None:
             self._process.at_exit.pop(self, None)
 
-    def __enter__(self) -> Sock:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 class Door:
     """A listening socket of a strand."""
@@ -440,6 +429,7 @@ class Door:
         self._came: deque[Sock] = deque()
         self._waiting: Ticket | None = None
         self._open = True
+        self.address = address
         process = hub.current().process
 
         def accept(_: Address) -> Sock:
@@ -458,26 +448,13 @@ class Door:
             self._waiting.wake(self._hub)
             self._waiting = None
 
-    def accept(self) -> tuple[Sock, Address]:
+    def accept(self) -> Sock | None:
         while not self._came:
             if not self._open:
-                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+                return None
             self._waiting = Ticket(self._hub)
             self._hub.park()
-        return self._came.popleft(), ("", 0)
-
-    def getsockname(self) -> Address:
-        return self._listener.address
-
-    def getsockopt(self, *_: object) -> int:
-        return int(self._open)
-
-    def fileno(self) -> int:
-        return 3 if self._open else -1
-
-    def shutdown(self, how: int) -> None:
-        self._open = False
-        self._wake()
+        return self._came.popleft()
 
     def close(self) -> None:
         self._open = False
@@ -485,17 +462,21 @@ class Door:
         self._wake()
 
 
-def socket_of(network: Network, hub: Strands) -> SimpleNamespace:
-    """What stands for the module ``socket``."""
+class SimSockets:
+    """The sockets of a guest's system."""
 
-    def create_connection(address: Address, timeout: float | None = None) -> Sock:
+    def __init__(self, network: Network, hub: Strands) -> None:
+        self._network, self._hub = network, hub
+
+    def connect(self, host: str, port: int, seconds: float) -> Sock:
+        network, hub = self._network, self._hub
         place = hub.current().process.place
-        ends_at = network.loop.time() + (1e9 if timeout is None else timeout)
+        ends_at = network.loop.time() + seconds
         while True:
             if network.loop.time() >= ends_at:
                 raise TimeoutError("timed out")
             hub.sleep(min(network.round_trip(), ends_at - network.loop.time()))
-            listener = network.find(place, *address)
+            listener = network.find(place, host, port)
             if listener is not None:
                 break
             hub.sleep(min(_KNOCK_SECONDS, max(0.0, ends_at - network.loop.time())))
@@ -503,9 +484,18 @@ def socket_of(network: Network, hub: Strands) -> SimpleNamespace:
         network.join(sock, listener)
         return sock
 
-    def create_server(address: Address, **_: object) -> Door:
-        return Door(network, hub, address)
+    def listen(self, host: str, port: int, backlog: int) -> Door:
+        return Door(self._network, self._hub, (host, port))
 
-    names = ("AF_INET", "AF_INET6", "IPPROTO_TCP", "TCP_NODELAY", "SHUT_RDWR", "SOL_SOCKET", "SO_ACCEPTCONN")
-    constants = {name: getattr(socket, name) for name in names}
-    return SimpleNamespace(create_connection=create_connection, create_server=create_server, socket=Sock, **constants)
+    def hang_up(self, connection: Connection) -> None:
+        assert isinstance(connection, Sock)
+        connection.shutdown()
+
+    def secured(self, connection: Connection, host: str) -> Sock:
+        raise OSError(errno.EPROTONOSUPPORT, "there is no TLS in a simulation")
+
+    def connect_local(self, path: str, seconds: float) -> Sock:
+        raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+
+    def ask_dhcp(self, transaction: int) -> str:
+        raise DhcpFailed("there is no DHCP in a simulation")

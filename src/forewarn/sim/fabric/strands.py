@@ -1,7 +1,7 @@
 """Programs that block, in one thread: each of their threads is a strand, and whoever waits lets the others run.
 
-The agent is such a program. It runs here as it is: what it takes for ``threading``, ``queue`` and ``time`` are the
-namespaces at the end of this module, whose clock is the loop's.
+The agent is such a program. It runs here as it is: its system's threads are the ``SimThreads`` at the end of this
+module, whose time is the loop's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextvars
 import queue
 from collections import deque
 from collections.abc import Callable
-from types import SimpleNamespace, TracebackType
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -36,7 +36,6 @@ class Process:
         self.frozen = False
         self.strands: dict[Strand, None] = {}
         self.late: list[Callable[[], None]] = []  # what came while it was frozen
-        self.machine: Any = None  # the VM it runs in
         self.at_exit: dict[object, Callable[[], None]] = {}  # what the kernel lets go of
 
     def check(self) -> None:
@@ -189,18 +188,21 @@ class Ticket:
         hub.soon(self.strand, self.turn, value)
 
 
-# What a program takes for its standard library
+# What a program takes for its threads
 
 
 class SimpleQueue(Generic[_T]):
-    """As ``queue.SimpleQueue``."""
+    """As ``queue.SimpleQueue``, with a limit where one is given."""
 
-    def __init__(self, hub: Strands) -> None:
+    def __init__(self, hub: Strands, most: int = 0) -> None:
         self._hub = hub
+        self._most = most
         self._items: deque[_T] = deque()
         self._waiting: deque[Ticket] = deque()
 
     def put(self, item: _T) -> None:
+        if self._most and len(self._items) >= self._most:
+            raise queue.Full
         self._items.append(item)
         while self._waiting:
             self._waiting.popleft().wake(self._hub)
@@ -307,53 +309,40 @@ class Semaphore:
 
 
 class Thread:
-    """As ``threading.Thread``: a strand of the process that starts it."""
+    """As ``threading.Thread``, once it was started."""
 
-    def __init__(
-        self, hub: Strands, target: Callable[..., None], args: tuple[Any, ...] = (), name: str = "", daemon: bool = True
-    ) -> None:
-        self._hub = hub
-        self._work = lambda: target(*args)
-        self._name = name
-        self._strand: Strand | None = None
-
-    def start(self) -> None:
-        process = self._hub.current().process
-        process.check()
-        self._strand = self._hub.start(process, self._name, self._work)
+    def __init__(self, hub: Strands, strand: Strand) -> None:
+        self._hub, self._strand = hub, strand
 
     def join(self, timeout: float | None = None) -> None:
-        if self._strand is not None and not self._strand.done:
+        if not self._strand.done:
             ticket = Ticket(self._hub)
             self._strand.over.append(lambda: ticket.wake(self._hub))
             self._hub.park(timeout)
 
 
-def time_of(hub: Strands) -> SimpleNamespace:
-    """What stands for the module ``time``."""
+class SimThreads:
+    """The threads of a guest's system: strands of the process that starts them."""
 
-    def monotonic() -> float:
-        hub.current().process.check()
-        return hub.loop.time()
+    def __init__(self, hub: Strands) -> None:
+        self._hub = hub
 
-    return SimpleNamespace(monotonic=monotonic, sleep=hub.sleep)
+    def start(self, work: Callable[[], None], name: str) -> Thread:
+        process = self._hub.current().process
+        process.check()
+        return Thread(self._hub, self._hub.start(process, name, work))
 
+    def lock(self) -> Lock:
+        return Lock()
 
-def threading_of(hub: Strands) -> SimpleNamespace:
-    """What stands for the module ``threading``."""
-    return SimpleNamespace(
-        Thread=lambda **how: Thread(hub, **how),
-        Event=lambda: Event(hub),
-        Lock=Lock,
-        Condition=lambda: Condition(hub),
-        BoundedSemaphore=Semaphore,
-        current_thread=lambda: None,
-        main_thread=lambda: "the loop",
-    )
+    def event(self) -> Event:
+        return Event(self._hub)
 
+    def condition(self) -> Condition:
+        return Condition(self._hub)
 
-def queue_of(hub: Strands) -> SimpleNamespace:
-    """What stands for the module ``queue``."""
-    return SimpleNamespace(
-        SimpleQueue=lambda: SimpleQueue(hub), Queue=lambda most=0: SimpleQueue(hub), Empty=queue.Empty
-    )
+    def places(self, count: int) -> Semaphore:
+        return Semaphore(count)
+
+    def queue(self, most: int = 0) -> SimpleQueue[_T]:
+        return SimpleQueue(self._hub, most)

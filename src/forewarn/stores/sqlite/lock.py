@@ -1,41 +1,35 @@
-"""One directory, one server. The kernel holds the lock, so a server that was killed leaves nothing to clean up."""
+"""One directory, one server: the lock that tells a second one whose it is."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 
+from forewarn.durable import FileLock
 from forewarn.plane.ports import JournalFault
 
 NAME = "lock"
 
 
 class DirectoryLock:
-    """Held from construction until ``release``; the file tells the others whose it is."""
+    """Held from construction until ``release``; its file has the number of the process that holds it."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAME
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = FileLock(self.path)
         except BlockingIOError:
-            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
-            os.close(descriptor)
+            holder = self.path.read_bytes()[:20].decode("ascii", "replace").strip()
             raise JournalFault(
                 f"The data directory {directory} is in use by process {holder or '(starting)'}. Stop that server, or "
                 "give this one a directory of its own."
             ) from None
         try:
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+            self._lock.note(f"{os.getpid()}\n")
         except OSError:
-            os.close(descriptor)
+            self._lock.close()
             raise
-        self._descriptor: int | None = descriptor
 
     def release(self) -> None:
-        """The file stays: taking it away could take it from under somebody who waits for it."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
+        """Another server may have the directory from here on."""
+        self._lock.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Orchestration, Particulars, Region, ScaleSet, Vm, fold
+from forewarn.web import arm_ids
 from forewarn.web.documents.interfaces import interfaces_of
 from forewarn.web.documents.whereabouts import (
     IMAGE_VERSION,
@@ -13,7 +15,14 @@ from forewarn.web.documents.whereabouts import (
     location_of,
     placement_group_id,
 )
-from forewarn.wire.instance import InstanceInfo, vm_resource_id
+from forewarn.wire.errors import Answer
+from forewarn.wire.instance import InstanceInfo, instance_tree
+from forewarn.wire.tree import read_tree
+
+
+def instance_answer(region: Region, vm: Vm, version: str, steps: Sequence[str], format_: str | None) -> Answer:
+    """The answer to a GET below ``/metadata/instance``, at path ``steps``; ``format_`` None is json."""
+    return read_tree(instance_tree(instance_info(region, vm), version), steps, format_)
 
 
 def instance_info(region: Region, vm: Vm) -> InstanceInfo:
@@ -31,7 +40,7 @@ def instance_info(region: Region, vm: Vm) -> InstanceInfo:
         fault_domain=str(vm.fault_domain),
         resource_group=group,
         subscription_id=SUBSCRIPTION,
-        resource_id=vm_resource_id(SUBSCRIPTION, group, vm.name),
+        resource_id=arm_ids.vm_id(SUBSCRIPTION, vm),
         zone=zone,
         physical_zone=f"{location}-az{zone}" if zone else "",
         computer_name=computer_name_of(region, vm),
@@ -56,17 +65,13 @@ def instance_info(region: Region, vm: Vm) -> InstanceInfo:
 
 def _of_scale_set(info: InstanceInfo, scale_set: ScaleSet, vm: Vm) -> InstanceInfo:
     """An instance of a uniform set has its id below the set."""
-    set_id = (
-        f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{scale_set.resource_group}"
-        f"/providers/Microsoft.Compute/virtualMachineScaleSets/{scale_set.name}"
-    )
     uniform = scale_set.orchestration is Orchestration.UNIFORM
     return replace(
         info,
         scale_set_name=scale_set.name,
-        scale_set_id="" if uniform else set_id,
+        scale_set_id="" if uniform else arm_ids.scale_set_id(SUBSCRIPTION, scale_set),
         placement_group_id=placement_group_id(scale_set, vm),
-        resource_id=f"{set_id}/virtualMachines/{vm.number}" if uniform else info.resource_id,
+        resource_id=arm_ids.instance_id(SUBSCRIPTION, scale_set, vm) if uniform else info.resource_id,
     )
 
 
@@ -80,5 +85,5 @@ def _exact_version(about: Particulars) -> str:
 def _host_id(vm: Vm) -> str:
     if vm.host is None:
         return ""
-    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{DEFAULT_RESOURCE_GROUP}"
-    return f"{group}/providers/Microsoft.Compute/hostGroups/{DEFAULT_RESOURCE_GROUP}/hosts/host-{vm.host}"
+    group = arm_ids.group_id(SUBSCRIPTION, DEFAULT_RESOURCE_GROUP)
+    return arm_ids.resource_id(group, arm_ids.HOSTS, DEFAULT_RESOURCE_GROUP, f"host-{vm.host}")

@@ -12,13 +12,13 @@ from forewarn.core.refusal import Refused
 from forewarn.core.region import Vm
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin, Uncertain
-from forewarn.web.documents.instance import instance_info
+from forewarn.web.documents.instance import instance_answer
 from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
 from forewarn.web.metadata.answering.serving import STALE, Reading
 from forewarn.web.metadata.asking.browsers import is_of_a_page
-from forewarn.web.metadata.asking.callers import Caller, identify
+from forewarn.web.metadata.asking.callers import Caller, identify, share_of
 from forewarn.web.metadata.asking.hints import FIELD, hint_for
 from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
@@ -35,10 +35,8 @@ from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.throttle import Throttle
 from forewarn.wire import errors
 from forewarn.wire.errors import JSON, Answer
-from forewarn.wire.instance import instance_tree
 from forewarn.wire.json_bytes import WireError
 from forewarn.wire.start_requests import decode_start_requests
-from forewarn.wire.tree import read_tree
 from forewarn.wire.versions import VERSIONS_BODY
 
 _log = logging.getLogger(__name__)
@@ -71,6 +69,10 @@ class Service:
         self.signer = Signer(plane.now, seed)
         self.reading = Reading(plane, faults, settings, self.signer)
         self.memory = Memory()
+
+    def share_of(self, caller: Caller) -> str:
+        """Whose share of connections and turns a new connection takes; empty where nothing tells."""
+        return share_of(self._plane.region, caller)
 
     def respond(self, request: Request, caller: Caller) -> Outcome:
         """What to do about a request."""
@@ -123,7 +125,7 @@ class Service:
             case ApproveEvents(vm=vm, body=body):
                 return self._approve(vm, body)
             case ReadInstance(vm=vm, version=version, steps=steps, format=form):
-                return reply_to(read_tree(instance_tree(instance_info(self._plane.region, vm), version), steps, form))
+                return reply_to(instance_answer(self._plane.region, vm, version, steps, form))
             case ReadVersions():
                 return _VERSIONS
 

@@ -12,6 +12,7 @@ from fastapi.security import HTTPBearer
 from forewarn import __version__
 from forewarn.plane.plane import Plane
 from forewarn.web.faults import FaultRules
+from forewarn.web.introduction import Introduction
 from forewarn.web.operator.desk import Desk
 from forewarn.web.operator.errors import answer_errors
 from forewarn.web.operator.gate import Gate
@@ -31,7 +32,7 @@ from forewarn.web.operator.routes import scale_sets as routes_scale_sets
 from forewarn.web.operator.routes import scopes as routes_scopes
 from forewarn.web.operator.schema.answers import ErrorAnswer, SettingView
 from forewarn.web.operator.stream import Streams
-from forewarn.web.resource_manager.login.door import Door
+from forewarn.wire.document import NotBeforeFormat
 
 _ROUTES = (
     routes_region,
@@ -76,9 +77,14 @@ def operator_app(
     hosts: Collection[str],
     token: str | None,
     metadata_url: str,
-    resource_manager: Door | None = None,
+    resource_manager: Introduction | None = None,
+    not_before_format: NotBeforeFormat = "rfc1123",
 ) -> FastAPI:
-    """The ASGI app. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
+    """The ASGI app.
+
+    ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any. ``not_before_format`` is how
+    the metadata face of the same server writes its documents: those that this face shows must be the same bytes.
+    """
     streams = Streams()
     app = FastAPI(
         title="forewarn operator API",
@@ -90,7 +96,7 @@ def operator_app(
         dependencies=[Depends(_BEARER)] if token else [],
         lifespan=_ending(streams),
     )
-    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams, resource_manager)
+    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams, resource_manager, not_before_format)
     for routes in _ROUTES:
         app.include_router(routes.router)
     if resource_manager is not None:

@@ -15,9 +15,10 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
+from forewarn.web.introduction import Introduction
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.operator.stream import Streams
-from forewarn.web.resource_manager.login.door import Door
+from forewarn.wire.document import NotBeforeFormat
 
 _LONGEST_WHO = 100
 
@@ -31,7 +32,8 @@ class Desk:
     settings: tuple[SettingView, ...]
     metadata_url: str
     streams: Streams
-    resource_manager: Door | None = None
+    resource_manager: Introduction | None = None
+    not_before_format: NotBeforeFormat = "rfc1123"  # as the metadata face of this server writes its documents
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.campaigns import domains_open
 from forewarn.core.deciding.events import is_in_hand, joined
-from forewarn.core.lifecycle import Phase
+from forewarn.core.phases import Phase
 from forewarn.core.region import Event, fold, replace
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, OutcomeAnswer

@@ -7,7 +7,7 @@ from itertools import islice
 
 from forewarn.core.causes import CAUSES
 from forewarn.core.deciding.campaigns import held_up
-from forewarn.core.lifecycle import PENDING, Phase
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.refusal import no_campaign, no_scope, nothing_named
 from forewarn.core.region import (
     Binding,
@@ -15,15 +15,14 @@ from forewarn.core.region import (
     Campaign,
     Event,
     Host,
-    Orchestration,
     Policy,
     Region,
-    ScaleSet,
     Scope,
     ScopeKind,
     Vm,
     fold,
 )
+from forewarn.web.arm_ids import instance_name
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.fleet_answers import (
     BindingAnswer,
@@ -96,7 +95,7 @@ def vm_fields(region: Region, vm: Vm) -> VmAnswer:
         terminate_notice_seconds=seconds(spec.terminate_notice),
         os_image_notice_seconds=seconds(spec.os_image_notice),
         scale_set=None if scale_set is None else scale_set.name,
-        instance_id=None if scale_set is None else instance_id(scale_set, vm),
+        instance_id=None if scale_set is None else instance_name(scale_set, vm),
         model=None if scale_set is None else vm.model,
         latest_model=None if scale_set is None else vm.model == scale_set.model,
         protected=vm.protected,
@@ -116,11 +115,6 @@ def binding_fields(binding: Binding | BindingPattern) -> BindingAnswer:
         netns=binding.netns,
         interface=binding.interface,
     )
-
-
-def instance_id(scale_set: ScaleSet, vm: Vm) -> str:
-    """As the Resource Manager names an instance within its set."""
-    return str(vm.number) if scale_set.orchestration is Orchestration.UNIFORM else vm.name
 
 
 def seconds(duration: timedelta | None) -> float | None:

@@ -6,24 +6,29 @@ from collections.abc import Iterator
 from typing import Any
 
 from forewarn.core.region import Orchestration, ScopeKind, VmSpec, fold
+from forewarn.web.arm_ids import (
+    AVAILABILITY_SETS,
+    IN_GROUP,
+    IN_SUBSCRIPTION,
+    SCALE_SETS,
+    VMS,
+    group_id,
+    resource_id,
+)
 from forewarn.web.documents.whereabouts import location_of
 from forewarn.web.resource_manager import generic, groups, listing
 from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import invalid
-from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.routing import Router
 
-_SETS = "Microsoft.Compute/availabilitySets"
-_SCALE_SETS = "Microsoft.Compute/virtualMachineScaleSets"
-_VMS = "Microsoft.Compute/virtualMachines"
-_MACHINES = frozenset(map(fold, (_SETS, _SCALE_SETS, _VMS)))
+_MACHINES = frozenset(map(fold, (AVAILABILITY_SETS, SCALE_SETS, VMS)))
 _EXPANDED = frozenset({"createdtime", "changedtime", "provisioningstate"})
 _STATE = "provisioningState"
 _MEMBERS = ("id", "name", "type", "location", "tags", "sku")
 
 
 def add_to(router: Router) -> None:
-    for place in (groups.GROUP, "/subscriptions/{subscription}"):
+    for place in (IN_GROUP, IN_SUBSCRIPTION):
         router.add("GET", place + "/resources", _list, (FILTER, TOP))
 
 
@@ -60,13 +65,13 @@ def _machines(desk: Desk) -> Iterator[dict[str, Any]]:
     region = desk.plane.region
     for scope in region.scopes.values():
         if scope.kind is ScopeKind.AVAILABILITY_SET:
-            yield _brief(desk, scope.resource_group, _SETS, scope.name)
+            yield _brief(desk, scope.resource_group, AVAILABILITY_SETS, scope.name)
     for scale_set in region.scale_sets.values():
-        yield _brief(desk, scale_set.resource_group, _SCALE_SETS, scale_set.name, scale_set.vm_spec)
+        yield _brief(desk, scale_set.resource_group, SCALE_SETS, scale_set.name, scale_set.vm_spec)
     for vm in region.vms.values():
         its_set = region.scale_sets.get(fold(vm.scale_set)) if vm.scale_set else None
         if its_set is None or its_set.orchestration is Orchestration.FLEXIBLE:
-            yield _brief(desk, vm.spec.resource_group, _VMS, vm.name, vm.spec)
+            yield _brief(desk, vm.spec.resource_group, VMS, vm.name, vm.spec)
 
 
 def _brief(desk: Desk, group: str, kind: str, name: str, spec: VmSpec | None = None) -> dict[str, Any]:
@@ -76,5 +81,12 @@ def _brief(desk: Desk, group: str, kind: str, name: str, spec: VmSpec | None = N
     tags: dict[str, str] = {}
     if spec is not None:
         location, tags = location_of(spec), dict(spec.tags)
-    resource_id = f"{group_id(desk.subscription, there['name'] if there else group)}/providers/{kind}/{name}"
-    return {"id": resource_id, "name": name, "type": kind, "location": location, "tags": tags, _STATE: "Succeeded"}
+    place = group_id(desk.subscription, there["name"] if there else group)
+    return {
+        "id": resource_id(place, kind, name),
+        "name": name,
+        "type": kind,
+        "location": location,
+        "tags": tags,
+        _STATE: "Succeeded",
+    }

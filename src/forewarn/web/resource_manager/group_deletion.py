@@ -25,21 +25,21 @@ from forewarn.core.facts import OperationEnded
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Region, ScopeKind, fold
 from forewarn.plane.ports import JournalFault, Origin, Record
+from forewarn.web.arm_ids import IN_GROUP, IN_SUBSCRIPTION, group_id
 from forewarn.web.resource_manager import groups, keeping
 from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError
-from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.routing import Router
 
 _KIND = "Microsoft.Resources/resourceGroups/delete"
-_RESULTS = "/subscriptions/{subscription}/operationresults/{operation}"
+_RESULTS = f"{IN_SUBSCRIPTION}/operationresults/{{operation}}"
 _OURS = Origin("resource-manager", "group deletion")
 
 _log = logging.getLogger(__name__)
 
 
 def add_to(router: Router) -> None:
-    router.add("DELETE", groups.GROUP, _delete)
+    router.add("DELETE", IN_GROUP, _delete)
     router.add("GET", _RESULTS, _look)
 
 

@@ -7,23 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Region, fold
+from forewarn.web.arm_ids import IN_GROUP, IN_SUBSCRIPTION, group_id
 from forewarn.web.resource_manager import keeping, listing, subscriptions
 from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, group_not_found
-from forewarn.web.resource_manager.places import group_id, tidy
+from forewarn.web.resource_manager.places import tidy
 from forewarn.web.resource_manager.routing import Router
 
-GROUP = "/subscriptions/{subscription}/resourceGroups/{group}"
 DELETING = "Deleting"
 _NAME = re.compile(r"[\w\-.()]{0,89}[\w\-()]")
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", "/subscriptions/{subscription}/resourceGroups", _list, (FILTER, TOP))
-    router.add("GET", GROUP, _show)
-    router.add("HEAD", GROUP, _exists)
-    router.add("PUT", GROUP, _put)
-    router.add("PATCH", GROUP, _patch)
+    router.add("GET", f"{IN_SUBSCRIPTION}/resourceGroups", _list, (FILTER, TOP))
+    router.add("GET", IN_GROUP, _show)
+    router.add("HEAD", IN_GROUP, _exists)
+    router.add("PUT", IN_GROUP, _put)
+    router.add("PATCH", IN_GROUP, _patch)
 
 
 def in_place(desk: Desk, call: Call) -> Call:

@@ -9,10 +9,11 @@ from typing import Any
 
 from forewarn.core.commands import Single, Together
 from forewarn.core.region import Operation
+from forewarn.web.arm_ids import COMPUTE, IN_SUBSCRIPTION
 from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError
 
-OPERATIONS = "/subscriptions/{subscription}/providers/Microsoft.Compute/locations/{location}/operations/{operation}"
+OPERATIONS = f"{IN_SUBSCRIPTION}/providers/{COMPUTE}/locations/{{location}}/operations/{{operation}}"
 
 
 async def carry_out(desk: Desk, call: Call, kind: str, commands: Sequence[Single]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Any
 
 from forewarn.terms import derive_guid
+from forewarn.web.arm_ids import part_id
 
 NAMESPACE = "microsoft.network"
 _ANY_SUBNET = "10.0.0.0/16"
@@ -45,7 +46,7 @@ def _complete_parts(resource: dict[str, Any], key: str, parts: list[Any]) -> Non
     """Subnets, rules, pools: whatever has a name gets an id and a state."""
     for part in parts:
         if isinstance(part, dict) and isinstance(part.get("name"), str):
-            part["id"] = f"{resource['id']}/{key}/{part['name']}"
+            part["id"] = part_id(resource["id"], key, part["name"])
             part["type"] = f"{resource['type']}/{key}"
             part["etag"] = resource["etag"]
             part["properties"] = {**_inner(part), "provisioningState": "Succeeded"}

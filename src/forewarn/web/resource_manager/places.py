@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from forewarn.web import arm_ids
 from forewarn.web.resource_manager.errors import ArmError
 
 _WORDS = {word.lower(): word for word in ("subscriptions", "resourceGroups", "providers", "locations")}
@@ -37,9 +38,7 @@ class Place:
 
     @property
     def id(self) -> str:
-        pairs = [part for pair in zip(self.kinds, self.names, strict=False) for part in pair]
-        tail = self.kinds[len(self.names) :]
-        return "/".join((self.scope, "providers", self.namespace, *pairs, *tail))
+        return arm_ids.resource_id(self.scope, self.kind, *self.names)
 
     @property
     def kind(self) -> str:
@@ -92,7 +91,3 @@ def require(path: str) -> Place:
     if found is None:
         raise ArmError(404, "NotFound", f"There is nothing at '{path}'.")
     return found
-
-
-def group_id(subscription: str, group: str) -> str:
-    return f"/subscriptions/{subscription}/resourceGroups/{group}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from forewarn.web.arm_ids import IN_SUBSCRIPTION, part_id, subscription_id
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Router
@@ -84,13 +85,13 @@ _NAMESPACES = {name.lower(): name for name in _PROVIDERS}
 
 def add_to(router: Router) -> None:
     router.add("GET", "/subscriptions", _list)
-    router.add("GET", "/subscriptions/{subscription}", _show)
-    router.add("GET", "/subscriptions/{subscription}/locations", _locations)
+    router.add("GET", IN_SUBSCRIPTION, _show)
+    router.add("GET", f"{IN_SUBSCRIPTION}/locations", _locations)
     router.add("GET", "/tenants", _tenants)
     router.add("GET", "/providers", _providers)
-    router.add("GET", "/subscriptions/{subscription}/providers", _providers)
-    router.add("GET", "/subscriptions/{subscription}/providers/{namespace}", _provider)
-    router.add("POST", "/subscriptions/{subscription}/providers/{namespace}/register", _provider)
+    router.add("GET", f"{IN_SUBSCRIPTION}/providers", _providers)
+    router.add("GET", f"{IN_SUBSCRIPTION}/providers/{{namespace}}", _provider)
+    router.add("POST", f"{IN_SUBSCRIPTION}/providers/{{namespace}}/register", _provider)
 
 
 def check(desk: Desk, subscription: str) -> None:
@@ -126,7 +127,7 @@ async def _show(desk: Desk, call: Call) -> Reply:
 
 def _subscription(desk: Desk) -> dict[str, Any]:
     return {
-        "id": f"/subscriptions/{desk.subscription}",
+        "id": subscription_id(desk.subscription),
         "subscriptionId": desk.subscription,
         "tenantId": desk.tenant,
         "displayName": NAME,
@@ -152,7 +153,7 @@ async def _locations(desk: Desk, call: Call) -> Reply:
 
 def _location(desk: Desk, name: str, shown: str) -> dict[str, Any]:
     return {
-        "id": f"/subscriptions/{desk.subscription}/locations/{name}",
+        "id": part_id(subscription_id(desk.subscription), "locations", name),
         "name": name,
         "type": "Region",
         "displayName": shown,
@@ -178,7 +179,7 @@ def _provider_document(desk: Desk, name: str) -> dict[str, Any]:
     versions, kinds = _PROVIDERS[name]
     everywhere = list(places(desk).values())
     return {
-        "id": f"/subscriptions/{desk.subscription}/providers/{name}",
+        "id": part_id(subscription_id(desk.subscription), "providers", name),
         "namespace": name,
         "registrationPolicy": "RegistrationRequired",
         "registrationState": "Registered",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import queue
-
 import pytest
 
 from forewarn.guest.agent.doing.approval import Approvals, post
 from forewarn.guest.agent.inbox import Inbox, Posted
 from forewarn.guest.faults import Closed, Fault, Refused
+from forewarn.guest.system import this_machine
+
+MACHINE = this_machine()
 
 
 def pauses(approvals: Approvals, count: int, *, taken: bool) -> list[float]:
@@ -83,8 +84,8 @@ REFUSED = Fault("no such event", 400, lasting=True)
     ],
 )
 def test_the_inbox_hears_what_came_of_an_approval(problem: Exception | None, fault: Fault | None) -> None:
-    inbox: Inbox = queue.SimpleQueue()
+    inbox: Inbox = MACHINE.threads.queue()
     service = Service(problem)
-    post(service, "A", "a", inbox)
+    post(MACHINE.threads, service, "A", "a", inbox)
     assert inbox.get(timeout=20) == Posted("A", fault)
     assert service.heard == ["a"]

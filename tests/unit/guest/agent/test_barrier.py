@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,9 +13,11 @@ from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.inbox import Answered, Inbox, Message, Spoken
 from forewarn.guest.agent.telling.metrics import Metrics
-from forewarn.guest.clock import SystemClock
 from forewarn.guest.http1 import Response
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
+
+MACHINE = this_machine()
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EVENT = ScheduledEvent("A", "Scheduled", "Reboot", ("_web-0", "WEB-1", "web-2"), NOON)
@@ -101,8 +102,8 @@ def test_patience_with_a_member_begins_when_it_was_first_asked() -> None:
 
 
 def test_a_seal_of_strange_letters_is_just_not_ours() -> None:
-    _, body, _ = _asked(Seal(SECRET))
-    assert Seal(SECRET).read_question(body, "\xe9", NOON) == "the seal is not ours"
+    _, body, _ = _asked(Seal(SECRET, MACHINE.chance))
+    assert Seal(SECRET, MACHINE.chance).read_question(body, "\xe9", NOON) == "the seal is not ours"
 
 
 def _asked(seal: Seal) -> tuple[Question, bytes, str]:
@@ -110,31 +111,31 @@ def _asked(seal: Seal) -> tuple[Question, bytes, str]:
 
 
 def test_a_question_is_believed_once() -> None:
-    question, body, seal = _asked(Seal(SECRET))
-    other = Seal(SECRET)
+    question, body, seal = _asked(Seal(SECRET, MACHINE.chance))
+    other = Seal(SECRET, MACHINE.chance)
     assert other.read_question(body, seal, NOON) == question
     assert other.read_question(body, seal, NOON) == "it was asked before"
 
 
 def test_a_question_from_another_time_is_not_believed() -> None:
-    _, body, seal = _asked(Seal(SECRET))
+    _, body, seal = _asked(Seal(SECRET, MACHINE.chance))
     late = NOON + CLOCKS_APART + timedelta(seconds=1)
-    assert Seal(SECRET).read_question(body, seal, late) == "its time is not now; are the clocks right?"
+    assert Seal(SECRET, MACHINE.chance).read_question(body, seal, late) == "its time is not now; are the clocks right?"
 
 
 @pytest.mark.parametrize("spoil", [b"", b"{}", b'{"asker":"web-0"}'])
 def test_a_question_that_was_changed_is_not_believed(spoil: bytes) -> None:
-    _, _, seal = _asked(Seal(SECRET))
-    assert Seal(SECRET).read_question(spoil, seal, NOON) == "the seal is not ours"
+    _, _, seal = _asked(Seal(SECRET, MACHINE.chance))
+    assert Seal(SECRET, MACHINE.chance).read_question(spoil, seal, NOON) == "the seal is not ours"
 
 
 def test_a_question_under_another_secret_is_not_believed() -> None:
-    _, body, seal = _asked(Seal(b"another secret of some length"))
-    assert Seal(SECRET).read_question(body, seal, NOON) == "the seal is not ours"
+    _, body, seal = _asked(Seal(b"another secret of some length", MACHINE.chance))
+    assert Seal(SECRET, MACHINE.chance).read_question(body, seal, NOON) == "the seal is not ours"
 
 
 def test_an_answer_is_believed_for_its_own_question_and_member_only() -> None:
-    asker, member = Seal(SECRET), Seal(SECRET)
+    asker, member = Seal(SECRET, MACHINE.chance), Seal(SECRET, MACHINE.chance)
     question, _, _ = _asked(asker)
     again, _, _ = _asked(asker)
     body, seal = member.answer(question, "web-1", "ready")
@@ -146,7 +147,7 @@ def test_an_answer_is_believed_for_its_own_question_and_member_only() -> None:
 
 
 def test_what_seals_a_question_does_not_seal_an_answer() -> None:
-    seal = Seal(SECRET)
+    seal = Seal(SECRET, MACHINE.chance)
     question, body, mark = _asked(seal)
     assert seal.read_answer(question, body, mark) is None
 
@@ -155,12 +156,12 @@ class Party:
     """Two agents' ends of the barrier on real sockets."""
 
     def __init__(self, secrets: tuple[bytes, bytes] = (SECRET, SECRET), stance: str = "ready") -> None:
-        self.inbox: Inbox = queue.SimpleQueue()
-        self.other_inbox: Inbox = queue.SimpleQueue()
-        self.metrics = Metrics()
-        self.other = BarrierLine(Seal(secrets[1]), "127.0.0.1:1/{name}", SystemClock(), self.other_inbox, self.metrics)
+        self.inbox: Inbox = MACHINE.threads.queue()
+        self.other_inbox: Inbox = MACHINE.threads.queue()
+        self.metrics = Metrics(MACHINE.threads)
+        self.other = BarrierLine(MACHINE, secrets[1], "127.0.0.1:1/{name}", self.other_inbox, self.metrics)
         self.where = self.other.open("127.0.0.1:0", "web-1", lambda key: stance if key == "A" else "unknown")
-        self.line = BarrierLine(Seal(secrets[0]), f"{self.where}/{{name}}", SystemClock(), self.inbox, Metrics())
+        self.line = BarrierLine(MACHINE, secrets[0], f"{self.where}/{{name}}", self.inbox, Metrics(MACHINE.threads))
         self.line.open("127.0.0.1:0", "web-0", lambda key: "ready")
 
     def __enter__(self) -> Party:
@@ -206,6 +207,8 @@ def test_nobody_at_the_address_is_silence() -> None:
 def test_strangers_learn_nothing(verb: str, path: str, status: int) -> None:
     with Party() as party:
         headers = {SEAL_HEADER: "0" * 64}
-        answer = call(verb, f"http://{party.where}{path}", Budget(20), headers=headers, body=b"{}")
+        answer = call(
+            MACHINE.sockets, verb, f"http://{party.where}{path}", Budget(MACHINE, 20), headers=headers, body=b"{}"
+        )
         assert isinstance(answer, Response)
         assert (answer.status, answer.body) == (status, b"")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from forewarn.guest.agent.config.defaults import COMMENTED_TOML
 from forewarn.guest.agent.config.reading import AGENT_KEYS, check_text
-from forewarn.guest.agent.config.values import AgentConfig, Verdict
-from forewarn.guest.agent.steps.keys import STEP_KINDS
+from forewarn.guest.agent.steps import KINDS
 from forewarn.guest.agent.telling.occasions import OCCASIONS
+from forewarn.guest.agent.values import AgentConfig, Verdict
 from forewarn.terms import EventSource, EventStatus, EventType
 
 
@@ -34,7 +34,7 @@ def test_with_everything_switched_on_it_is_a_good_file_with_the_defaults_it_tell
 
     assert [each for each in checked.complaints if "margin" not in each.message] == []
     assert config is not None
-    assert {step.kind for step in config.steps} == set(STEP_KINDS)
+    assert {step.kind for step in config.steps} == set(KINDS)
     default = AgentConfig()
     for key in ("endpoint", "name", "poll_seconds", "margin_seconds", "state_directory", "status_listen", "log_format"):
         assert getattr(config, key) == getattr(default, key), key
@@ -49,7 +49,7 @@ def test_it_tells_every_key_and_every_word() -> None:
         *EventSource,
         *EventStatus,
         *OCCASIONS,
-        *STEP_KINDS,
+        *KINDS,
         "shorter_than",
         "statuses",
         "sharing",

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from forewarn.guest.agent.config.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
 from forewarn.guest.agent.steps import KINDS, has_reverse
 from forewarn.guest.agent.tools.explain import Explanation, explain, in_words
 from forewarn.guest.agent.tools.explain_text import explanation_json, explanation_lines
+from forewarn.guest.agent.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
 from forewarn.terms import Document, ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.config.values import AgentConfig, Rule, Step, Verdict
 from forewarn.guest.agent.deciding.handling import (
     Duties,
     Moment,
@@ -39,6 +38,7 @@ from forewarn.guest.agent.deciding.state import (
     fold,
     fold_all,
 )
+from forewarn.guest.agent.values import AgentConfig, Rule, Step, Verdict
 from forewarn.guest.watch import Ended, Ending, Watcher
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import decode_document, encode_document

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.config.values import Step, Verdict
 from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
@@ -27,7 +26,11 @@ from forewarn.guest.agent.deciding.state import (
 )
 from forewarn.guest.agent.keeping.journal import FILE_NAME, Busy, Journal, peek
 from forewarn.guest.agent.keeping.lines import BadLine, decode, encode
+from forewarn.guest.agent.values import Step, Verdict
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
+
+MACHINE = this_machine()
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "agent"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -67,19 +70,19 @@ def test_no_bytes_but_our_own_are_believed(data: bytes) -> None:
 
 @pytest.mark.parametrize("number", range(len(STORY) + 1))
 def test_the_state_is_the_same_after_the_file_was_opened_again(tmp_path: Path, number: int) -> None:
-    journal = Journal(tmp_path)
+    journal = Journal(MACHINE.files, tmp_path)
     for record in STORY[:number]:
         journal.write(record)
     journal.close()
-    assert peek(tmp_path) == journal.state
-    again = Journal(tmp_path)
+    assert peek(MACHINE.files, tmp_path) == journal.state
+    again = Journal(MACHINE.files, tmp_path)
     assert again.state == fold_all(STORY[:number])
     assert again.spoiled == ""
     again.close()
 
 
 def test_a_torn_last_line_is_as_if_it_had_never_been_written(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = Journal(MACHINE.files, tmp_path)
     for record in STORY[:3]:
         journal.write(record)
     journal.close()
@@ -88,16 +91,16 @@ def test_a_torn_last_line_is_as_if_it_had_never_been_written(tmp_path: Path) -> 
     lines = whole.splitlines(keepends=True)
     for cut in range(1, len(lines[-1])):
         path.write_bytes(whole[:-cut])
-        again = Journal(tmp_path)
+        again = Journal(MACHINE.files, tmp_path)
         assert again.state == fold_all(STORY[:2])
         assert again.spoiled == ""
         again.write(STORY[2])
         again.close()
-        assert peek(tmp_path) == fold_all(STORY[:3])
+        assert peek(MACHINE.files, tmp_path) == fold_all(STORY[:3])
 
 
 def test_a_spoiled_line_is_reported_and_what_stands_before_it_is_kept(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = Journal(MACHINE.files, tmp_path)
     for record in STORY[:4]:
         journal.write(record)
     journal.close()
@@ -105,7 +108,7 @@ def test_a_spoiled_line_is_reported_and_what_stands_before_it_is_kept(tmp_path: 
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(b"done", b"gone")
     path.write_bytes(b"".join(lines))
-    again = Journal(tmp_path)
+    again = Journal(MACHINE.files, tmp_path)
     assert again.state == fold_all(STORY[:2])
     assert "line 3" in again.spoiled
     assert path.with_suffix(".spoiled").read_bytes() == b"".join(lines)
@@ -113,26 +116,26 @@ def test_a_spoiled_line_is_reported_and_what_stands_before_it_is_kept(tmp_path: 
 
 
 def test_a_long_story_is_made_short(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = Journal(MACHINE.files, tmp_path)
     for _ in range(80):
         for record in STORY:
             journal.write(record)
     journal.close()
     assert len((tmp_path / FILE_NAME).read_bytes().splitlines()) <= 500
-    assert peek(tmp_path) == State(last_run=2)
+    assert peek(MACHINE.files, tmp_path) == State(last_run=2)
 
 
 def test_two_agents_cannot_share_a_directory(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = Journal(MACHINE.files, tmp_path)
     with pytest.raises(Busy):
-        Journal(tmp_path)
+        Journal(MACHINE.files, tmp_path)
     journal.close()
-    Journal(tmp_path).close()
+    Journal(MACHINE.files, tmp_path).close()
 
 
 def test_what_an_agent_of_0_1_wrote_is_read_and_gone_on_from(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes((GOLDEN / "journal-0.1").read_bytes())
-    journal = Journal(tmp_path)
+    journal = Journal(MACHINE.files, tmp_path)
     care, (effect,) = journal.state.cares["A1"], journal.state.effects
 
     assert journal.spoiled == ""
@@ -140,4 +143,4 @@ def test_what_an_agent_of_0_1_wrote_is_read_and_gone_on_from(tmp_path: Path) -> 
     assert (effect.step.name, effect.mark, effect.run, effect.tries, effect.why) == ("drain", Mark.DONE, 3, 0, "")
     journal.write(Finished(3, Outcome.FAILED, True, "why", NOON))
     journal.close()
-    assert peek(tmp_path).effects[0].why == "why"
+    assert peek(MACHINE.files, tmp_path).effects[0].why == "why"

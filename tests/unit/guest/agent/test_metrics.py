@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from forewarn import __version__
 from forewarn.guest.agent.telling.metrics import Metrics
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
+
+MACHINE = this_machine()
 
 EVENT = ScheduledEvent("A1", "Scheduled", "Reboot", ("web-0",), None)
 _LINE = re.compile(
@@ -19,7 +22,7 @@ _LINE = re.compile(
 
 
 def test_everything_is_counted_under_its_labels() -> None:
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     metrics.read("good")
     metrics.read("good")
     metrics.read("fault")
@@ -48,7 +51,7 @@ def test_everything_is_counted_under_its_labels() -> None:
 
 
 def test_the_events_of_a_document_replace_those_of_the_one_before() -> None:
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     metrics.document(7, [EVENT, EVENT, replace(EVENT, status="Started")])
     assert metrics.value("events", "Reboot", "Scheduled") == 2
     metrics.document(8, [replace(EVENT, status="Started")])
@@ -61,7 +64,7 @@ def test_the_events_of_a_document_replace_those_of_the_one_before() -> None:
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), max_size=30))
 def test_words_from_outside_make_no_series_and_break_no_line(words: list[tuple[str, str]]) -> None:
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     for kind, status in words:
         event = replace(EVENT, type=kind, status=status)
         metrics.appeared(event)
@@ -75,7 +78,7 @@ def test_words_from_outside_make_no_series_and_break_no_line(words: list[tuple[s
 
 
 def test_a_gauge_is_looked_at_when_somebody_asks() -> None:
-    metrics, values = Metrics(), [1.25, float("nan"), float("inf")]
+    metrics, values = Metrics(MACHINE.threads), [1.25, float("nan"), float("inf")]
     metrics.measure("age_seconds", "Age.", lambda: values.pop(0))
 
     assert "forewarn_agent_age_seconds 1.25\n" in metrics.text()
@@ -84,7 +87,7 @@ def test_a_gauge_is_looked_at_when_somebody_asks() -> None:
 
 
 def test_every_series_is_explained_once() -> None:
-    heads = [line for line in Metrics().text().splitlines() if line.startswith("# TYPE")]
+    heads = [line for line in Metrics(MACHINE.threads).text().splitlines() if line.startswith("# TYPE")]
 
     assert len(heads) == len(set(heads)) >= 11
     assert all(line.endswith((" counter", " gauge")) for line in heads)

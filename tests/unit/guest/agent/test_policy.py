@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from forewarn.guest.agent.config.defaults import DEFAULT_RULES, NOTICES_SECONDS
-from forewarn.guest.agent.config.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
+from forewarn.guest.agent.deciding.built_in import DEFAULT_RULES, NOTICES_SECONDS
 from forewarn.guest.agent.deciding.policy import chosen_steps, conditions, decide, fits
+from forewarn.guest.agent.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
 from forewarn.terms import EventType, ScheduledEvent
 
 EVENT = ScheduledEvent(

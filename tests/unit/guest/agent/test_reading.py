@@ -9,7 +9,7 @@ import pytest
 
 from forewarn.guest.agent.config.complaints import BadConfig, Complaint
 from forewarn.guest.agent.config.reading import Checked, check_file, check_text, read_config
-from forewarn.guest.agent.config.values import AgentConfig, Barrier, Notification, Rule, Sharing, Step, Verdict
+from forewarn.guest.agent.values import AgentConfig, Barrier, Notification, Rule, Sharing, Step, Verdict
 
 GOOD = """\
 [agent]

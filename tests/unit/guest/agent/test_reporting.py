@@ -7,14 +7,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from forewarn.guest.agent.config.values import AgentConfig, Rule, Verdict
 from forewarn.guest.agent.deciding.state import Care, State
 from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.reporting import Reporter
-from forewarn.guest.agent.telling.sd_notify import Supervisor
+from forewarn.guest.agent.values import AgentConfig, Rule, Verdict
+from forewarn.guest.system import this_machine
 from forewarn.guest.watch import Watcher
 from forewarn.terms import Document, ScheduledEvent
+
+MACHINE = this_machine()
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EVENT = ScheduledEvent("A", "Scheduled", "Reboot", ("web-0",), NOON)
@@ -24,8 +26,9 @@ class Listening(Reporter):
     """Keeps what it would tell."""
 
     def __init__(self, config: AgentConfig) -> None:
-        health = Health(lambda: 0.0, unhealthy_after_seconds=60.0, first_read_seconds=150.0)
-        super().__init__(config, Metrics(), health, Supervisor(), lambda: NOON)
+        threads = MACHINE.threads
+        health = Health(threads, lambda: 0.0, unhealthy_after_seconds=60.0, first_read_seconds=150.0)
+        super().__init__(MACHINE, config, Metrics(threads), health, lambda: NOON)
         self.heard: list[str] = []
 
     def tell(self, occasion: str, event: ScheduledEvent, text: str, *, level: int = 0) -> None:

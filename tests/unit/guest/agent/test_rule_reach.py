@@ -7,9 +7,9 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.config.rule_reach import shadows
-from forewarn.guest.agent.config.values import Rule, Verdict
 from forewarn.guest.agent.deciding.policy import fits
+from forewarn.guest.agent.deciding.rule_reach import shadows
+from forewarn.guest.agent.values import Rule, Verdict
 from forewarn.terms import ScheduledEvent
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.telling.sd_notify import Supervisor
+from forewarn.guest.system.posix.systemd import Systemd
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def systemd(tmp_path: Path) -> Iterator[socket.socket]:
 
 
 def test_ready_alive_status_and_stopping_are_said(systemd: socket.socket) -> None:
-    supervisor = Supervisor(systemd.getsockname())
+    supervisor = Systemd(systemd.getsockname())
     supervisor.ready("watching\nREADY=0")
     supervisor.alive()
     supervisor.status("draining for A1")
@@ -42,17 +42,17 @@ def test_an_abstract_address_is_understood() -> None:
         name = f"forewarn-test-{os.getpid()}"
         listening.bind(f"\0{name}")
         listening.settimeout(30)
-        Supervisor(f"@{name}").alive()
+        Systemd(f"@{name}").alive()
 
         assert listening.recv(100) == b"WATCHDOG=1"
 
 
 def test_without_systemd_nothing_happens(tmp_path: Path) -> None:
-    Supervisor().ready()
-    Supervisor(str(tmp_path / "nobody")).alive()
+    Systemd().ready()
+    Systemd(str(tmp_path / "nobody")).alive()
 
-    assert not Supervisor().listens
-    assert Supervisor().alive_every_seconds is None
+    assert not Systemd().listens
+    assert Systemd().alive_every_seconds is None
 
 
 def test_the_environment_is_read_and_then_kept_from_children(systemd: socket.socket) -> None:
@@ -62,7 +62,7 @@ def test_the_environment_is_read_and_then_kept_from_children(systemd: socket.soc
         "WATCHDOG_PID": str(os.getpid()),
         "PATH": "/bin",
     }
-    supervisor = Supervisor.from_environment(environment)
+    supervisor = Systemd.from_environment(environment)
 
     assert supervisor.alive_every_seconds == 90.0
     assert environment == {"PATH": "/bin"}
@@ -70,5 +70,5 @@ def test_the_environment_is_read_and_then_kept_from_children(systemd: socket.soc
 
 @pytest.mark.parametrize("period", ["", "0", "soon", "-1"])
 def test_a_watchdog_that_is_not_meant_for_us_is_none(period: str) -> None:
-    assert Supervisor.from_environment({"WATCHDOG_USEC": period}).alive_every_seconds is None
-    assert Supervisor.from_environment({"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"}).alive_every_seconds is None
+    assert Systemd.from_environment({"WATCHDOG_USEC": period}).alive_every_seconds is None
+    assert Systemd.from_environment({"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"}).alive_every_seconds is None

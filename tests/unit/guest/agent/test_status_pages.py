@@ -12,6 +12,9 @@ import pytest
 
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import Health, StatusServer
+from forewarn.guest.system import this_machine
+
+MACHINE = this_machine()
 
 
 @dataclass
@@ -31,7 +34,7 @@ def clock() -> Hands:
 
 @pytest.fixture
 def health(clock: Hands) -> Health:
-    return Health(clock, unhealthy_after_seconds=60.0, first_read_seconds=150.0)
+    return Health(MACHINE.threads, clock, unhealthy_after_seconds=60.0, first_read_seconds=150.0)
 
 
 def test_the_first_read_may_take_its_time(health: Health, clock: Hands) -> None:
@@ -70,7 +73,7 @@ def test_a_vm_is_ready_again_when_every_event_that_took_it_out_is_over(health: H
 
 @pytest.fixture
 def address(health: Health) -> Iterator[str]:
-    server = StatusServer("127.0.0.1:0", health, Metrics())
+    server = StatusServer(MACHINE, "127.0.0.1:0", health, Metrics(MACHINE.threads))
     yield server.open()
     server.close()
 
@@ -132,11 +135,11 @@ def test_a_caller_that_says_nothing_keeps_nobody_else_waiting(address: str, heal
 
 def test_an_address_that_is_taken_is_an_error_at_once(address: str, health: Health) -> None:
     with pytest.raises(OSError, match="Address already in use"):
-        StatusServer(address, health, Metrics()).open()
+        StatusServer(MACHINE, address, health, Metrics(MACHINE.threads)).open()
 
 
 def test_it_listens_on_ipv6_and_gives_its_address_back(health: Health) -> None:
-    server = StatusServer("[::1]:0", health, Metrics())
+    server = StatusServer(MACHINE, "[::1]:0", health, Metrics(MACHINE.threads))
     address = server.open()
     assert address.startswith("[::1]:")
     server.close()

@@ -16,12 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.config.values import Notification
 from forewarn.guest.agent.telling.channels import OCCASIONS, Teller
 from forewarn.guest.agent.telling.logs import LOGGER_NAME
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.sending import shown_url
+from forewarn.guest.agent.values import Notification
+from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
+
+MACHINE = this_machine()
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EVENT = ScheduledEvent("A1", "Scheduled", "Reboot", ("web-0",), NOON, "", "User", -1)
@@ -87,12 +90,14 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def teller(*notifications: Notification, metrics: Metrics, pause: Callable[[float], bool] | None = None) -> Teller:
-    return Teller(notifications, "web-0", now=lambda: NOON, metrics=metrics, pause=pause)
+    return Teller(MACHINE, notifications, "web-0", now=lambda: NOON, metrics=metrics, pause=pause)
 
 
 def test_instants_never_go_back_even_where_the_clock_does(room: Room) -> None:
     clock = iter([NOON, NOON + timedelta(seconds=30), NOON + timedelta(seconds=5), NOON + timedelta(seconds=40)])
-    telling = Teller([Notification("webhook", room.url)], "web-0", now=lambda: next(clock), metrics=Metrics())
+    telling = Teller(
+        MACHINE, [Notification("webhook", room.url)], "web-0", now=lambda: next(clock), metrics=Metrics(MACHINE.threads)
+    )
     for occasion in ("scheduled", "preparing", "prepared", "approved"):
         telling.tell(occasion, EVENT, occasion)
     telling.close(30)
@@ -106,7 +111,7 @@ def go_on(seconds: float) -> bool:
 
 
 def test_a_webhook_gets_the_sentence_and_the_whole_event(room: Room) -> None:
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     telling = teller(Notification("webhook", room.url), metrics=metrics)
     telling.tell("scheduled", EVENT, "Reboot in 15 min")
     telling.close(30)
@@ -133,7 +138,7 @@ def test_a_webhook_gets_the_sentence_and_the_whole_event(room: Room) -> None:
 
 
 def test_each_channel_hears_of_what_it_wants(room: Room) -> None:
-    telling = teller(Notification("webhook", room.url, on=("failed", "approved")), metrics=Metrics())
+    telling = teller(Notification("webhook", room.url, on=("failed", "approved")), metrics=Metrics(MACHINE.threads))
     for occasion in OCCASIONS:
         telling.tell(occasion, EVENT, occasion)
     telling.close(30)
@@ -142,7 +147,7 @@ def test_each_channel_hears_of_what_it_wants(room: Room) -> None:
 
 
 def test_a_channel_that_says_nothing_hears_of_every_occasion_and_of_nothing_else(room: Room) -> None:
-    telling = teller(Notification("webhook", room.url), metrics=Metrics())
+    telling = teller(Notification("webhook", room.url), metrics=Metrics(MACHINE.threads))
     for occasion in (*OCCASIONS, "some remark"):
         telling.tell(occasion, EVENT, occasion)
     telling.close(30)
@@ -152,7 +157,7 @@ def test_a_channel_that_says_nothing_hears_of_every_occasion_and_of_nothing_else
 
 def test_a_message_is_tried_again_with_growing_pauses_until_it_is_taken(room: Room) -> None:
     room.answers = [500, 429, 503]
-    metrics, pauses = Metrics(), list[float]()
+    metrics, pauses = Metrics(MACHINE.threads), list[float]()
 
     def pause(seconds: float) -> bool:
         pauses.append(seconds)
@@ -170,7 +175,7 @@ def test_a_message_is_tried_again_with_growing_pauses_until_it_is_taken(room: Ro
 @pytest.mark.parametrize("status", [302, 400, 403, 404])
 def test_a_lasting_no_is_not_asked_again_and_a_redirect_is_not_followed(room: Room, status: int) -> None:
     room.answers = [status]
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     telling = teller(Notification("webhook", room.url), metrics=metrics, pause=go_on)
     telling.tell("failed", EVENT, "no")
     telling.close(30)
@@ -190,7 +195,7 @@ def test_a_dead_channel_is_given_up_and_told_in_the_log_without_its_secret(
     room: Room, nowhere: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger(LOGGER_NAME), "propagate", True)
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     dead, alive = Notification("webhook", nowhere), Notification("webhook", room.url)
     telling = teller(dead, alive, metrics=metrics, pause=go_on)
     telling.tell("approved", EVENT, "yes")
@@ -203,7 +208,7 @@ def test_a_dead_channel_is_given_up_and_told_in_the_log_without_its_secret(
 
 
 def test_closing_ends_the_pause_between_two_tries(nowhere: str) -> None:
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     telling = teller(Notification("webhook", nowhere), metrics=metrics)
     telling.tell("approved", EVENT, "yes")
     (thread,) = (each for each in threading.enumerate() if each.name == "tell-webhook")
@@ -215,7 +220,7 @@ def test_closing_ends_the_pause_between_two_tries(nowhere: str) -> None:
 
 
 def test_when_too_many_wait_the_oldest_is_dropped() -> None:
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     with serving(Room("")) as room:
         telling = teller(Notification("webhook", room.url), metrics=metrics)
         telling.tell("started", EVENT, "first")
@@ -233,7 +238,7 @@ def test_when_too_many_wait_the_oldest_is_dropped() -> None:
 
 def test_an_agent_that_tells_nobody_has_no_thread() -> None:
     before = threading.active_count()
-    telling = teller(Notification("webhook", "http://127.0.0.1:1", on=("failed",)), metrics=Metrics())
+    telling = teller(Notification("webhook", "http://127.0.0.1:1", on=("failed",)), metrics=Metrics(MACHINE.threads))
     telling.tell("approved", EVENT, "yes")
 
     assert threading.active_count() == before
@@ -264,7 +269,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("stand_in")
 def test_apprise_is_asked_for_its_own_addresses(tmp_path: Path) -> None:
-    metrics = Metrics()
+    metrics = Metrics(MACHINE.threads)
     good, bad = Notification("apprise", f"told://{tmp_path}/told"), Notification("apprise", "nonsense")
     telling = teller(good, bad, metrics=metrics, pause=go_on)
     telling.tell("completed", EVENT, "all is well")
@@ -281,7 +286,7 @@ def test_without_the_package_apprise_fails_in_a_sentence(
 ) -> None:
     monkeypatch.setattr(logging.getLogger(LOGGER_NAME), "propagate", True)
     monkeypatch.setitem(sys.modules, "apprise", None)
-    telling = teller(Notification("apprise", "mailto://x"), metrics=Metrics(), pause=go_on)
+    telling = teller(Notification("apprise", "mailto://x"), metrics=Metrics(MACHINE.threads), pause=go_on)
     telling.tell("completed", EVENT, "all is well")
     telling.close(30)
 
@@ -290,7 +295,9 @@ def test_without_the_package_apprise_fails_in_a_sentence(
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_real_apprise_delivers(room: Room) -> None:
-    telling = teller(Notification("apprise", room.url.replace("http", "json")), metrics=Metrics(), pause=go_on)
+    telling = teller(
+        Notification("apprise", room.url.replace("http", "json")), metrics=Metrics(MACHINE.threads), pause=go_on
+    )
     telling.tell("completed", EVENT, "all is well")
     telling.close(30)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forewarn.wire.versions import API_VERSIONS
+from forewarn.web.metadata.answering.cache import DocumentCache
+from forewarn.wire.versions import API_VERSIONS, NEWEST
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench
@@ -70,6 +73,19 @@ async def test_the_document_is_the_one_that_a_guest_of_the_version_sees(bench: B
     }
     assert newest["document"] == {"DocumentIncarnation": 2, "Events": [shown]}
     assert oldest["document"]["Events"][0]["Resources"] == ["_db"]
+
+
+async def test_the_document_is_written_as_the_metadata_face_of_the_server_is_told_to(bench: Bench) -> None:
+    bench.app.state.desk = replace(bench.app.state.desk, not_before_format="iso8601")
+    await bench.create("db")
+    await bench.post("/v1/vms/db/read")
+    await bench.post("/v1/vms/restart", {"names": ["db"]}, 202)
+
+    read = await bench.post("/v1/vms/db/read")
+    told = DocumentCache("iso8601").served(bench.plane.region, bench.plane.region.scopes["vm/db"], NEWEST)
+
+    assert read["document"]["Events"][0]["NotBefore"] == "2026-01-01T12:15:00Z"
+    assert told.whole.after.endswith(json.dumps(read["document"], separators=(",", ":")).encode())
 
 
 async def test_a_read_by_nobody_or_of_an_unknown_version_is_refused(bench: Bench) -> None:

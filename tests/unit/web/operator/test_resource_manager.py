@@ -14,7 +14,7 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.login.access import Access
-from forewarn.web.resource_manager.login.door import Door
+from forewarn.web.resource_manager.login.tokens import introduction
 from tests.unit.web.operator.conftest import NOON, Bench
 
 pytestmark = pytest.mark.anyio
@@ -26,8 +26,8 @@ IDENTITY = "/metadata/identity/oauth2/token?resource=x"
 async def open_client(token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
     parts = Parts(journal=MemoryJournal(), clock_from=lambda _: TurnableClock(NOON), token=token or "")
     server = await assemble(parts)
-    door = Door(URL, "PEM", Desk(server.plane, access=Access(parts.token)))
-    app = server.operator_app(metadata_url="", hosts=("operator.test",), resource_manager=door)
+    introduced = introduction(URL, "PEM", Desk(server.plane, access=Access(parts.token)))
+    app = server.operator_app(metadata_url="", hosts=("operator.test",), resource_manager=introduced)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:16926") as client:
         yield client
 

@@ -78,10 +78,20 @@ class Bench:
 
 @asynccontextmanager
 async def open_bench(
-    *, journal: MemoryJournal | None = None, secret: str = "", hosts: tuple[str, ...] = (), base_url: str = URL
+    *,
+    journal: MemoryJournal | None = None,
+    secret: str = "",
+    hosts: tuple[str, ...] = (),
+    base_url: str = URL,
+    bind_nics: bool = False,
 ) -> AsyncIterator[Bench]:
     headers = {"Authorization": "Bearer x"}
-    parts = Parts(journal=journal or MemoryJournal(), clock_from=lambda _: TurnableClock(NOON), token=secret)
+    parts = Parts(
+        journal=journal or MemoryJournal(),
+        clock_from=lambda _: TurnableClock(NOON),
+        bind_nics=bind_nics,
+        token=secret,
+    )
     async with running(parts) as server, server.resource_manager(hosts=hosts) as (desk, app):
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url=base_url, headers=headers) as client:

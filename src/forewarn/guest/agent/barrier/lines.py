@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import socket
-import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
 
 from forewarn.guest.agent.barrier.words import PATH, SEAL_HEADER, Question, Seal
 from forewarn.guest.agent.doing.budget import Budget
@@ -14,7 +13,8 @@ from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.inbox import Answered, Inbox, Spoken
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import parse_listen
-from forewarn.guest.clock import Clock
+from forewarn.guest.system import System
+from forewarn.guest.system.parts import Connection, Listener
 
 _PATIENCE_SECONDS = 3.0
 _LONGEST_QUESTION = 8192
@@ -30,18 +30,19 @@ StanceOf = Callable[[str], str]  # from an event's id
 class BarrierLine:
     """Both directions. ``stance_of`` is asked from other threads and must only look."""
 
-    def __init__(self, seal: Seal, template: str, clock: Clock, inbox: Inbox, metrics: Metrics) -> None:
-        self._seal = seal
+    def __init__(self, system: System, secret: bytes, template: str, inbox: Inbox, metrics: Metrics) -> None:
+        self._system = system
+        self._seal = Seal(secret, system.chance)
         self._template = template if "://" in template else f"http://{template}"
-        self._clock = clock
+        self._clock = system.clock
         self._inbox = inbox
         self._metrics = metrics
-        self._asking = threading.BoundedSemaphore(_AT_ONCE)
-        self._answering = threading.BoundedSemaphore(_AT_ONCE)
-        self._socket: socket.socket | None = None
+        self._asking = system.threads.places(_AT_ONCE)
+        self._answering = system.threads.places(_AT_ONCE)
+        self._listener: Listener | None = None
         self._own_name = ""
         self._stance_of: StanceOf = lambda key: "unknown"
-        self._lock = threading.Lock()
+        self._lock = system.threads.lock()
 
     # Being asked
 
@@ -49,38 +50,26 @@ class BarrierLine:
         """Listen, and say where."""
         host, port = parse_listen(listen)
         self._own_name, self._stance_of = own_name, stance_of
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._socket = socket.create_server((host, port), family=family, backlog=64)
-        threading.Thread(target=self._accept, args=(self._socket,), name="barrier", daemon=True).start()
-        where = self._socket.getsockname()
+        self._listener = listener = self._system.sockets.listen(host, port, backlog=64)
+        self._system.threads.start(lambda: self._accept(listener), "barrier")
+        where = listener.address
         return f"{where[0]}:{where[1]}"
 
     def close(self) -> None:
-        if self._socket is not None:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-            self._socket.close()
+        if self._listener is not None:
+            self._listener.close()
 
-    def _accept(self, listening: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                if listening.fileno() < 0:
-                    return
-                with suppress(OSError):
-                    if listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                        continue
-                return
-            if not self._answering.acquire(blocking=False):
+    def _accept(self, listener: Listener) -> None:
+        while (connection := listener.accept()) is not None:
+            if self._answering.acquire(blocking=False):
+                self._system.threads.start(partial(self._serve, connection), "barrier-answer")
+            else:
                 connection.close()
-                continue
-            threading.Thread(target=self._serve, args=(connection,), name="barrier-answer", daemon=True).start()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection: Connection) -> None:
         try:
-            with connection, suppress(OSError, ValueError):
-                request = _read_request(connection, Budget(_PATIENCE_SECONDS))
+            with closing(connection), suppress(OSError, ValueError):
+                request = _read_request(connection, Budget(self._system, _PATIENCE_SECONDS))
                 connection.settimeout(_PATIENCE_SECONDS)
                 connection.sendall(self._answer(*request))
         finally:
@@ -106,7 +95,7 @@ class BarrierLine:
         """Ask one member, in a thread; the inbox hears its answer, or that there is none. False: too many are asked."""
         if not self._asking.acquire(blocking=False):
             return False
-        threading.Thread(target=self._ask, args=(key, name, stance), name=f"ask-{name[:20]}", daemon=True).start()
+        self._system.threads.start(partial(self._ask, key, name, stance), f"ask-{name[:20]}")
         return True
 
     def _ask(self, key: str, name: str, stance: str) -> None:
@@ -124,13 +113,15 @@ class BarrierLine:
             return None
         url = self._template.replace("{name}", question.asked).rstrip("/") + PATH
         headers = {SEAL_HEADER: seal, "Content-Type": "application/json"}
-        response = call("POST", url, Budget(_PATIENCE_SECONDS), headers=headers, body=body)
+        response = call(
+            self._system.sockets, "POST", url, Budget(self._system, _PATIENCE_SECONDS), headers=headers, body=body
+        )
         if isinstance(response, str) or response.status != 200:
             return None
         return self._seal.read_answer(question, response.body, response.headers.get(SEAL_HEADER.lower(), ""))
 
 
-def _read_request(connection: socket.socket, budget: Budget) -> tuple[str, dict[str, str], bytes]:
+def _read_request(connection: Connection, budget: Budget) -> tuple[str, dict[str, str], bytes]:
     """One budget for all of it: a byte a second, from enough peers, would else keep every member from being heard."""
     data = b""
     while b"\r\n\r\n" not in data:
@@ -144,7 +135,7 @@ def _read_request(connection: socket.socket, budget: Budget) -> tuple[str, dict[
     return line, headers, body[:length]
 
 
-def _more(connection: socket.socket, so_far: int, budget: Budget) -> bytes:
+def _more(connection: Connection, so_far: int, budget: Budget) -> bytes:
     if so_far > _LONGEST_QUESTION:
         raise ValueError("too long")
     left = budget.left()

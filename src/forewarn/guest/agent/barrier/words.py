@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from forewarn.guest.system.parts import Chance
 from forewarn.wire.json_bytes import WireError, read_json, write_json
 from forewarn.wire.times import format_iso8601, parse_instant
 
@@ -38,15 +38,16 @@ class Question:
 class Seal:
     """Makes and checks words under one secret."""
 
-    def __init__(self, secret: bytes) -> None:
+    def __init__(self, secret: bytes, chance: Chance) -> None:
         self._secret = secret
+        self._chance = chance
         self._used: OrderedDict[str, None] = OrderedDict()
 
     def question(
         self, asker: str, asked: str, event_id: str, stance: str, now: datetime
     ) -> tuple[Question, bytes, str]:
         """A new question, its bytes and its seal."""
-        question = Question(asker, asked, event_id, stance, secrets.token_hex(16), now)
+        question = Question(asker, asked, event_id, stance, f"{self._chance.getrandbits(128):032x}", now)
         fields = {
             "asker": asker,
             "asked": asked,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import string
 from pathlib import Path
 
-from forewarn.guest.agent.config.section import Section, address_problem, url_problem
-from forewarn.guest.agent.config.values import AgentConfig, Barrier, Sharing
+from forewarn.guest.agent.config.section import Section, address_problem
+from forewarn.guest.agent.toml_words import url_problem
+from forewarn.guest.agent.values import AgentConfig, Barrier, Sharing
 
 _ADDRESS = '"http://{name}:16928"'
 _SHORTEST_SECRET = 16

@@ -62,19 +62,3 @@ class Book:
     def noted(self) -> tuple[Complaint, ...]:
         """In the order of the file; errors before warnings where they share a line."""
         return tuple(sorted(dict.fromkeys(self._noted), key=lambda each: (each.line, each.warning)))
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant."""
-    from difflib import get_close_matches  # only a wrong file pays for it
-
-    folded = {each.lower(): each for each in known}
-    found = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
-
-
-def meant(word: str, known: Iterable[str]) -> str:
-    """A suggestion: the nearest word, or all of them where none is near."""
-    words = list(dict.fromkeys(each for each in known if each))
-    found = nearest(word, words)
-    return f"did you mean {found!r}?" if found else f"known are {', '.join(words)}"

@@ -1,43 +1,8 @@
-"""What an agent does that was told nothing: right for most, and the first thing that everyone else reads."""
+"""Where ``agent.toml`` is, and the file that ``install`` writes: right for most, and the first thing one reads."""
 
 from __future__ import annotations
 
-from forewarn.guest.agent.config.values import Rule, Verdict
-from forewarn.terms import EventSource, EventType
-
 CONFIG_PATH = "/etc/forewarn/agent.toml"
-
-# The shortest warning of each type, as documented. A VM sees less of it: the document takes its time.
-NOTICES_SECONDS = {
-    EventType.FREEZE: 900.0,
-    EventType.REBOOT: 900.0,
-    EventType.REDEPLOY: 600.0,
-    EventType.PREEMPT: 30.0,
-    EventType.TERMINATE: 300.0,
-}
-
-SHORT_FREEZE_SECONDS = 30.0
-
-# A Terminate is a user's doing too, so it stands before the rule for what users do.
-DEFAULT_RULES = (
-    Rule(
-        name="eviction and deletion",
-        verdict=Verdict.PREPARE_THEN_APPROVE,
-        types=(EventType.PREEMPT, EventType.TERMINATE),
-    ),
-    Rule(name="user operations", verdict=Verdict.APPROVE_NOW, sources=(EventSource.USER,)),
-    Rule(
-        name="short freezes",
-        verdict=Verdict.APPROVE_NOW,
-        types=(EventType.FREEZE,),
-        shorter_than_seconds=SHORT_FREEZE_SECONDS,
-    ),
-    Rule(name="everything else", verdict=Verdict.PREPARE_THEN_APPROVE),
-)
-
-# Instead of them, where a file says nothing of what is to be done. Its VM has prepared nothing, so nobody may give away
-# the time until NotBefore in its name.
-NO_STEPS_RULE = Rule(name="no steps", verdict=Verdict.NOTIFY)
 
 # Lines that begin with "# " explain; lines that begin with "#" alone are to be used by taking it away.
 COMMENTED_TOML = """\

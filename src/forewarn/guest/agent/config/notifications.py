@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from forewarn.guest.agent.config.section import Section, url_problem
-from forewarn.guest.agent.config.values import Notification
+from forewarn.guest.agent.config.section import Section
 from forewarn.guest.agent.telling.occasions import OCCASIONS
+from forewarn.guest.agent.toml_words import url_problem
+from forewarn.guest.agent.values import Notification
 
 NOTIFICATION_KINDS = ("webhook", "apprise")
 _EXAMPLES = {"webhook": '"https://chat.example.org/hooks/1234"', "apprise": '"slack://token/channel"'}

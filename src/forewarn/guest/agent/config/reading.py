@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forewarn.guest.agent.config.barrier import check_listeners, read_barrier
-from forewarn.guest.agent.config.complaints import BadConfig, Book, Complaint, meant
+from forewarn.guest.agent.config.complaints import BadConfig, Book, Complaint
 from forewarn.guest.agent.config.notifications import read_notification
 from forewarn.guest.agent.config.rules import check_margin, check_reach, check_steps, read_rule, read_step
-from forewarn.guest.agent.config.section import Section, toml_word
+from forewarn.guest.agent.config.section import Section
 from forewarn.guest.agent.config.toml_lines import Lines
-from forewarn.guest.agent.config.values import AgentConfig
+from forewarn.guest.agent.toml_words import meant, toml_word
+from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.endpoint import parse_endpoint
 
 _SINGLE = ("agent", "barrier")

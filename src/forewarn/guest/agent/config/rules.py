@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from forewarn.guest.agent.config.complaints import meant
-from forewarn.guest.agent.config.defaults import NOTICES_SECONDS
-from forewarn.guest.agent.config.rule_reach import shadows
 from forewarn.guest.agent.config.section import Section
-from forewarn.guest.agent.config.values import AgentConfig, Rule, Step, Verdict
+from forewarn.guest.agent.deciding.built_in import NOTICES_SECONDS
 from forewarn.guest.agent.deciding.policy import PREPARES, rules_of
-from forewarn.guest.agent.steps.keys import STEP_KINDS
+from forewarn.guest.agent.deciding.rule_reach import shadows
+from forewarn.guest.agent.steps import KINDS
+from forewarn.guest.agent.toml_words import meant
+from forewarn.guest.agent.values import AgentConfig, Rule, Step, Verdict
 from forewarn.terms import EventSource, EventStatus, EventType
 
 
@@ -36,12 +36,12 @@ def read_rule(section: Section, number: int) -> Rule:
 
 def read_step(section: Section) -> Step:
     name = section.text("name", required=True, example='"drain"').strip()
-    kind = section.choice("kind", STEP_KINDS, required=True)
+    kind = section.choice("kind", KINDS, required=True)
     timeout = section.optional_seconds("timeout", "0.1s", "1d")
     retries = section.flag("retries", default=True)
     repeatable = section.flag("repeatable", default=False)
     settings = section.rest()
-    for each in STEP_KINDS[kind].check(settings) if kind else ():
+    for each in KINDS[kind].keys.check(settings) if kind else ():
         place = (*section.place, each.key) if each.key else section.place
         section.book.complain(place, f"{section.title} of kind {kind!r} {each.message}", each.suggestion)
     return Step(name, kind, settings, timeout, retries, repeatable, section.line)

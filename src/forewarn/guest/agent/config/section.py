@@ -7,19 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from urllib.parse import urlsplit
 
-from forewarn.guest.agent.config.complaints import Book, meant
+from forewarn.guest.agent.config.complaints import Book
 from forewarn.guest.agent.config.toml_lines import Place
+from forewarn.guest.agent.toml_words import meant, toml_word
 from forewarn.wire.json_bytes import WireError
 from forewarn.wire.times import format_duration, parse_duration
-
-_TOML_WORDS = ((bool, "true or false"), (str, "text"), (int | float, "a number"), (list, "a list"), (dict, "a table"))
-
-
-def toml_word(value: object) -> str:
-    """What a value is, in the words of someone who writes TOML."""
-    return next((word for kind, word in _TOML_WORDS if isinstance(value, kind)), "a date or time")
 
 
 class Section:
@@ -162,20 +155,6 @@ def address_problem(text: str) -> str:
         return f"is {text!r}, which is not host:port"
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
         return f"is {text!r}; an IPv6 address stands in brackets"
-    return ""
-
-
-def url_problem(text: str, schemes: Iterable[str] = ("http", "https")) -> str:
-    """What is wrong with a URL, if anything is. It is not repeated: addresses of chat rooms are secrets."""
-    try:
-        parts = urlsplit(text)
-        host, _ = parts.hostname, parts.port
-    except ValueError as problem:
-        return f"is not a URL ({str(problem).rstrip('.')})"
-    if parts.scheme not in schemes:
-        return f"does not begin with {' or '.join(f'{each}://' for each in schemes)}"
-    if not host or any(not letter.isprintable() or letter == " " for letter in text):
-        return "is not a URL"
     return ""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from forewarn.guest.agent.config.defaults import DEFAULT_RULES, NO_STEPS_RULE
-from forewarn.guest.agent.config.values import AgentConfig, Rule, Sharing, Step, Verdict
+from forewarn.guest.agent.deciding.built_in import DEFAULT_RULES, NO_STEPS_RULE
+from forewarn.guest.agent.values import AgentConfig, Rule, Sharing, Step, Verdict
 from forewarn.guest.instance import concerns
 from forewarn.terms import ScheduledEvent
 

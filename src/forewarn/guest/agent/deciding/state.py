@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from forewarn.guest.agent.config.values import Step, Verdict
+from forewarn.guest.agent.values import Step, Verdict
 from forewarn.terms import ScheduledEvent
 
 
@@ -24,6 +24,18 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"  # by ourselves: something sharper came, or the agent was told to end
     UNKNOWN = "unknown"  # the agent was not there to see
     NEVER_BEGAN = "never_began"  # it is certain that nothing was done
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run has ended, and what is worth telling about it."""
+
+    outcome: Outcome
+    detail: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.outcome is Outcome.DONE
 
 
 class Approval(StrEnum):

@@ -9,13 +9,13 @@ a notice of 15 minutes and 15 in a week. One that was not taken is tried again a
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Protocol
 
 from forewarn.guest.agent.inbox import Inbox, Posted
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.faults import Closed, Fault, GuestError
+from forewarn.guest.system.parts import Threads
 
 _NOT_TAKEN = Backoff(2.0, 60.0)
 _TAKEN = Backoff(30.0, 7 * 86_400.0)
@@ -72,7 +72,7 @@ class Approvals:
         return min(pauses) if pauses else None
 
 
-def post(approver: Approver, key: str, event_id: str, inbox: Inbox) -> None:
+def post(threads: Threads, approver: Approver, key: str, event_id: str, inbox: Inbox) -> None:
     """Send one, in a thread of its own; the inbox hears what came of it."""
 
     def work() -> None:
@@ -87,4 +87,4 @@ def post(approver: Approver, key: str, event_id: str, inbox: Inbox) -> None:
             fault = Fault(f"{type(problem).__name__}: {problem}")
         inbox.put(Posted(key, fault))
 
-    threading.Thread(target=work, name=f"approve-{key[:8]}", daemon=True).start()
+    threads.start(work, f"approve-{key[:8]}")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
+from forewarn.guest.system import System
 
 _SLACK_SECONDS = 0.25  # between the two threads that count the same seconds
 
@@ -11,10 +10,11 @@ _SLACK_SECONDS = 0.25  # between the two threads that count the same seconds
 class Budget:
     """Given to the thread that works; kept by the one that decides."""
 
-    def __init__(self, seconds: float, timeout_seconds: float | None = None) -> None:
+    def __init__(self, system: System, seconds: float, timeout_seconds: float | None = None) -> None:
         """``timeout_seconds`` is what the work itself may take at most, of which ``seconds`` may leave it less."""
-        self._condition = threading.Condition()
-        self._began = time.monotonic()
+        self._condition = system.threads.condition()
+        self._monotonic = system.clock.monotonic
+        self._began = self._monotonic()
         self._ends = self._began + max(0.0, seconds)
         self._timeout_seconds = timeout_seconds
         self._called_off = False
@@ -22,7 +22,7 @@ class Budget:
     def left(self) -> float:
         """In seconds, never less than none."""
         with self._condition:
-            return 0.0 if self._called_off else max(0.0, self._ends - time.monotonic())
+            return 0.0 if self._called_off else max(0.0, self._ends - self._monotonic())
 
     @property
     def called_off(self) -> bool:
@@ -39,7 +39,7 @@ class Budget:
 
     def set_left(self, seconds: float) -> None:
         with self._condition:
-            self._ends = time.monotonic() + max(0.0, seconds)
+            self._ends = self._monotonic() + max(0.0, seconds)
             self._condition.notify_all()
 
     def call_off(self) -> None:
@@ -49,10 +49,10 @@ class Budget:
 
     def pause(self, seconds: float) -> bool:
         """Wait so long, if there is so much; whether there is time left after it."""
-        until = time.monotonic() + seconds
+        until = self._monotonic() + seconds
         with self._condition:
             while not self._called_off:
-                now = time.monotonic()
+                now = self._monotonic()
                 if now >= self._ends:
                     return False
                 if now >= until:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from urllib.parse import urlsplit
 
 from forewarn import __version__
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
+from forewarn.guest.system.parts import Connection, Sockets
 
 _LOOK_SECONDS = 0.2
 _RECEIVE_BYTES = 65_536
 
 
 def call(
-    verb: str, url: str, budget: Budget, *, headers: Mapping[str, str] | None = None, body: bytes = b""
+    sockets: Sockets,
+    verb: str,
+    url: str,
+    budget: Budget,
+    *,
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
 ) -> Response | str:
     """The answer, or in words why there is none."""
     try:
@@ -30,7 +36,7 @@ def call(
         return "the URL or a header has a line break in it"
     request = Request(verb, target, tuple(fields.items()), body)
     try:
-        with _connect(host, port, budget, secure=parts.scheme == "https") as connection:
+        with closing(_connect(sockets, host, port, budget, secure=parts.scheme == "https")) as connection:
             return _converse(connection, request.encode(parts.netloc.rpartition("@")[2]), budget)
     except TimeoutError:
         return "no answer in time"
@@ -42,23 +48,15 @@ def _is_clean(text: str) -> bool:
     return "\r" not in text and "\n" not in text
 
 
-def _connect(host: str, port: int, budget: Budget, *, secure: bool) -> socket.socket:
+def _connect(sockets: Sockets, host: str, port: int, budget: Budget, *, secure: bool) -> Connection:
     left = budget.left()
     if left <= 0:
         raise TimeoutError
-    connection = socket.create_connection((host, port), timeout=min(left, 10.0))
-    if not secure:
-        return connection
-    import ssl  # few steps need it, and it is large
-
-    try:
-        return ssl.create_default_context().wrap_socket(connection, server_hostname=host)
-    except BaseException:
-        connection.close()
-        raise
+    connection = sockets.connect(host, port, min(left, 10.0))
+    return sockets.secured(connection, host) if secure else connection
 
 
-def _converse(connection: socket.socket, data: bytes, budget: Budget) -> Response:
+def _converse(connection: Connection, data: bytes, budget: Budget) -> Response:
     connection.settimeout(max(0.01, budget.left()))
     connection.sendall(data)
     reader = ResponseReader()

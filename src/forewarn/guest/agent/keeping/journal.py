@@ -7,16 +7,14 @@ since not to restore would be worse.
 
 from __future__ import annotations
 
-import fcntl
-import os
 from contextlib import suppress
 from pathlib import Path
 
 from forewarn.guest.agent.deciding.state import Record, State, fold, fold_all, snapshot
 from forewarn.guest.agent.keeping.lines import BadLine, decode, encode
+from forewarn.guest.system.parts import Files, Held, OwnFile
 
 FILE_NAME = "journal"
-_OWN_FILE = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC  # never one that a link leads to
 _COMPACT_AFTER = 500  # records; a quiet agent writes none at all
 
 
@@ -27,13 +25,14 @@ class Busy(Exception):  # noqa: N818 - it reads as what it is
 class Journal:
     """One writer. ``state`` is what all records together say."""
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def __init__(self, files: Files, directory: Path) -> None:
+        files.make_directory(directory)
+        self._files = files
         self._directory = directory
         self._path = directory / FILE_NAME
-        self._lock = _lock(directory)
+        self._lock = _lock(files, directory)
         self.spoiled = ""  # a sentence, where the file was not as we had left it
-        self._file: int | None = None
+        self._file: OwnFile | None = None
         try:
             self._open()
         except BaseException:
@@ -48,20 +47,20 @@ class Journal:
         if not whole or records:
             self._compact()
         else:
-            self._file = os.open(self._path, _OWN_FILE, 0o600)
-            _sync_directory(self._directory)
+            self._file = self._files.append(self._path)
+            self._files.sync_names(self._directory)
             with suppress(PermissionError):  # whoever may not look into it has not made our directory there
-                _sync_directory(self._directory.parent)
+                self._files.sync_names(self._directory.parent)
 
     def write(self, record: Record) -> State:
         """Returns when the record is on disk; then it is safe to do what it announces."""
         if self._file is None or self._count >= _COMPACT_AFTER:
             self._compact()
         assert self._file is not None
-        size = os.fstat(self._file).st_size
+        size = self._file.size()
         try:
-            _write_all(self._file, encode(record))
-            os.fdatasync(self._file)
+            self._file.write(encode(record))
+            self._file.sync()
         except OSError:
             self._take_back(size)
             raise
@@ -71,13 +70,13 @@ class Journal:
 
     def close(self) -> None:
         self._let_go()
-        os.close(self._lock)
+        self._lock.close()
 
     def _let_go(self) -> None:
         if self._file is not None:
             file, self._file = self._file, None
             with suppress(OSError):  # what matters in it is synced
-                os.close(file)
+                file.close()
 
     def _take_back(self, size: int) -> None:
         """The record must not be read later: what it announces is not done.
@@ -87,7 +86,7 @@ class Journal:
         """
         assert self._file is not None
         with suppress(OSError):
-            os.ftruncate(self._file, size)
+            self._file.truncate(size)
         try:
             self._compact()
         except OSError:
@@ -96,7 +95,7 @@ class Journal:
     def _read(self) -> tuple[list[Record], bool]:
         """The records, and whether the file holds nothing else."""
         try:
-            lines = self._path.read_bytes().splitlines(keepends=True)
+            lines = self._files.read(self._path).splitlines(keepends=True)
         except FileNotFoundError:
             return [], True
         records: list[Record] = []
@@ -112,25 +111,20 @@ class Journal:
 
     def _set_aside(self, why: str) -> None:
         kept = self._path.with_suffix(".spoiled")
-        kept.unlink(missing_ok=True)  # whatever stands there, a link above all, is not written to
-        file = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            _write_all(file, self._path.read_bytes())
-        finally:
-            os.close(file)
+        self._files.write_whole(kept, self._files.read(self._path))
         self.spoiled = f"{why}; what follows it is not used, and the file is kept as {kept}"
 
     def _compact(self) -> None:
         """One record instead of all, in a new file that takes the place of the old one whole or not at all."""
         fresh = self._path.with_suffix(".new")
-        file = os.open(fresh, _OWN_FILE | os.O_TRUNC, 0o600)
+        file = self._files.append(fresh, anew=True)
         try:
-            _write_all(file, encode(snapshot(self.state)))
-            os.fsync(file)
-            fresh.replace(self._path)
-            _sync_directory(self._directory)
+            file.write(encode(snapshot(self.state)))
+            file.sync()
+            self._files.move(fresh, self._path)
+            self._files.sync_names(self._directory)
         except OSError:
-            os.close(file)
+            file.close()
             raise
         self._let_go()
         self._file, self._count = file, 1
@@ -151,11 +145,11 @@ class Memory:
         """Nothing is held."""
 
 
-def peek(directory: Path) -> State:
+def peek(files: Files, directory: Path) -> State:
     """What a journal says, without taking it: for those who only look."""
     records: list[Record] = []
     try:
-        lines = (directory / FILE_NAME).read_bytes().splitlines(keepends=True)
+        lines = files.read(directory / FILE_NAME).splitlines(keepends=True)
     except OSError:
         return State()
     for line in lines:
@@ -166,24 +160,8 @@ def peek(directory: Path) -> State:
     return fold_all(records)
 
 
-def _lock(directory: Path) -> int:
-    file = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _lock(files: Files, directory: Path) -> Held:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(file)
+        return files.lock(directory / "lock")
+    except BlockingIOError:
         raise Busy(f"another agent is at work with {directory}") from None
-    return file
-
-
-def _write_all(file: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(file, data) :]
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

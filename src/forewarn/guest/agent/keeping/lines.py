@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from forewarn.guest.agent.config.values import Step, Verdict
 from forewarn.guest.agent.deciding.state import (
     Approval,
     Approving,
@@ -24,6 +23,7 @@ from forewarn.guest.agent.deciding.state import (
     Snapshot,
     Undoing,
 )
+from forewarn.guest.agent.values import Step, Verdict
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.times import format_iso8601, parse_instant
 

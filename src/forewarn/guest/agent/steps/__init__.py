@@ -1,19 +1,18 @@
-"""The kinds of steps: what each does before an event, and its reverse. A new kind is a module here and a row below."""
+"""The kinds of steps. A new one is a module here, with its keys, its words, what it does and its reverse, and a row."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.steps.command import Command
 from forewarn.guest.agent.steps.haproxy import Haproxy
 from forewarn.guest.agent.steps.http import Http
-from forewarn.guest.agent.steps.keys import STEP_KINDS, KeyComplaint
 from forewarn.guest.agent.steps.kind import Kind, Task
 from forewarn.guest.agent.steps.kubernetes import Kubernetes
 from forewarn.guest.agent.steps.ready_file import ReadyFile
 from forewarn.guest.agent.steps.systemd import Systemd
 from forewarn.guest.agent.steps.wait import Wait
+from forewarn.guest.agent.values import Step
 
 KINDS: Mapping[str, Kind] = {
     "command": Command(),
@@ -25,12 +24,17 @@ KINDS: Mapping[str, Kind] = {
     "kubernetes": Kubernetes(),
 }
 
-__all__ = ["KINDS", "Kind", "Task", "check", "has_reverse", "may_repeat"]
+__all__ = ["KINDS", "Kind", "Task", "does", "has_reverse", "may_repeat", "undoes"]
 
 
-def check(kind: str, settings: Mapping[str, object]) -> list[KeyComplaint]:
-    """What is wrong with a step's settings."""
-    return STEP_KINDS[kind].check(settings)
+def does(step: Step) -> str:
+    """What it does, in words for a person. A memory may hold a step of a kind that there is no more."""
+    return KINDS[step.kind].does(step.settings) if step.kind in KINDS else step.kind
+
+
+def undoes(step: Step) -> str:
+    """How it is undone; empty where there is nothing to undo."""
+    return KINDS[step.kind].undoes(step.settings) if step.kind in KINDS else ""
 
 
 def may_repeat(step: Step) -> bool:

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
-from forewarn.guest.agent.doing.programs import Ended, Program, run
-from forewarn.guest.agent.steps.kind import Task, event_environment, event_json
+import shlex
+
+from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.doing.programs import run
+from forewarn.guest.agent.steps.keys import Key, Keys, check_flag, check_path, check_table, check_words
+from forewarn.guest.agent.steps.kind import Settings, Task, event_environment, event_json
+from forewarn.guest.agent.values import Step
+from forewarn.guest.system.parts import Program
+
+# Of every kind that runs a command of the file's.
+SHELL_KEYS = {
+    "environment": Key(check_table, "a table of variables for the command, beside the event's"),
+    "shell": Key(
+        check_flag,
+        "default `false`: a list is run as it stands, word by word; `true` joins it and gives it to `/bin/sh`. A text "
+        "is always for the shell",
+    ),
+    "directory": Key(check_path, "where it runs; default `/`", '"/srv/app"'),
+}
 
 
 class Command:
     """Status 0 is success, everything else is not."""
+
+    one_program = True
+    keys = Keys(
+        {
+            "run": Key(
+                check_words,
+                "the command, as a list of words or as a line for the shell; status 0 is success",
+                '["/usr/local/bin/drain"]',
+                required=True,
+            ),
+            "undo": Key(check_words, "its reverse; left out, there is nothing to undo", '["/usr/local/bin/undrain"]'),
+            **SHELL_KEYS,
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"run {command_words(settings.get('run'))}"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"run {command_words(settings['undo'])}" if "undo" in settings else ""
 
     def natural(self, step: Step) -> bool:
         return False
@@ -24,11 +59,16 @@ class Command:
         return run_words(task, "undo") if self.has_reverse(task.step) else Ended(Outcome.DONE)
 
 
+def command_words(value: object) -> str:
+    """A command for a person to read, as a shell would take it."""
+    return shlex.join(str(each) for each in value) if isinstance(value, list) else str(value or "")
+
+
 def run_words(task: Task, key: str) -> Ended:
     """Run the command that stands under a key of the step."""
     words = task.words(key)
     if task.step.settings.get("shell") is True or not isinstance(task.step.settings.get(key), list):
-        words = ["/bin/sh", "-c", " ".join(words)]
+        words = [*task.system.programs.shell(" ".join(words))]
     return run_program(task, words)
 
 
@@ -36,4 +76,4 @@ def run_program(task: Task, words: list[str]) -> Ended:
     environment = {**event_environment(task), **task.table("environment")}
     directory = task.text("directory") or None
     program = Program(words, event_json(task.event) + b"\n", environment, directory)
-    return run(program, task.budget, task.receipts)
+    return run(task.system, program, task.budget, task.receipts)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import socket
+from contextlib import closing
 
-from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
-from forewarn.guest.agent.doing.programs import Ended
-from forewarn.guest.agent.steps.kind import Task, over
+from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.steps.keys import Key, Keys, check_path, check_text
+from forewarn.guest.agent.steps.kind import Settings, Task, over
+from forewarn.guest.agent.values import Step
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
 _LONGEST_ANSWER = 65_536
@@ -17,6 +17,23 @@ _LOOK_SECONDS = 0.5
 
 class Haproxy:
     """It answers a command that it obeys with nothing but an empty line."""
+
+    one_program = False
+    keys = Keys(
+        {
+            "socket": Key(
+                check_path, "HAProxy's runtime socket, of level admin", '"/run/haproxy/admin.sock"', required=True
+            ),
+            "backend": Key(check_text, "the server is set to drain, and to ready afterwards", '"web"', required=True),
+            "server": Key(check_text, "its name in that backend", '"web-0"', required=True),
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"drain {settings.get('backend')}/{settings.get('server')}"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"make {settings.get('backend')}/{settings.get('server')} ready"
 
     def natural(self, step: Step) -> bool:
         return True
@@ -45,9 +62,8 @@ def _set_state(task: Task, state: str) -> Ended:
 
 
 def _tell(task: Task, line: str) -> str:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as connection:
-        connection.settimeout(max(0.01, min(task.budget.left(), 5.0)))
-        connection.connect(task.text("socket"))
+    seconds = max(0.01, min(task.budget.left(), 5.0))
+    with closing(task.system.sockets.connect_local(task.text("socket"), seconds)) as connection:
         connection.sendall(line.encode())
         answer = b""
         while len(answer) < _LONGEST_ANSWER:

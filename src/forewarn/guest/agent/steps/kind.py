@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import Ended, Receipts
+from forewarn.guest.agent.doing.programs import Receipts
+from forewarn.guest.agent.steps.keys import Keys
+from forewarn.guest.agent.values import Step
+from forewarn.guest.system import System
 from forewarn.guest.watch import is_started
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.json_bytes import write_json
@@ -20,6 +22,7 @@ from forewarn.wire.times import format_rfc1123
 class Task:
     """One run: of which step, for which event, on which VM, with how much time, and where it leaves its traces."""
 
+    system: System
     step: Step
     event: ScheduledEvent
     own_name: str
@@ -46,17 +49,31 @@ def over(task: Task, said: str) -> Ended:
     return Ended(outcome, f"{task.budget.why_over()}: {said}")
 
 
+Settings = Mapping[str, object]  # what a file gives a step beside what every step has
+
+
 class Kind(Protocol):
-    """A way to prepare and its way back. Neither raises: what went wrong is in how it ended."""
+    """A way to prepare and its way back: what a file may say of it, its words for people, and doing it."""
+
+    keys: Keys
+    one_program: bool  # whether a run is one program, whose receipt tells a later agent how it ended
+
+    def does(self, settings: Settings) -> str:
+        """What such a step does, in words for a person."""
+
+    def undoes(self, settings: Settings) -> str:
+        """How it is undone, likewise; empty where there is nothing to undo."""
 
     def natural(self, step: Step) -> bool:
         """Whether doing it twice is like doing it once."""
 
     def has_reverse(self, step: Step) -> bool: ...
 
-    def do(self, task: Task) -> Ended: ...
+    def do(self, task: Task) -> Ended:
+        """Does not raise: what went wrong is in how it ended."""
 
-    def undo(self, task: Task) -> Ended: ...
+    def undo(self, task: Task) -> Ended:
+        """Likewise."""
 
 
 def event_json(event: ScheduledEvent) -> bytes:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.doing.programs import Ended
+from forewarn.guest.agent.deciding.state import Ended
 from forewarn.guest.agent.steps.command import run_program
-from forewarn.guest.agent.steps.kind import Task
+from forewarn.guest.agent.steps.keys import Key, Keys, check_flag, check_text
+from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.values import Step
 
 _DRAIN = ("--ignore-daemonsets", "--delete-emptydir-data", "--force")
 
 
 class Kubernetes:
     """``node`` is by default the VM's name, with a scale set's underscore left alone: set it where they differ."""
+
+    one_program = False
+    keys = Keys(
+        {
+            "node": Key(check_text, "cordoned, and uncordoned afterwards; default: this VM's name"),
+            "drain": Key(check_flag, "default `true`: pods are evicted too, within the time there is"),
+            "kubectl": Key(check_text, "the program; default `kubectl`", '"/usr/local/bin/kubectl"'),
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"cordon{' and drain' if settings.get('drain', True) else ''} {_node(settings)}"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"uncordon {_node(settings)}"
 
     def natural(self, step: Step) -> bool:
         return True
@@ -28,6 +44,10 @@ class Kubernetes:
 
     def undo(self, task: Task) -> Ended:
         return _kubectl(task, "uncordon")
+
+
+def _node(settings: Settings) -> str:
+    return f"node {settings['node']}" if "node" in settings else "this node"
 
 
 def _kubectl(task: Task, verb: str, *options: str) -> Ended:

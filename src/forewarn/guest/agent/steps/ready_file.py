@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forewarn.durable import make_directory, remove, write_whole
-from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
-from forewarn.guest.agent.doing.programs import Ended
-from forewarn.guest.agent.steps.kind import Task
+from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.steps.keys import Key, Keys, check_path
+from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.values import Step
 
 _SUFFIX = ".forewarn-away"
 
@@ -19,6 +18,24 @@ class ReadyFile:
     A reboot empties /run, and the file that was put aside with it: then it is made anew, empty.
     """
 
+    one_program = False
+    keys = Keys(
+        {
+            "path": Key(
+                check_path,
+                "moved aside, and back; where there was none, none is made",
+                '"/run/app/ready"',
+                required=True,
+            )
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"take {settings.get('path')} away"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"put {settings.get('path')} back"
+
     def natural(self, step: Step) -> bool:
         return True
 
@@ -26,25 +43,24 @@ class ReadyFile:
         return True
 
     def do(self, task: Task) -> Ended:
-        path = Path(task.text("path"))
+        path, files = Path(task.text("path")), task.system.files
         try:
-            if path.exists():
-                make_directory(_note(task).parent)
-                write_whole(_note(task), b"", 0o600)  # first: a reboot empties the place where the file is put aside
-                path.replace(_aside(path))
+            if files.exists(path):
+                files.make_directory(_note(task).parent)
+                files.write_whole(_note(task), b"")  # first: a reboot empties the place where the file is put aside
+                files.move(path, _aside(path))
         except OSError as problem:
             return Ended(Outcome.FAILED, f"{path} cannot be moved: {problem.strerror}")
         return Ended(Outcome.DONE)
 
     def undo(self, task: Task) -> Ended:
-        path = Path(task.text("path"))
+        path, files = Path(task.text("path")), task.system.files
         try:
-            if _aside(path).exists():
-                _aside(path).replace(path)
-            elif _note(task).exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch()
-            remove(_note(task))
+            if files.exists(_aside(path)):
+                files.move(_aside(path), path)
+            elif files.exists(_note(task)):
+                files.touch(path)
+            files.remove(_note(task))
         except OSError as problem:
             return Ended(Outcome.FAILED, f"{path} cannot be put back: {problem.strerror}")
         return Ended(Outcome.DONE)

@@ -5,18 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from forewarn.durable import make_directory, remove, write_whole
-from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
-from forewarn.guest.agent.doing.programs import Ended, Receipts
+from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps.command import run_program
-from forewarn.guest.agent.steps.kind import Task
+from forewarn.guest.agent.steps.keys import Key, Keys, check_texts
+from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.values import Step
 
 _SYSTEMCTL = "systemctl"
 
 
 class Systemd:
     """What was not running before is not started after: its administrator had a reason."""
+
+    one_program = False
+    keys = Keys(
+        {
+            "units": Key(
+                check_texts,
+                "stopped in this order, and those that ran are started again in reverse",
+                '["worker.service"]',
+                required=True,
+            )
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"stop {_listed(settings)}"
+
+    def undoes(self, settings: Settings) -> str:
+        return f"start {_listed(settings)}"
 
     def natural(self, step: Step) -> bool:
         return True
@@ -36,17 +54,24 @@ class Systemd:
         return Ended(Outcome.DONE)
 
     def undo(self, task: Task) -> Ended:
-        note = _note(task)
+        note, files = _note(task), task.system.files
         try:
-            active = note.read_text().split() if note.exists() else []  # without a note nothing was stopped
+            active = (
+                files.read(note).decode().split() if files.exists(note) else []
+            )  # without a note nothing was stopped
             for unit in reversed([unit for unit in task.words("units") if unit in active]):
                 ended = run_program(task, [_SYSTEMCTL, "start", "--", unit])
                 if not ended.good:
                     return ended
-            remove(note)  # for good: one that comes back would speak for a later event
+            files.remove(note)  # for good: one that comes back would speak for a later event
         except OSError as problem:
             return Ended(Outcome.FAILED, f"the note of which units ran cannot be used: {problem.strerror}")
         return Ended(Outcome.DONE)
+
+
+def _listed(settings: Settings) -> str:
+    units = settings.get("units")
+    return ", ".join(str(each) for each in units) if isinstance(units, list) else str(units)
 
 
 def _note(task: Task) -> Path:
@@ -57,8 +82,8 @@ def _note(task: Task) -> Path:
 
 def _note_active(task: Task) -> None:
     """Which units run now. A note that is there already was made before anything was stopped, and stands."""
-    note = _note(task)
-    if note.exists():
+    note, files = _note(task), task.system.files
+    if files.exists(note):
         return
     probe = replace(task, receipts=Receipts(task.receipts.directory, f"{task.receipts.run}-probe"))
     active = [
@@ -66,6 +91,6 @@ def _note_active(task: Task) -> None:
         for unit in task.words("units")
         if run_program(probe, [_SYSTEMCTL, "is-active", "--quiet", "--", unit]).good
     ]
-    probe.receipts.forget()
-    make_directory(note.parent)
-    write_whole(note, "\n".join(active).encode(), 0o600)  # it must outlive the impact
+    probe.receipts.forget(files)
+    files.make_directory(note.parent)
+    files.write_whole(note, "\n".join(active).encode())  # it must outlive the impact

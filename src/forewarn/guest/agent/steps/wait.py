@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.config.values import Step
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.calling import call
-from forewarn.guest.agent.doing.programs import Ended
-from forewarn.guest.agent.steps.command import run_words
-from forewarn.guest.agent.steps.kind import Task, over
+from forewarn.guest.agent.steps.command import SHELL_KEYS, command_words, run_words
+from forewarn.guest.agent.steps.keys import Key, Keys, check_duration, check_url, check_words
+from forewarn.guest.agent.steps.kind import Settings, Task, over
+from forewarn.guest.agent.values import Step
 from forewarn.wire.times import parse_duration
 
 _EVERY = "2s"
@@ -15,6 +15,24 @@ _EVERY = "2s"
 
 class Wait:
     """Status 0, or 200 to 299, is yes; everything else is not yet."""
+
+    one_program = False
+    keys = Keys(
+        {
+            "command": Key(check_words, "asked until it ends with status 0", '["/usr/local/bin/is-idle"]'),
+            "url": Key(check_url, "asked by GET until it answers 200 to 299", '"http://127.0.0.1:8080/idle"'),
+            "every": Key(check_duration, "the pause between two questions; default `2s`", '"2s"'),
+            **SHELL_KEYS,
+        },
+        either=("command", "url"),
+    )
+
+    def does(self, settings: Settings) -> str:
+        asked = settings["url"] if "url" in settings else command_words(settings.get("command"))
+        return f"wait until {asked} says so"
+
+    def undoes(self, settings: Settings) -> str:
+        return ""
 
     def natural(self, step: Step) -> bool:
         return True
@@ -40,7 +58,7 @@ def _ask(task: Task) -> str:
     if "command" in task.step.settings:
         ended = run_words(task, "command")
         return "" if ended.good else ended.detail or ended.outcome
-    answer = call("GET", task.text("url"), task.budget)
+    answer = call(task.system.sockets, "GET", task.text("url"), task.budget)
     if isinstance(answer, str):
         return answer
     return "" if 200 <= answer.status < 300 else f"it answered {answer.status}"

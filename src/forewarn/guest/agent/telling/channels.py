@@ -8,20 +8,19 @@ from __future__ import annotations
 import json
 import logging
 import queue
-import random
-import threading
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from forewarn.guest.agent.config.values import Notification
 from forewarn.guest.agent.keeping.lines import event_fields
 from forewarn.guest.agent.telling.logs import LOGGER_NAME, instant_text
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import OCCASIONS, Occasion
 from forewarn.guest.agent.telling.sending import Undeliverable, send_by_apprise, send_by_webhook, shown_url
+from forewarn.guest.agent.values import Notification
 from forewarn.guest.backoff import Backoff
+from forewarn.guest.system import System
+from forewarn.guest.system.parts import Queue, Thread
 from forewarn.terms import ScheduledEvent
 
 __all__ = ["OCCASIONS", "Message", "Occasion", "Teller"]
@@ -67,18 +66,20 @@ class Teller:
 
     def __init__(
         self,
+        system: System,
         notifications: Iterable[Notification],
         vm: str,
         *,
         now: Callable[[], datetime],
-        metrics: Metrics | None = None,
+        metrics: Metrics,
         pause: Pause | None = None,
     ) -> None:
+        self._system = system
         self._vm = vm
         self._now = now
         self._last_at: datetime | None = None
-        self._ending = threading.Event()
-        self._channels = [_Channel(each, metrics or Metrics(), pause or self._ending.wait) for each in notifications]
+        self._ending = system.threads.event()
+        self._channels = [_Channel(system, each, metrics, pause or self._ending.wait) for each in notifications]
 
     def tell(self, occasion: str, event: ScheduledEvent, text: str) -> None:
         """Put a message before every channel that wants to hear of the occasion.
@@ -97,21 +98,22 @@ class Teller:
         """Let what waits go out for a while; then nothing is tried again."""
         for channel in self._channels:
             channel.finish()
-        deadline = time.monotonic() + patience_seconds
+        deadline = self._system.clock.monotonic() + patience_seconds
         for channel in self._channels:
-            channel.join(max(0.0, deadline - time.monotonic()))
+            channel.join(max(0.0, deadline - self._system.clock.monotonic()))
         self._ending.set()
 
 
 class _Channel:
     """One notification of the file: its queue, its thread (from the first message on), its tries."""
 
-    def __init__(self, target: Notification, metrics: Metrics, pause: Pause) -> None:
+    def __init__(self, system: System, target: Notification, metrics: Metrics, pause: Pause) -> None:
+        self._system = system
         self._target = target
         self._metrics = metrics
         self._pause = pause
-        self._waiting: queue.Queue[Message | None] = queue.Queue(_WAITING_MOST)
-        self._thread: threading.Thread | None = None
+        self._waiting: Queue[Message | None] = system.threads.queue(_WAITING_MOST)
+        self._thread: Thread | None = None
         self._send: Send = send_by_apprise if target.kind == "apprise" else send_by_webhook
 
     def wants(self, occasion: str) -> bool:
@@ -122,13 +124,12 @@ class _Channel:
         """When too many wait, the oldest is dropped: people want to know how things are, not how they were."""
         while True:
             try:
-                self._waiting.put_nowait(message)
+                self._waiting.put(message)
                 break
             except queue.Full:
                 self._drop_oldest()
         if self._thread is None and message is not None:
-            self._thread = threading.Thread(target=self._work, name=f"tell-{self._target.kind}", daemon=True)
-            self._thread.start()
+            self._thread = self._system.threads.start(self._work, f"tell-{self._target.kind}")
 
     def _drop_oldest(self) -> None:
         try:
@@ -158,7 +159,7 @@ class _Channel:
                 self._send(self._target.url, message)
             except Undeliverable as why:
                 problem = str(why)
-                pause = _BACKOFF.seconds(number + 1, random.random())  # noqa: S311 - not a secret
+                pause = _BACKOFF.seconds(number + 1, self._system.chance.random())
                 if why.lasting or number == _TRIES - 1 or self._pause(pause):
                     break
             except Exception as why:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+
+from forewarn.guest.system.parts import Threads
 
 # The first answer of a metadata service may take two minutes; until then its absence is no illness.
 FIRST_READ_SECONDS = 150.0
@@ -14,6 +15,7 @@ class Health:
 
     def __init__(
         self,
+        threads: Threads,
         clock: Callable[[], float],
         unhealthy_after_seconds: float,
         *,
@@ -22,7 +24,7 @@ class Health:
         self._clock = clock
         self._unhealthy_after = unhealthy_after_seconds
         self._first_read = max(first_read_seconds, unhealthy_after_seconds)
-        self._lock = threading.Lock()
+        self._lock = threads.lock()
         self._began = clock()
         self._last_good_read: float | None = None
         self._out: dict[str, str] = {}

@@ -7,14 +7,14 @@ step with an odd name, cannot make a monitoring system run full.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from forewarn import __version__
-from forewarn.guest.agent.config.values import Verdict
 from forewarn.guest.agent.deciding.state import Outcome
-from forewarn.guest.agent.steps.keys import STEP_KINDS
+from forewarn.guest.agent.steps import KINDS
+from forewarn.guest.agent.values import Verdict
+from forewarn.guest.system.parts import Threads
 from forewarn.terms import EventStatus, EventType, ScheduledEvent
 
 OTHER = "other"
@@ -47,8 +47,8 @@ _SEEN = _series("events_seen_total", "counter", "Events of this VM that appeared
 _EVENTS = _series("events", "gauge", "Events of this VM in the document.", type=_TYPES, status=_STATUSES)
 _INCARNATION = _series("document_incarnation", "gauge", "Incarnation of the last document.")
 _DECISIONS = _series("decisions_total", "counter", "Decisions of the policy.", verdict=(each.value for each in Verdict))
-_STEPS = _series("steps_total", "counter", "Ends of steps.", kind=STEP_KINDS, outcome=STEP_OUTCOMES)
-_STEP_SECONDS = _series("step_seconds_total", "counter", "Time spent in steps.", kind=STEP_KINDS)
+_STEPS = _series("steps_total", "counter", "Ends of steps.", kind=KINDS, outcome=STEP_OUTCOMES)
+_STEP_SECONDS = _series("step_seconds_total", "counter", "Time spent in steps.", kind=KINDS)
 _APPROVALS = _series("approvals_total", "counter", "Approvals by what became of them.", outcome=APPROVALS)
 _BARRIERS = _series("barrier_total", "counter", "What happened at the barrier.", outcome=BARRIERS)
 _TOLD = _series("notifications_total", "counter", "Notifications.", kind=("webhook", "apprise"), outcome=TOLD)
@@ -71,8 +71,8 @@ Key = tuple[Series, tuple[str, ...]]
 class Metrics:
     """Counters and gauges. Every method may be called from any thread."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, threads: Threads) -> None:
+        self._lock = threads.lock()
         self._values: dict[Key, float] = {}
         self._measured: list[tuple[Series, Callable[[], float]]] = []
 

@@ -6,14 +6,15 @@ Written on bare sockets: the standard library's server would cost a third of all
 from __future__ import annotations
 
 import json
-import socket
-import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.metrics import Metrics
+from forewarn.guest.system import System
+from forewarn.guest.system.parts import Connection, Listener, Thread
 
 __all__ = ["Health", "Page", "StatusServer", "parse_listen", "render"]
 
@@ -65,31 +66,28 @@ def parse_listen(text: str) -> tuple[str, int]:
 class StatusServer:
     """Listens from ``open`` to ``close``. Each caller has a few seconds and a thread; beyond so many, none."""
 
-    def __init__(self, listen: str, health: Health, metrics: Metrics) -> None:
+    def __init__(self, system: System, listen: str, health: Health, metrics: Metrics) -> None:
+        self._system = system
         self._listen = parse_listen(listen)
         self._health = health
         self._metrics = metrics
-        self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self._places = system.threads.places(_AT_ONCE)
         self.address = ""  # where it listens, once it does
-        self._socket: socket.socket | None = None
-        self._thread: threading.Thread | None = None
+        self._listener: Listener | None = None
+        self._thread: Thread | None = None
 
     def open(self) -> str:
         """Begin to listen, and say where: port 0 takes any. An address that is taken is an ``OSError`` here."""
-        family = socket.AF_INET6 if ":" in self._listen[0] else socket.AF_INET
-        self._socket = socket.create_server(self._listen, family=family, backlog=32)
+        self._listener = listener = self._system.sockets.listen(*self._listen, backlog=32)
         self._measure()
-        self._thread = threading.Thread(target=self._accept, args=(self._socket,), name="status", daemon=True)
-        self._thread.start()
-        host, port = self._socket.getsockname()[:2]
+        self._thread = self._system.threads.start(lambda: self._accept(listener), "status")
+        host, port = listener.address
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         return self.address
 
     def close(self) -> None:
-        if self._socket is not None:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread, which closing alone does not
-            self._socket.close()
+        if self._listener is not None:
+            self._listener.close()
         if self._thread is not None:
             self._thread.join()
 
@@ -106,22 +104,16 @@ class StatusServer:
         for (name, text), look in zip(MEASURES, looks, strict=True):
             self._metrics.measure(name, text, look)
 
-    def _accept(self, listening: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                if listening.fileno() < 0 or not _still_listens(listening):
-                    return
-                continue
-            if not self._places.acquire(blocking=False):
+    def _accept(self, listener: Listener) -> None:
+        while (connection := listener.accept()) is not None:
+            if self._places.acquire(blocking=False):
+                self._system.threads.start(partial(self._serve, connection), "status-answer")
+            else:
                 connection.close()
-                continue
-            threading.Thread(target=self._serve, args=(connection,), name="status-answer", daemon=True).start()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection: Connection) -> None:
         try:
-            with connection, suppress(OSError):
+            with closing(connection), suppress(OSError):
                 connection.settimeout(_PATIENCE_SECONDS)
                 connection.sendall(self._answer(_read_head(connection)))
         finally:
@@ -137,14 +129,7 @@ class StatusServer:
         return _encode(page, with_body=words[0] == "GET")
 
 
-def _still_listens(listening: socket.socket) -> bool:
-    """After an error of one connection, rather than of the socket."""
-    with suppress(OSError):
-        return bool(listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
-    return False
-
-
-def _read_head(connection: socket.socket) -> bytes:
+def _read_head(connection: Connection) -> bytes:
     head = b""
     while b"\r\n\r\n" not in head and len(head) < _LONGEST_HEAD:
         data = connection.recv(_LONGEST_HEAD)

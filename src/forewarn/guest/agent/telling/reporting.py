@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from forewarn.guest.agent.config.values import AgentConfig, Verdict
+from forewarn.guest.agent.deciding.handling import is_lost, is_prepared
 from forewarn.guest.agent.deciding.policy import PREPARES, decide
 from forewarn.guest.agent.deciding.state import Care, Outcome, State, key_of
 from forewarn.guest.agent.telling.channels import Teller
@@ -14,9 +14,10 @@ from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.logs import LOGGER_NAME, about
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import Occasion
-from forewarn.guest.agent.telling.sd_notify import Supervisor
+from forewarn.guest.agent.values import AgentConfig, Verdict
 from forewarn.guest.instance import concerns
 from forewarn.guest.reading import Reading
+from forewarn.guest.system import System
 from forewarn.guest.watch import Appeared, Change, Changed, Ended, Ending, Started, is_started
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.times import format_iso8601
@@ -29,12 +30,13 @@ class Reporter:
     """Belongs to the deciding thread."""
 
     def __init__(
-        self, config: AgentConfig, metrics: Metrics, health: Health, supervisor: Supervisor, now: Callable[[], datetime]
+        self, system: System, config: AgentConfig, metrics: Metrics, health: Health, now: Callable[[], datetime]
     ) -> None:
+        self._system = system
         self._config = config
         self.metrics = metrics
         self.health = health
-        self.supervisor = supervisor
+        self.supervisor = system.supervisor()
         self._now = now
         self._teller: Teller | None = None
         self._name = ""
@@ -44,15 +46,17 @@ class Reporter:
 
     def named(self, name: str) -> None:
         self._name = name
-        self._teller = Teller(self._config.notifications, name, now=self._now, metrics=self.metrics)
+        self._teller = Teller(self._system, self._config.notifications, name, now=self._now, metrics=self.metrics)
         LOG.info("this VM is %s", name)
 
-    def remember(self, state: State, prepared: Callable[[Care], bool]) -> None:
-        """What an earlier agent has told already."""
+    def remember(self, state: State) -> None:
+        """What an earlier agent has told already: a line of cron that looks each minute must not repeat it."""
         for key, care in state.cares.items():
             self._told |= {(key, Occasion.SCHEDULED), (key, Occasion.PREPARING)}
-            if prepared(care):
+            if is_prepared(state, care):
                 self._told.add((key, Occasion.PREPARED))
+            elif is_lost(state, care):
+                self._told.add((key, Occasion.FAILED))
 
     def close(self) -> None:
         if self._teller is not None:

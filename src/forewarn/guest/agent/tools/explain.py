@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from forewarn.guest.agent.config.values import AgentConfig, Rule, Sharing, Step, Verdict
 from forewarn.guest.agent.deciding.handling import Moment, deadline_of, owed
 from forewarn.guest.agent.deciding.policy import Decision, chosen_steps, decide
 from forewarn.guest.agent.deciding.state import Care, Effect, Mark, State
-from forewarn.guest.agent.steps.words import does, undoes
+from forewarn.guest.agent.steps import does, undoes
+from forewarn.guest.agent.values import AgentConfig, Rule, Sharing, Step, Verdict
 from forewarn.guest.instance import concerns, is_name
 from forewarn.guest.watch import is_started
 from forewarn.terms import Document, ScheduledEvent

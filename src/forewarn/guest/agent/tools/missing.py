@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forewarn.guest.agent.config.complaints import Complaint
-from forewarn.guest.agent.config.values import AgentConfig, Step
+from forewarn.guest.agent.values import AgentConfig, Step
 
 _PATIENCE_SECONDS = 5.0
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+-]+", re.ASCII)

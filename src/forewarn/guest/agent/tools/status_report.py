@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import socket
-import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import AgentConfig
 from forewarn.guest.agent.deciding.handling import deadline_of, pause_seconds
 from forewarn.guest.agent.deciding.state import Care, Effect, Mark, State
 from forewarn.guest.agent.keeping.journal import FILE_NAME, peek
 from forewarn.guest.agent.keeping.lines import event_fields
-from forewarn.guest.agent.steps.words import undoes
+from forewarn.guest.agent.steps import undoes
 from forewarn.guest.agent.telling.pages import parse_listen
 from forewarn.guest.agent.tools.explain import in_words
+from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
+from forewarn.guest.system import this_machine
 from forewarn.guest.watch import is_started
 from forewarn.wire.times import format_iso8601
 
@@ -92,7 +92,7 @@ class Report:
 
 def report(config: AgentConfig, patience_seconds: float, now: datetime) -> Report:
     """Ask the running agent, for so long at most, and look into what it has written."""
-    ends_at = time.monotonic() + patience_seconds
+    ends_at = this_machine().clock.monotonic() + patience_seconds
     health, silence = _ask(config.status_listen, "/healthz", "healthy", ends_at)
     ready = None if health is None else _ask(config.status_listen, "/readyz", "ready", ends_at)[0]
     directory = Path(config.state_directory)
@@ -109,7 +109,7 @@ def _state(directory: Path) -> State | None:
         return State()
     except OSError:
         return None
-    return peek(directory)
+    return peek(this_machine().files, directory)
 
 
 def _ask(listen: str, path: str, word: str, ends_at: float) -> tuple[Answer | None, str]:
@@ -127,7 +127,8 @@ def _ask(listen: str, path: str, word: str, ends_at: float) -> tuple[Answer | No
 def _get(listen: str, path: str, ends_at: float) -> Response:
     host, port = parse_listen(listen)
     reader = ResponseReader()
-    with socket.create_connection((_ANYWHERE.get(host, host), port), _left(ends_at)) as connection:
+    opened = this_machine().sockets.connect(_ANYWHERE.get(host, host), port, _left(ends_at))
+    with closing(opened) as connection:
         connection.sendall(Request("GET", path, (("Connection", "close"),)).encode(listen))
         while True:
             connection.settimeout(_left(ends_at))
@@ -136,7 +137,7 @@ def _get(listen: str, path: str, ends_at: float) -> Response:
 
 
 def _left(ends_at: float) -> float:
-    if (left := ends_at - time.monotonic()) <= 0:
+    if (left := ends_at - this_machine().clock.monotonic()) <= 0:
         raise TimeoutError("no answer in time")
     return left
 

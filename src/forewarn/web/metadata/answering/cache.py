@@ -9,9 +9,9 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from forewarn import __version__
-from forewarn.core.documents import document_for
-from forewarn.core.region import Event, Region, Scope, ScopeKind
-from forewarn.wire.document import NotBeforeFormat, encode_document
+from forewarn.core.region import Event, Region, Scope
+from forewarn.web.documents.document import document_bytes
+from forewarn.wire.document import NotBeforeFormat
 from forewarn.wire.errors import JSON, Answer
 from forewarn.wire.times import format_rfc1123
 from forewarn.wire.versions import ApiVersion
@@ -131,12 +131,7 @@ class DocumentCache:
         return served
 
     def _encode(self, region: Region, scope: Scope, version: ApiVersion) -> Served:
-        body = encode_document(
-            document_for(region, scope),
-            version,
-            role_instances=scope.kind is ScopeKind.CLOUD_SERVICE,
-            not_before_format=self._not_before_format,
-        )
+        body = document_bytes(region, scope, version, self._not_before_format)
         tag = (("ETag", f'"{scope.incarnation}"'),)
         whole, unchanged = Answer(200, JSON, body, tag), Answer(304, JSON, b"", tag)
         return Served(scope.incarnation, reply_to(whole), reply_to(unchanged))

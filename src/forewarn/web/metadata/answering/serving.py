@@ -120,7 +120,8 @@ class Reading:
             scope = self._plane.region.scope_of(vm)
             if scope.enabled_at is None:
                 enablings += 1
-                assert enablings <= _MOST_ENABLINGS, f"{scope.key} was enabled and is not"
+                if enablings > _MOST_ENABLINGS:
+                    raise RuntimeError(f"{scope.key} was enabled and is not")
                 request_id = request_id or self._signer.mint()
                 await self._plane.enable(vm, request_id)
             elif not self._is_ready(scope):

@@ -1,7 +1,8 @@
-"""One connection: bytes in, answers out in the order of the questions, and nothing that a client does can make it grow.
+"""One connection: bytes in, answers out in the order of the questions; all that it keeps for its client is bounded.
 
-A connection is *at rest* when nothing of a request has come and nothing is owed. At rest, the same bytes as last time
-are the same question as last time, and are answered without parsing them; so are bytes that ``memory`` knows.
+What may happen in which state is the table of ``connection_states``; ``docs/connections.md`` draws it. While a
+connection is *resting*, the same bytes as last time are the same question as last time, and are answered without
+parsing them; so are bytes that ``memory`` knows. That path changes no state.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ from typing import Final, Protocol, cast
 from forewarn.web.metadata.answering.cache import Reply, reply_to
 from forewarn.web.metadata.answering.outcomes import Dropped, Known, Later, Outcome
 from forewarn.web.metadata.asking.callers import Caller, Door
+from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, State, Trigger, after
 from forewarn.web.metadata.http.requests import Arrival, Continue, Request, RequestReader, Spoiled
 from forewarn.web.metadata.http.turns import Turns
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits
 from forewarn.wire.errors import error
+
+# Looked at or moved by for every request. As globals: a member of an enumeration costs a call of Python in 3.11.
+_RESTING: Final = State.RESTING
+_OWING: Final = State.OWING
+_FINISHING: Final = State.FINISHING
+_ARRIVED: Final = Trigger.ARRIVED
+_BEGUN: Final = Trigger.BEGUN
+_ANSWERED: Final = Trigger.ANSWERED
 
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _FULL: Final = reply_to(error(503, "Service unavailable. There are too many connections"))
@@ -52,17 +62,15 @@ class Connection(asyncio.Protocol):
         self._unread = b""  # what has come and waits until fewer answers are owed
         self._owed: deque[Arrival] = deque()
         self._waits_for_turn = False
-        self._at_rest = True
+        self._state = _RESTING
         self._known: Known | None = None
         self._known_bytes = b""
         self._chunk = b""  # the bytes of the one request that is owed, where they may be worth remembering
         self._task: asyncio.Task[None] | None = None
         self._later: Later | None = None
-        self.origin = ""  # what the other end is known by, where its network tells
+        self.origin = ""  # whose share of connections and turns it takes, where its network tells
         self._writable = True
         self._reading = True
-        self._ended = False  # the client has said all it will
-        self._closing = False  # so have we
         self._unsent = 0  # what the last sweep found to be written still
         self._waited = 0.0  # how long the client has kept us waiting, as far as the sweeps have seen
 
@@ -72,7 +80,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's own are no subclasses
         peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self._caller = Caller.at(self._door, _host(peer), _host(local))
-        self.origin = "" if self._caller.may_name else self._caller.claims[0]
+        self.origin = self._service.share_of(self._caller)
         descriptor = _descriptor(transport)
         if not self._roster.enter(self, descriptor):
             self._send(_FULL.with_field("Connection", "close"))
@@ -82,7 +90,7 @@ class Connection(asyncio.Protocol):
                 self._close()
 
     def data_received(self, data: bytes) -> None:
-        if self._at_rest:
+        if self._state is _RESTING:
             known = self._known if data == self._known_bytes else self._recall(self._caller, data)
             answer = None if known is None else self._again(known)
             if answer is not None:
@@ -91,28 +99,31 @@ class Connection(asyncio.Protocol):
                 if known is not None and known.is_last:
                     self._close()
                 return
-        if not self._closing:
+        if self._state not in LEAVING:
             self._take(data)
 
     def eof_received(self) -> bool:
         """A client may stop talking and still listen; one that waited for news gets what there is."""
-        self._ended = True
-        if self._later is not None:
-            self._later.patience.end()
-        return not self._closing and (bool(self._owed or self._unread) or self._task is not None)
+        if self._state in LEAVING:
+            return False
+        self._end()
+        return bool(self._owed or self._unread or self._task)  # if not, the transport sends what it has and closes
 
     def pause_writing(self) -> None:
         self._writable = False
+        self._move(Trigger.FULL)
         self._regulate()
 
     def resume_writing(self) -> None:
         self._writable = True
         self._waited = 0.0
+        self._move(Trigger.DRAINED)
+        if self._state is _OWING and self._task is not None:
+            self._move(Trigger.DEFERRED)
         self.work(1)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._closing = True
-        self._at_rest = False
+        self._move(Trigger.LOST)
         self._owed.clear()
         self._deafen()
         self._known = None
@@ -120,58 +131,69 @@ class Connection(asyncio.Protocol):
         if self._task is not None:
             self._task.cancel()
 
+    def _move(self, trigger: Trigger) -> None:
+        self._state = after(self._state, trigger)
+
     # Of the roster
 
     def sweep(self, seconds: float) -> None:
-        """So much time has passed. Whoever keeps us waiting for too long has to go."""
+        """So much time has passed. A client that keeps us waiting for longer than the state allows has to go."""
         self._waited += seconds
-        if self._closing:
-            self._note_progress()
-            self._abort_after(self._limits.linger_seconds)
-        elif not self._writable or self._ended:
-            self._note_progress()
-            self._abort_after(self._limits.stalled_seconds)
-        elif self._task is not None:
+        state = self._state
+        if state is State.WORKING:
             self._waited = 0.0
-        elif self._reader.partial:
-            if self._waited >= self._limits.request_seconds:
-                self._owe(self._reader.give_up())
-                self.work(1)
-        elif self._waited >= self._limits.idle_seconds:
-            self._transport.close()
+        if state not in LONGEST:
+            return
+        if not self._writable or state in LEAVING or state is _FINISHING:
+            self._note_progress()
+        longest: float = getattr(self._limits, LONGEST[state])
+        if self._waited >= longest:
+            self._run_out_of_patience(state)
+
+    def _run_out_of_patience(self, state: State) -> None:
+        if state is State.RESTING:
+            self._close()
+        elif state is State.RECEIVING:
+            self._owe(self._reader.give_up())
+            self.work(1)
+        else:
+            self._transport.abort()
 
     def hang_up(self) -> None:
         """The server closes: what is owed is still paid, nothing new is taken."""
         self._deafen()
-        self._ended = True
+        if self._state not in LEAVING:
+            self._end()
+        if self._task is None and not self._owed:
+            self._transport.close()
+
+    def _end(self) -> None:
+        """Nothing more will come. Whoever waits for news gets what there is."""
+        self._move(Trigger.ENDED)
         if self._later is not None:
             self._later.patience.end()
-        elif self._task is None and not self._owed:
-            self._transport.close()
 
     def abort(self) -> None:
         self._transport.abort()
 
     def _note_progress(self) -> None:
-        """A client that takes its answers slowly takes them."""
+        """A client that takes its answers slowly is not one that takes none: its time begins anew."""
         unsent = self._transport.get_write_buffer_size()
         if unsent < self._unsent:
             self._waited = 0.0
         self._unsent = unsent
 
-    def _abort_after(self, seconds: float) -> None:
-        if self._waited >= seconds:
-            self._transport.abort()
-
     # Requests
 
     def _take(self, data: bytes) -> None:
-        was_at_rest = self._at_rest
+        was_resting = self._state is _RESTING
         self._unread += data
         self._read_on()
-        if was_at_rest and self._reader.partial:
+        if was_resting and self._reader.partial:
             self._waited = 0.0
-        memorable = was_at_rest and len(self._owed) == 1 and not self._reader.partial
+            if not self._owed:
+                self._move(_BEGUN)
+        memorable = was_resting and len(self._owed) == 1 and not self._reader.partial
         self._chunk = data if memorable and len(data) <= self._limits.remembered_bytes else b""
         self.work(1)
 
@@ -186,6 +208,7 @@ class Connection(asyncio.Protocol):
         if arrivals:
             self._waited = 0.0
             self._owed.extend(arrivals)
+            self._move(_ARRIVED)
 
     @property
     def party(self) -> Hashable:
@@ -208,13 +231,24 @@ class Connection(asyncio.Protocol):
             if not self._waits_for_turn:
                 self._waits_for_turn = True
                 self._roster.turns.wait(self)
-        elif self._ended and not self._owed and self._task is None and not self._closing:
-            self._close()
+        elif not self._owed:
+            self._rest()
         self._regulate()
         return given
 
+    def _rest(self) -> None:
+        """Nothing is owed."""
+        if self._state is _OWING:
+            self._move(_BEGUN if self._reader.partial else _ANSWERED)
+        elif self._state is _FINISHING and self._task is None:
+            self._close()
+
     def _may_answer(self) -> bool:
-        return bool(self._owed) and self._task is None and self._writable and not self._closing
+        if not self._owed:
+            return False
+        if self._state is _FINISHING:
+            return self._task is None and self._writable
+        return self._state is _OWING
 
     def _meet(self, arrival: Arrival) -> None:
         match arrival:
@@ -237,16 +271,18 @@ class Connection(asyncio.Protocol):
                     self._service.memory.keep(self._caller, self._chunk, outcome)
                 self._reply(request, reply)
             case Later():
+                self._move(Trigger.DEFERRED)
                 self._later = outcome
                 self._task = asyncio.get_running_loop().create_task(self._carry_out(request, outcome))
             case Dropped():
-                self._closing = True
+                self._move(Trigger.DONE)
                 self._transport.abort()
 
     async def _carry_out(self, request: Request, later: Later) -> None:
         outcome = await self._service.carry_out(later)
         self._task = self._later = None
-        if not self._closing:
+        if self._state not in LEAVING:
+            self._move(Trigger.READY)
             self._settle(request, outcome)
             self.work(1)
 
@@ -267,13 +303,13 @@ class Connection(asyncio.Protocol):
         self._transport.write(self._service.signer.finish(reply))
 
     def _close(self) -> None:
-        self._closing = True
-        self._at_rest = False
+        self._move(Trigger.DONE)
+        self._deafen()
         self._transport.close()
 
     def _linger(self) -> None:
         """Closing at once could destroy our last answer on its way, while the client still sends."""
-        self._closing = True
+        self._move(Trigger.LAST_SENT)
         self._waited = 0.0
         self._deafen()
         self._transport.write_eof()
@@ -285,16 +321,7 @@ class Connection(asyncio.Protocol):
 
     def _regulate(self) -> None:
         """Read as long as we keep up. A client that waits for its answer is read on, so that its going is noticed."""
-        self._at_rest = not (
-            self._owed
-            or self._unread
-            or self._task
-            or self._reader.partial
-            or self._closing
-            or self._ended
-            or not self._writable
-        )
-        reading = self._closing or (self._writable and len(self._owed) < self._limits.queued_requests)
+        reading = self._state in LEAVING or (self._writable and len(self._owed) < self._limits.queued_requests)
         if reading is self._reading or self._transport.is_closing():
             return
         self._reading = reading

@@ -11,12 +11,13 @@ from fastapi import APIRouter, Query
 from forewarn.core.commands import Approve, CancelEvents
 from forewarn.core.refusal import no_event
 from forewarn.core.region import Event, Region
+from forewarn.core.story import remembered
 from forewarn.web.operator.desk import TheAsker, TheDesk, TheLook
 from forewarn.web.operator.outcomes import approved, canceled
 from forewarn.web.operator.paging import instant_key, page_of
 from forewarn.web.operator.schema.fleet_answers import EventsAnswer, EventStory, OutcomeAnswer
 from forewarn.web.operator.schema.requests import EventIdsBody, EventPage
-from forewarn.web.operator.stories import MOST_STEPS, remembered, timeline
+from forewarn.web.operator.stories import MOST_STEPS, timeline
 from forewarn.web.operator.views import event_fields, find_scope, find_vm
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
@@ -48,7 +49,7 @@ def _in_order(event: Event) -> str:
 def show(event_id: str, desk: TheDesk, look: TheLook) -> EventStory:
     """All that is known about it, who is awaited, and how it came so far; also after it has ended."""
     records = desk.plane.journal.about(event_id.upper(), MOST_STEPS)
-    event = look.region.events.get(event_id.upper()) or remembered(records)
+    event = look.region.events.get(event_id.upper()) or remembered(record.fact for record in records)
     if event is None:
         raise no_event(f"There is and was no event {event_id}.", event_id)
     return EventStory(**dict(event_fields(look, event)), timeline=timeline(records))

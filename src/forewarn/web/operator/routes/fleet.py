@@ -10,9 +10,10 @@ from fastapi import APIRouter, Query
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.operator import deeds
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook
-from forewarn.web.operator.documents import find_version, not_before_format, read_by
+from forewarn.web.operator.documents import find_version, read_by
 from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
@@ -74,7 +75,8 @@ async def show(name: str, look: TheLook) -> VmStory:
     vm = find_vm(look.region, name)
     events = [look.region.events[event_id] for event_id in vm.events]
     shown = [event_fields(look, event) for event in events if event.announced]
-    return VmStory(**dict(vm_fields(look.region, vm)), events=shown)
+    shared = shared_address(look.region, vm)
+    return VmStory(**dict(vm_fields(look.region, vm)), events=shown, shared_address=shared)
 
 
 @router.post("/{name}/read", summary="Let a VM read its document")
@@ -86,7 +88,7 @@ async def read(name: str, query: Annotated[ReadQuery, Query()], asker: TheAsker,
     look = asker.look()
     vm, version = find_vm(look.region, name), find_version(query.api_version)
     facts = await asker.submit(c.Pulse(((vm.key, look.now),)))
-    return read_by(asker.look(), facts, vm.name, version, not_before_format(desk.settings))
+    return read_by(asker.look(), facts, vm.name, version, desk.not_before_format)
 
 
 @router.post("/restart", status_code=202, summary="Restart VMs")

@@ -13,11 +13,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from forewarn.core.refusal import Hint, Refused
+from forewarn.web.introduction import Introduction
 from forewarn.web.operator.desk import TheDesk
 from forewarn.web.operator.gate import LOOPBACK_HOSTS
 from forewarn.web.operator.schema.answers import Answer
-from forewarn.web.resource_manager.login.door import Door
-from forewarn.web.resource_manager.login.tokens import CLOUD, ENDPOINTS, IDENTITY_TOKEN, endpoints, identity_answer
 
 router = APIRouter(prefix="/v1", tags=["service"])
 
@@ -44,37 +43,37 @@ class ResourceManagerAnswer(Answer):
 @router.get("/resource-manager", summary="Show where the Resource Manager is")
 async def resource_manager(desk: TheDesk) -> ResourceManagerAnswer:
     """Its address, the authority that vouches for it, and the ids that clients want."""
-    door = desk.resource_manager
-    if door is None:
+    found = desk.resource_manager
+    if found is None:
         raise Refused(
             Hint.NOT_FOUND,
             "This server runs without a Resource Manager: its setting resource_manager is off, or faces leaves it out.",
         )
     return ResourceManagerAnswer(
-        url=door.url,
-        authority_pem=door.authority_pem,
-        cloud=CLOUD,
-        subscription=door.desk.subscription,
-        tenant=door.desk.tenant,
-        location=door.desk.location,
-        token_path=IDENTITY_TOKEN,
+        url=found.url,
+        authority_pem=found.authority_pem,
+        cloud=found.cloud,
+        subscription=found.subscription,
+        tenant=found.tenant,
+        location=found.location,
+        token_path=found.token_path,
     )
 
 
-def add_metadata_routes(app: FastAPI, door: Door) -> None:
-    """The two plain-http routes. The gate leaves them alone; they check for themselves."""
+def add_metadata_routes(app: FastAPI, introduction: Introduction) -> None:
+    """The two plain-http routes. The gate does not check their callers; these functions do."""
 
     async def identity(request: Request) -> JSONResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
         here = urlsplit(f"//{headers.get('host', '')}").hostname in LOOPBACK_HOSTS
-        if not here and not door.desk.access.secret:  # where everybody gets a token, nobody comes from afar
+        if not here and not introduction.has_secret:  # where everybody gets a token, only this machine may ask
             return JSONResponse({"error": "invalid_request", "error_description": "Ask on this machine."}, 400)
         query = {name.lower(): value for name, value in request.query_params.items()}
-        reply = identity_answer(door.desk.access, headers, query, door.desk.tenant)
-        return JSONResponse(reply.body, reply.status)
+        status, body = introduction.token(headers, query)
+        return JSONResponse(body, status)
 
     async def metadata(request: Request) -> JSONResponse:
-        return JSONResponse(endpoints(door.url, "list" in request.query_params))
+        return JSONResponse(introduction.endpoints("list" in request.query_params))
 
-    app.add_route(IDENTITY_TOKEN, identity, methods=["GET"], include_in_schema=False)
-    app.add_route(ENDPOINTS, metadata, methods=["GET"], include_in_schema=False)
+    app.add_route(introduction.token_path, identity, methods=["GET"], include_in_schema=False)
+    app.add_route(introduction.endpoints_path, metadata, methods=["GET"], include_in_schema=False)

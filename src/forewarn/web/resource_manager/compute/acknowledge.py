@@ -7,17 +7,18 @@ from typing import Any
 
 from forewarn.core.commands import Approve
 from forewarn.core.region import Region, ScopeKind, fold
+from forewarn.web import arm_ids
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, finding
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Router
 
 _EVENTS = "providers/Microsoft.Maintenance/scheduledevents"
-_RESOURCE = f"{finding.IN_GROUP}{finding.PROVIDER}/{{kind}}/{{name}}"
+_RESOURCE = f"{arm_ids.IN_GROUP}/providers/{arm_ids.COMPUTE}/{{kind}}/{{name}}"
 _PLACES = (
     f"{_RESOURCE}/{_EVENTS}",
     f"{_RESOURCE}/virtualMachines/{{instance}}/{_EVENTS}",
-    f"/subscriptions/{{subscription}}/{_EVENTS}",
+    f"{arm_ids.IN_SUBSCRIPTION}/{_EVENTS}",
 )
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 

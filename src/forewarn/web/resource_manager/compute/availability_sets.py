@@ -5,15 +5,16 @@ from __future__ import annotations
 from forewarn.core import commands as c
 from forewarn.core.deciding.fleet import FAULT_DOMAINS_MOST, UPDATE_DOMAINS_MOST
 from forewarn.core.region import DEFAULT_POLICY, Domains, Scope, ScopeKind, fold, scope_key
+from forewarn.web import arm_ids
+from forewarn.web.arm_ids import AVAILABILITY_SETS
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import bodies, documents, finding, pages, views
 from forewarn.web.resource_manager.compute.event_settings import settle_policy
-from forewarn.web.resource_manager.compute.finding import AVAILABILITY_SETS
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.errors import invalid
 from forewarn.web.resource_manager.routing import Router
 
-_ALL = f"{finding.IN_GROUP}{AVAILABILITY_SETS}"
+_ALL = f"{arm_ids.IN_GROUP}/providers/{AVAILABILITY_SETS}"
 _ONE = f"{_ALL}/{{name}}"
 _DOMAINS = {
     "platformUpdateDomainCount": ("update", UPDATE_DOMAINS_MOST),
@@ -22,7 +23,7 @@ _DOMAINS = {
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", f"{finding.IN_SUBSCRIPTION}{AVAILABILITY_SETS}", _list)
+    router.add("GET", f"{arm_ids.IN_SUBSCRIPTION}/providers/{AVAILABILITY_SETS}", _list)
     router.add("GET", _ALL, _list)
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _patch)
@@ -57,7 +58,7 @@ def _order(desk: Desk, call: Call, current: Scope | None) -> list[c.Single]:
     if "scheduledEventsPolicy" in properties:
         properties["scheduledEventsPolicy"], policy = settle_policy(properties["scheduledEventsPolicy"])
     owner = scope_key(ScopeKind.AVAILABILITY_SET, name)
-    resource_id = finding.resource_id(desk, group, AVAILABILITY_SETS, name)
+    resource_id = arm_ids.resource_id(arm_ids.group_id(desk.subscription, group), AVAILABILITY_SETS, name)
     return [
         c.PutAvailabilitySet(name, group, policy, domains),
         documents.keep(resource_id, AVAILABILITY_SETS, document, owner),

@@ -20,6 +20,7 @@ from forewarn.core.region import (
     VmSpec,
     fold,
 )
+from forewarn.web import arm_ids
 from forewarn.web.documents.whereabouts import computer_name_of, location_of
 from forewarn.web.resource_manager import keeping
 from forewarn.web.resource_manager.call import Desk
@@ -55,16 +56,16 @@ def next_etag(document: Object) -> str:
 
 def of_vm(desk: Desk, vm: Vm) -> Object:
     region = desk.plane.region
-    document = merge(_made_up_vm(desk, vm), kept(desk, finding.vm_id(desk, vm)) or {})
+    document = merge(_made_up_vm(desk, vm), kept(desk, arm_ids.vm_id(desk.subscription, vm)) or {})
     properties = _with_spec(document.get("properties", {}), vm.spec)
     properties["hardwareProfile"] = {**properties.get("hardwareProfile", {}), "vmSize": vm.spec.size}
     scale_set, scope = finding.set_of(region, vm), region.scope_of(vm)
     if vm.spec.kind is ScopeKind.VM:
         _put_or_drop(properties, "scheduledEventsPolicy", shown_policy(_policy_in(properties), scope.policy))
     elif vm.spec.kind is ScopeKind.AVAILABILITY_SET:
-        properties["availabilitySet"] = {"id": finding.availability_set_id(desk, scope)}
+        properties["availabilitySet"] = {"id": arm_ids.availability_set_id(desk.subscription, scope)}
     elif scale_set is not None:
-        properties["virtualMachineScaleSet"] = {"id": finding.scale_set_id(desk, scale_set)}
+        properties["virtualMachineScaleSet"] = {"id": arm_ids.scale_set_id(desk.subscription, scale_set)}
     return {**document, "tags": dict(vm.spec.tags), "properties": properties}
 
 
@@ -109,7 +110,7 @@ def _put_or_drop(document: Object, name: str, value: Object | None) -> None:
 
 
 def of_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
-    written = kept(desk, finding.scale_set_id(desk, scale_set))
+    written = kept(desk, arm_ids.scale_set_id(desk.subscription, scale_set))
     document = _made_up_scale_set(desk, scale_set) if written is None else written
     properties, spec = dict(document.get("properties", {})), scale_set.spec
     if "virtualMachineProfile" in properties or scale_set.capacity:
@@ -152,7 +153,7 @@ def _made_up_profile(scale_set: ScaleSet) -> Object:
 
 def of_instance(desk: Desk, scale_set: ScaleSet, vm: Vm) -> Object:
     """What is an instance's own: its tags and its protection. All else is its model's."""
-    document = kept(desk, finding.instance_id(desk, scale_set, vm)) or {}
+    document = kept(desk, arm_ids.instance_id(desk.subscription, scale_set, vm)) or {}
     protection = document.get("properties", {}).get("protectionPolicy", {})
     if vm.protected != protects(protection):
         protection = {"protectFromScaleIn": vm.protected}
@@ -169,7 +170,7 @@ def protects(protection: Object) -> bool:
 
 
 def of_availability_set(desk: Desk, scope: Scope) -> Object:
-    document = kept(desk, finding.availability_set_id(desk, scope)) or {"location": desk.location}
+    document = kept(desk, arm_ids.availability_set_id(desk.subscription, scope)) or {"location": desk.location}
     domains = domains_of(desk.plane.region, desk.plane.rules, scope.key)
     properties = {
         **document.get("properties", {}),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from forewarn.core.region import ScaleSet, Vm, fold
+from forewarn.web import arm_ids
 from forewarn.web.resource_manager.call import FILTER, Call
 from forewarn.web.resource_manager.compute import finding
 from forewarn.web.resource_manager.listing import not_understood
@@ -27,7 +28,7 @@ def vms(call: Call) -> Predicate:
     found = _IN_SCALE_SET.fullmatch(text)
     if found is None:
         raise not_understood(text)
-    name = fold(finding.named_in(found[1], finding.SCALE_SETS, FILTER)[1])
+    name = fold(finding.named_in(found[1], arm_ids.SCALE_SETS, FILTER)[1])
     return lambda vm: fold(vm.scale_set) == name
 
 

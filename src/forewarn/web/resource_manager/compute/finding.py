@@ -1,47 +1,14 @@
-"""What a path or a body names: ids of things, and the things themselves or the 404 that the service gives."""
+"""What a path or a body names, or the 404 that the service gives."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from forewarn.core.region import Orchestration, Region, ScaleSet, Scope, ScopeKind, Vm, fold, scope_key
+from forewarn.web.arm_ids import AVAILABILITY_SETS, SCALE_SETS, VMS
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.errors import ArmError, invalid, resource_not_found
-from forewarn.web.resource_manager.places import group_id, parse
-
-PROVIDER = "Microsoft.Compute"
-VMS = f"{PROVIDER}/virtualMachines"
-SCALE_SETS = f"{PROVIDER}/virtualMachineScaleSets"
-INSTANCES = f"{SCALE_SETS}/virtualMachines"
-AVAILABILITY_SETS = f"{PROVIDER}/availabilitySets"
-
-IN_GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/"
-IN_SUBSCRIPTION = "/subscriptions/{subscription}/providers/"
-
-
-def resource_id(desk: Desk, group: str, kind: str, name: str) -> str:
-    return f"{group_id(desk.subscription, group)}/providers/{kind}/{name}"
-
-
-def vm_id(desk: Desk, vm: Vm) -> str:
-    return resource_id(desk, vm.spec.resource_group, VMS, vm.name)
-
-
-def scale_set_id(desk: Desk, scale_set: ScaleSet) -> str:
-    return resource_id(desk, scale_set.resource_group, SCALE_SETS, scale_set.name)
-
-
-def instance_id(desk: Desk, scale_set: ScaleSet, vm: Vm) -> str:
-    return f"{scale_set_id(desk, scale_set)}/virtualMachines/{number_of(scale_set, vm)}"
-
-
-def availability_set_id(desk: Desk, scope: Scope) -> str:
-    return resource_id(desk, scope.resource_group, AVAILABILITY_SETS, scope.name)
-
-
-def number_of(scale_set: ScaleSet, vm: Vm) -> str:
-    """What a scale set calls its instance: a number, or in a flexible one the VM's name."""
-    return str(vm.number) if scale_set.orchestration is Orchestration.UNIFORM else vm.name
+from forewarn.web.resource_manager.places import parse
 
 
 def set_of(region: Region, vm: Vm) -> ScaleSet | None:

@@ -6,15 +6,16 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.region import replace
+from forewarn.web import arm_ids
+from forewarn.web.arm_ids import INSTANCES, SCALE_SETS
 from forewarn.web.resource_manager import lro
 from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, bodies, documents, filters, finding, pages, states, views
-from forewarn.web.resource_manager.compute.finding import INSTANCES, SCALE_SETS
 from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.routing import Handler, Router
 
-_ALL = f"{finding.IN_GROUP}{SCALE_SETS}/{{name}}/virtualMachines"
+_ALL = f"{arm_ids.IN_GROUP}/providers/{SCALE_SETS}/{{name}}/virtualMachines"
 _ONE = f"{_ALL}/{{instance}}"
 
 
@@ -63,7 +64,9 @@ async def _put(desk: Desk, call: Call) -> Reply:
         commands: list[c.Single] = [
             *([c.RespecifyVm(vm.name, replace(vm.spec, tags=tags))] if dict(tags) != dict(vm.spec.tags) else []),
             c.ProtectInstance(vm.name, documents.protects(protection)),
-            documents.keep(finding.instance_id(desk, scale_set, vm), INSTANCES, document, f"instance/{vm.key}"),
+            documents.keep(
+                arm_ids.instance_id(desk.subscription, scale_set, vm), INSTANCES, document, f"instance/{vm.key}"
+            ),
         ]
         headers = await lro.carry_out(desk, call, f"{INSTANCES}/write", commands)
     scale_set, vm = finding.find_instance(desk, call)

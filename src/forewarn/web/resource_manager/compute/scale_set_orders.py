@@ -20,8 +20,9 @@ from forewarn.core.region import (
     fold,
     replace,
 )
+from forewarn.web import arm_ids
 from forewarn.web.resource_manager.call import Call, Desk
-from forewarn.web.resource_manager.compute import bodies, documents, finding
+from forewarn.web.resource_manager.compute import bodies, documents
 from forewarn.web.resource_manager.compute.event_settings import says_nothing, settle_policy
 from forewarn.web.resource_manager.compute.merging import digest
 from forewarn.web.resource_manager.compute.schema import Object
@@ -60,8 +61,10 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
     if current is not None:
         command = replace(command, vm_spec=_with_rest(command.vm_spec, current, base or {}, document))
     document["etag"] = documents.next_etag(base or {})
-    resource_id = finding.resource_id(desk, command.resource_group, finding.SCALE_SETS, name)
-    return [command, documents.keep(resource_id, finding.SCALE_SETS, document, f"scale-set/{fold(name)}")]
+    resource_id = arm_ids.resource_id(
+        arm_ids.group_id(desk.subscription, command.resource_group), arm_ids.SCALE_SETS, name
+    )
+    return [command, documents.keep(resource_id, arm_ids.SCALE_SETS, document, f"scale-set/{fold(name)}")]
 
 
 def _command(

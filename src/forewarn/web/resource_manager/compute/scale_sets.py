@@ -6,19 +6,20 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.region import fold
+from forewarn.web import arm_ids
+from forewarn.web.arm_ids import SCALE_SETS
 from forewarn.web.resource_manager import lro
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, bodies, finding, pages, scale_set_orders, states, views
-from forewarn.web.resource_manager.compute.finding import SCALE_SETS
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Handler, Router
 
-_ALL = f"{finding.IN_GROUP}{SCALE_SETS}"
+_ALL = f"{arm_ids.IN_GROUP}/providers/{SCALE_SETS}"
 _ONE = f"{_ALL}/{{name}}"
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", f"{finding.IN_SUBSCRIPTION}{SCALE_SETS}", _list)
+    router.add("GET", f"{arm_ids.IN_SUBSCRIPTION}/providers/{SCALE_SETS}", _list)
     router.add("GET", _ALL, _list)
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _patch)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from forewarn.core.deciding.rolling import behind_of
 from forewarn.core.region import Orchestration, Rolling, ScaleSet, Scope, Vm
 from forewarn.terms import derive_guid
+from forewarn.web import arm_ids
 from forewarn.web.resource_manager.call import Call, Desk, Reply
-from forewarn.web.resource_manager.compute import documents, finding, particulars, states
+from forewarn.web.resource_manager.compute import documents, particulars, states
 from forewarn.web.resource_manager.compute.schema import Object, without_newer
 from forewarn.web.resource_manager.lro import iso
 
@@ -45,7 +46,7 @@ def vm(desk: Desk, call: Call, shown: Vm, *, state: str = "", instance_view: boo
         properties.pop(_USER_DATA, None)
     if instance_view:
         properties["instanceView"] = states.vm_view(region, shown)
-    found = _whole(document, finding.vm_id(desk, shown), finding.VMS, properties)
+    found = _whole(document, arm_ids.vm_id(desk.subscription, shown), arm_ids.VMS, properties)
     return without_newer(found, "VirtualMachine", call.api_version)
 
 
@@ -62,7 +63,7 @@ def scale_set(desk: Desk, call: Call, shown: ScaleSet, *, state: str = "") -> Ob
         if not wants(call, _USER_DATA):
             profile.pop(_USER_DATA, None)
         properties["virtualMachineProfile"] = profile
-    found = _whole(document, finding.scale_set_id(desk, shown), finding.SCALE_SETS, properties)
+    found = _whole(document, arm_ids.scale_set_id(desk.subscription, shown), arm_ids.SCALE_SETS, properties)
     return without_newer(found, "VirtualMachineScaleSet", call.api_version)
 
 
@@ -71,11 +72,11 @@ def rolling_upgrade(desk: Desk, shown: ScaleSet, latest: Rolling) -> Object:
     code = "Cancelled" if latest.canceled else "RollingForward" if latest.ended_at is None else "Completed"
     last = latest.ended_at if latest.canceled and latest.ended_at else latest.started_at
     pending = len(behind_of(desk.plane.region, shown)) if latest.ended_at is None else 0
-    place = f"{finding.scale_set_id(desk, shown)}/rollingUpgrades/latest"
+    place = arm_ids.part_id(arm_ids.scale_set_id(desk.subscription, shown), "rollingUpgrades", "latest")
     return {
         "id": place,
         "name": "latest",
-        "type": f"{finding.SCALE_SETS}/rollingUpgrades",
+        "type": f"{arm_ids.SCALE_SETS}/rollingUpgrades",
         "location": documents.of_scale_set(desk, shown)["location"],
         "properties": {
             "policy": documents.rolling_policy(shown.spec),
@@ -100,9 +101,11 @@ def availability_set(desk: Desk, call: Call, shown: Scope) -> Object:
     members = desk.plane.region.members_of(shown)
     properties = {
         **document["properties"],
-        "virtualMachines": [{"id": finding.vm_id(desk, member)} for member in members],
+        "virtualMachines": [{"id": arm_ids.vm_id(desk.subscription, member)} for member in members],
     }
-    found = _whole(document, finding.availability_set_id(desk, shown), finding.AVAILABILITY_SETS, properties)
+    found = _whole(
+        document, arm_ids.availability_set_id(desk.subscription, shown), arm_ids.AVAILABILITY_SETS, properties
+    )
     return without_newer(found, "AvailabilitySet", call.api_version)
 
 
@@ -141,10 +144,12 @@ class Instances:
         uniform = self._set.orchestration is Orchestration.UNIFORM
         return {
             "name": vm.name,
-            "id": finding.instance_id(self._desk, self._set, vm) if uniform else finding.vm_id(self._desk, vm),
-            "type": finding.INSTANCES if uniform else finding.VMS,
+            "id": arm_ids.instance_id(self._desk.subscription, self._set, vm)
+            if uniform
+            else arm_ids.vm_id(self._desk.subscription, vm),
+            "type": arm_ids.INSTANCES if uniform else arm_ids.VMS,
             "location": self._model["location"],
-            "instanceId": finding.number_of(self._set, vm),
+            "instanceId": arm_ids.instance_name(self._set, vm),
         }
 
     def _properties(self, vm: Vm, state: str) -> Object:
@@ -182,5 +187,5 @@ class Instances:
 
     def _interfaces(self, vm: Vm) -> list[Object]:
         configured = self._profile.get("networkProfile", {}).get("networkInterfaceConfigurations", [])
-        place = finding.instance_id(self._desk, self._set, vm)
-        return [{"id": f"{place}/networkInterfaces/{each.get('name', '')}"} for each in configured]
+        place = arm_ids.instance_id(self._desk.subscription, self._set, vm)
+        return [{"id": arm_ids.part_id(place, "networkInterfaces", each.get("name", ""))} for each in configured]

@@ -6,6 +6,8 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.region import ScopeKind, Vm, VmSpec, fold, replace
+from forewarn.web import arm_ids
+from forewarn.web.resource_manager import nic_bindings
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.compute import bodies, documents, finding
 from forewarn.web.resource_manager.compute.event_settings import settle_policy
@@ -32,9 +34,10 @@ def order(desk: Desk, call: Call, current: Vm | None) -> list[c.Single]:
     else:
         commands += _changes(desk, current, spec)
     commands += _policy(desk, document, name, spec, current)
+    commands += nic_bindings.of_vm(desk, name, spec.about.interfaces, current)
     document["etag"] = documents.next_etag(base or {})
-    resource_id = finding.resource_id(desk, spec.resource_group, finding.VMS, name)
-    return [*commands, documents.keep(resource_id, finding.VMS, document, f"vm/{fold(name)}")]
+    resource_id = arm_ids.resource_id(arm_ids.group_id(desk.subscription, spec.resource_group), arm_ids.VMS, name)
+    return [*commands, documents.keep(resource_id, arm_ids.VMS, document, f"vm/{fold(name)}")]
 
 
 def _spec(desk: Desk, call: Call, document: Object, current: Vm | None) -> VmSpec:
@@ -61,7 +64,7 @@ def _set(desk: Desk, call: Call, properties: Object, current: Vm | None) -> tupl
     spec = current.spec
     if found and (spec.kind, fold(spec.set_name)) != (ScopeKind.AVAILABILITY_SET, fold(found)):
         raise bodies.unchangeable("availabilitySet.id")
-    if scale_set and finding.named_in(scale_set, finding.SCALE_SETS, "")[1].lower() != fold(current.scale_set):
+    if scale_set and finding.named_in(scale_set, arm_ids.SCALE_SETS, "")[1].lower() != fold(current.scale_set):
         raise bodies.unchangeable("virtualMachineScaleSet.id")
     return spec.kind, spec.set_name
 
@@ -70,7 +73,7 @@ def _availability_set(desk: Desk, call: Call, properties: Object) -> str:
     reference = properties.get("availabilitySet", {}).get("id")
     if not reference:
         return ""
-    group, name = finding.named_in(reference, finding.AVAILABILITY_SETS, _AVAILABILITY_SET)
+    group, name = finding.named_in(reference, arm_ids.AVAILABILITY_SETS, _AVAILABILITY_SET)
     scope = finding.seek_availability_set(desk, group, name)
     if scope is None or fold(group) != fold(call.names["group"]):
         raise ArmError(

@@ -7,18 +7,19 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.region import Vm, fold
+from forewarn.web import arm_ids
+from forewarn.web.arm_ids import VMS
 from forewarn.web.resource_manager import lro
 from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, filters, finding, pages, states, views, vm_orders
-from forewarn.web.resource_manager.compute.finding import VMS
 from forewarn.web.resource_manager.routing import Handler, Router
 
-_ALL = f"{finding.IN_GROUP}{VMS}"
+_ALL = f"{arm_ids.IN_GROUP}/providers/{VMS}"
 _ONE = f"{_ALL}/{{name}}"
 
 
 def add_to(router: Router) -> None:
-    for place in (f"{finding.IN_SUBSCRIPTION}{VMS}", _ALL):
+    for place in (f"{arm_ids.IN_SUBSCRIPTION}/providers/{VMS}", _ALL):
         router.add("GET", place, _list, (FILTER,))
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _patch)

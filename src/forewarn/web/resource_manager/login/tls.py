@@ -6,10 +6,8 @@ nothing else: not for any site that its holders might visit. Keys are readable b
 
 from __future__ import annotations
 
-import fcntl
 import ipaddress
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from forewarn.durable import make_directory, sync_directory, write_whole
+from forewarn.durable import FileLock, make_directory, sync_directory, write_whole
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 _AUTHORITY_LIFE = timedelta(days=3650)
@@ -58,12 +56,11 @@ def prepare(directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
 @contextmanager
 def _alone_in(directory: Path) -> Iterator[None]:
     """A file for it, because a directory cannot be locked where it is shared over a network."""
-    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = FileLock(directory / "lock", wait=True)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(descriptor)
+        lock.close()
 
 
 def _prepare(directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from forewarn.plane.clock import wall_time
+from forewarn.web.introduction import Introduction
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.images import ALIASES
 from forewarn.web.resource_manager.login.access import IDENTITY, TOKEN_LIFE, Access
@@ -40,6 +42,28 @@ def add_to(router: Router) -> None:
     router.add("POST", "/adfs/{tenant}/oauth2/v2.0/token", _token)
     router.add("POST", "/{tenant}/oauth2/v2.0/token", _token)
     router.add("POST", "/{tenant}/oauth2/token", _token)
+
+
+def introduction(url: str, authority_pem: str, desk: Desk) -> Introduction:
+    """What others may tell about this Resource Manager, which is found at ``url``."""
+    return Introduction(
+        url=url,
+        authority_pem=authority_pem,
+        cloud=CLOUD,
+        subscription=desk.subscription,
+        tenant=desk.tenant,
+        location=desk.location,
+        has_secret=bool(desk.access.secret),
+        token_path=IDENTITY_TOKEN,
+        token=partial(_identity_token, desk),
+        endpoints_path=ENDPOINTS,
+        endpoints=partial(endpoints, url),
+    )
+
+
+def _identity_token(desk: Desk, headers: Mapping[str, str], query: Mapping[str, str]) -> tuple[int, Any]:
+    reply = identity_answer(desk.access, headers, query, desk.tenant)
+    return reply.status, reply.body
 
 
 def endpoints(url: str, as_list: bool) -> Any:

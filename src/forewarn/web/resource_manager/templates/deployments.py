@@ -19,11 +19,11 @@ import msgspec
 from forewarn.core.commands import ForgetResource, Together
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Resource, fold
+from forewarn.web.arm_ids import IN_GROUP, group_id, part_id, resource_id
 from forewarn.web.resource_manager import groups, keeping, listing
 from forewarn.web.resource_manager.call import FILTER, RETRY_AFTER_SECONDS, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
 from forewarn.web.resource_manager.lro import iso
-from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.reading import check_names
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.resource_manager.secrets import without_secrets
@@ -31,17 +31,17 @@ from forewarn.web.resource_manager.templates.expressions import TemplateError
 from forewarn.web.resource_manager.templates.planning import make_plan
 from forewarn.web.resource_manager.templates.plans import NeedsReference, Plan, Planned, Surroundings
 
-_DEPLOYMENTS = groups.GROUP + "/providers/Microsoft.Resources/deployments"
+_KIND = "Microsoft.Resources/deployments"
+_DEPLOYMENTS = f"{IN_GROUP}/providers/{_KIND}"
 _MOST_KEPT = 800  # in a group; the oldest are forgotten then
 _MOST_REFERENCES = 100
 T = TypeVar("T")
-_KIND = "Microsoft.Resources/deployments"
 
 
 def add_to(router: Router) -> None:
     """``router`` is also where the resources are put."""
     desk_of = _Deployments(router)
-    for place in (_DEPLOYMENTS, groups.GROUP + "/deployments"):
+    for place in (_DEPLOYMENTS, IN_GROUP + "/deployments"):
         router.add("GET", place, desk_of.list_all, (FILTER, TOP))
         router.add("PUT", place + "/{deployment}", desk_of.put)
         router.add("GET", place + "/{deployment}", desk_of.show)
@@ -181,7 +181,11 @@ class _Deployments:
 
 def _operation(document: dict[str, Any], place: int, properties: dict[str, Any]) -> dict[str, Any]:
     properties = {"provisioningOperation": "Create", "timestamp": document["properties"]["timestamp"], **properties}
-    return {"id": f"{document['id']}/operations/{place}", "operationId": str(place), "properties": properties}
+    return {
+        "id": part_id(document["id"], "operations", str(place)),
+        "operationId": str(place),
+        "properties": properties,
+    }
 
 
 def _planning(desk: Desk, call: Call) -> Callable[[], Plan]:
@@ -246,7 +250,7 @@ def _failed(desk: Desk, call: Call, details: list[Any]) -> dict[str, Any]:
 
 
 def _prefix(desk: Desk, group: str) -> str:
-    return f"{group_id(desk.subscription, group)}/providers/{_KIND}/"
+    return resource_id(group_id(desk.subscription, group), _KIND) + "/"
 
 
 def _head(desk: Desk, call: Call) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from forewarn.web.resource_manager.places import group_id
+from forewarn.web.arm_ids import group_id
 from forewarn.web.resource_manager.templates.expressions import TemplateError
-from forewarn.web.resource_manager.templates.plans import Plan, Planned, Surroundings, as_object, pairs
+from forewarn.web.resource_manager.templates.plans import Plan, Planned, Surroundings, as_object, id_in
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -165,7 +165,7 @@ def _string(plan: Plan, definition: dict[str, Any], member: str, index: int | No
 
 def _id_of(plan: Plan, kind: str, names: Sequence[str], group: str = "") -> str:
     scope = group_id(plan.around.subscription, group or str(plan.around.group["name"]))
-    return f"{scope}/providers/{pairs(kind, names)}"
+    return id_in(scope, kind, names)
 
 
 def _check_unique(resources: Sequence[Planned]) -> None:

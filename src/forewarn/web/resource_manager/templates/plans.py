@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forewarn.web.resource_manager.places import group_id
+from forewarn.web.arm_ids import group_id, resource_id, subscription_id
 from forewarn.web.resource_manager.secrets import is_secret
 from forewarn.web.resource_manager.subscriptions import api_versions
 from forewarn.web.resource_manager.templates.expressions import TemplateError, evaluate
@@ -189,14 +189,14 @@ def as_object(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-def pairs(kind: str, names: Sequence[str]) -> str:
-    namespace, *kinds = kind.split("/")
-    if not kinds or len(kinds) != len(names):
+def id_in(scope: str, kind: str, names: Sequence[str]) -> str:
+    """The id of a resource in a subscription or group, if the template gives a name to each part of its kind."""
+    if not names or kind.count("/") != len(names):
         raise TemplateError(
             f"The template resource '{'/'.join(names)}' of type '{kind}' has incorrect segment lengths: a nested "
             "resource has as many parts in its name as in its type."
         )
-    return "/".join((namespace, *(part for pair in zip(kinds, names, strict=True) for part in pair)))
+    return resource_id(scope, kind, *names)
 
 
 def _check_size(value: Any) -> None:
@@ -236,13 +236,13 @@ def _resource_id(plan: Plan, *parts: str) -> str:
         raise TemplateError("The function 'resourceId' was given no resource type.")
     subscription = parts[0] if at == 2 else plan.around.subscription
     group = parts[at - 1] if at else str(plan.around.group["name"])
-    return f"{group_id(subscription, group)}/providers/{pairs(parts[at], parts[at + 1 :])}"
+    return id_in(group_id(subscription, group), parts[at], parts[at + 1 :])
 
 
 def _subscription_resource_id(plan: Plan, *parts: str) -> str:
     at = 0 if "/" in parts[0] else 1
     subscription = parts[0] if at else plan.around.subscription
-    return f"/subscriptions/{subscription}/providers/{pairs(parts[at], parts[at + 1 :])}"
+    return id_in(subscription_id(subscription), parts[at], parts[at + 1 :])
 
 
 def _reference(plan: Plan, what: str, api_version: str = "", full: str = "") -> Any:
@@ -272,7 +272,7 @@ def _copy_index(index: int | None, rest: Sequence[Any]) -> int:
 def _subscription(plan: Plan) -> dict[str, str]:
     subscription = plan.around.subscription
     return {
-        "id": f"/subscriptions/{subscription}",
+        "id": subscription_id(subscription),
         "subscriptionId": subscription,
         "tenantId": plan.around.tenant,
         "displayName": "Forewarn",

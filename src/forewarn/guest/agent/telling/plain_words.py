@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forewarn.guest.agent.config.defaults import NO_STEPS_RULE
-from forewarn.guest.agent.config.rule_reach import shadows
-from forewarn.guest.agent.config.values import AgentConfig, Rule, Verdict
+from forewarn.guest.agent.deciding.built_in import NO_STEPS_RULE
 from forewarn.guest.agent.deciding.policy import PREPARES, conditions, rules_of
+from forewarn.guest.agent.deciding.rule_reach import shadows
+from forewarn.guest.agent.values import AgentConfig, Rule, Verdict
 
 NO_STEPS = (
     'there are no steps: people are told of events (verdict = "notify"), and none is approved in this VM\'s name, so '

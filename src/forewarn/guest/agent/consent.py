@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,16 +10,15 @@ from pathlib import Path
 from forewarn.guest.agent.barrier import members as barrier
 from forewarn.guest.agent.barrier.lines import BarrierLine, StanceOf
 from forewarn.guest.agent.barrier.members import Gathering, Ruling
-from forewarn.guest.agent.barrier.words import Seal
-from forewarn.guest.agent.config.values import AgentConfig, Sharing
 from forewarn.guest.agent.deciding.state import Approval, Approving, Care
 from forewarn.guest.agent.doing.approval import Approvals, Approver, post
 from forewarn.guest.agent.inbox import Inbox
 from forewarn.guest.agent.telling.logs import about
 from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.reporting import LOG, Reporter
-from forewarn.guest.clock import SystemClock
+from forewarn.guest.agent.values import AgentConfig, Sharing
 from forewarn.guest.faults import Fault
+from forewarn.guest.system import System
 
 _OVERDUE = timedelta(minutes=1)  # a document takes its time to show a start
 
@@ -30,6 +28,7 @@ class Consent:
 
     def __init__(
         self,
+        system: System,
         config: AgentConfig,
         approver: Approver,
         inbox: Inbox,
@@ -38,13 +37,14 @@ class Consent:
         *,
         dry_run: bool,
     ) -> None:
+        self._system = system
         self._settings = config.barrier
         self._approver = approver
         self._inbox = inbox
         self._report = report
         self._write = write
         self._dry_run = dry_run
-        self._clock = SystemClock()
+        self._clock = system.clock
         self._name = ""
         self._line: BarrierLine | None = None
         self._approvals = Approvals()
@@ -55,8 +55,8 @@ class Consent:
         self._name = name
         settings = self._settings
         if settings.sharing is Sharing.TOGETHER and settings.listen and settings.secret_file and not self._dry_run:
-            seal = Seal(Path(settings.secret_file).read_bytes().strip())
-            self._line = BarrierLine(seal, settings.address, self._clock, self._inbox, self._report.metrics)
+            secret = self._system.files.read(Path(settings.secret_file)).strip()
+            self._line = BarrierLine(self._system, secret, settings.address, self._inbox, self._report.metrics)
             where = self._line.open(settings.listen, name, stance_of)
             LOG.info("listening for the others at %s", where)
 
@@ -69,7 +69,7 @@ class Consent:
         return self._approvals.under_way
 
     def wake_seconds(self) -> float | None:
-        return self._approvals.wake_seconds(time.monotonic())
+        return self._approvals.wake_seconds(self._clock.monotonic())
 
     def can_come(self, care: Care) -> bool:
         """Whether a first approval of ours may still come, so that it is worth waiting for."""
@@ -91,7 +91,7 @@ class Consent:
             self._remember(care, now)
         if barrier.is_shared(care.event, self._name) and not self._all_ready(care):
             return
-        if not self._approvals.is_due(care.key, time.monotonic()):
+        if not self._approvals.is_due(care.key, self._clock.monotonic()):
             return
         if self._dry_run:
             self._report.tell(Occasion.APPROVED, care.event, f"{care.event.type} would be approved now")
@@ -100,11 +100,11 @@ class Consent:
             self._write(Approving(care.key, Approval.INTENDED))
         LOG.info("approving %s%s", care.event.type, " again" if care.sent else "", extra=about(care.event))
         self._approvals.begin(care.key)
-        post(self._approver, care.key, care.event.event_id, self._inbox)
+        post(self._system.threads, self._approver, care.key, care.event.event_id, self._inbox)
 
     def posted(self, care: Care | None, key: str, fault: Fault | None) -> None:
         """What the service said. That it was heard is only known from the document."""
-        self._approvals.ended(key, time.monotonic(), taken=fault is None)
+        self._approvals.ended(key, self._clock.monotonic(), taken=fault is None)
         if care is None:
             self._approvals.forget(key)
         elif fault is None:
@@ -121,8 +121,9 @@ class Consent:
 
     def _taken(self, care: Care) -> None:
         self._report.metrics.approval("sent")
-        if care.approval in (Approval.INTENDED, Approval.SENT):
-            self._write(Approving(care.key, Approval.SENT, self._clock.now()))
+        if care.approval not in (Approval.INTENDED, Approval.SENT):
+            return  # the document was quicker than this answer, and it was told already that the approval was heard
+        self._write(Approving(care.key, Approval.SENT, self._clock.now()))
         text = f"the service has taken the approval of {care.event.type}, which starts when nobody else's is awaited"
         self._report.say(care.event, text)
 
@@ -130,7 +131,7 @@ class Consent:
         """An earlier agent may have sent it. That it still waits is worth a warning only when its time is over."""
         if care.sent_at is not None:
             ago = (self._clock.now() - care.sent_at).total_seconds()
-            self._approvals.resume(care.key, care.sent, ago, time.monotonic())
+            self._approvals.resume(care.key, care.sent, ago, self._clock.monotonic())
         not_before = care.event.not_before
         if not_before is not None and now > not_before + _OVERDUE:
             text = f"{care.event.type} was approved, its NotBefore is over, and the document still shows it Scheduled"
@@ -140,11 +141,11 @@ class Consent:
 
     def answered(self, key: str, name: str, said: str | None) -> None:
         if said is not None and key in self._gatherings:
-            self._gatherings[key] = self._gatherings[key].with_answer(name, said, time.monotonic())
+            self._gatherings[key] = self._gatherings[key].with_answer(name, said, self._clock.monotonic())
 
     def spoken(self, key: str, name: str) -> None:
         if key in self._gatherings:
-            self._gatherings[key] = self._gatherings[key].with_hint(name, time.monotonic())
+            self._gatherings[key] = self._gatherings[key].with_hint(name, self._clock.monotonic())
 
     def _all_ready(self, care: Care) -> bool:
         if self._settings.sharing is Sharing.ALONE:
@@ -153,7 +154,7 @@ class Consent:
             others = ", ".join(barrier.others(care.event, self._name))
             self._report.say(care.event, f"left to its NotBefore, since it is shared with {others}")
             return False
-        tick = time.monotonic()
+        tick = self._clock.monotonic()
         gathering = self._ask(self._line, care, tick)
         ruling, why = barrier.rule(care.event, self._name, gathering, tick, self._settings.patience_seconds)
         if self._report.say(care.event, f"barrier: {ruling}: {why}") and ruling is Ruling.APPROVE:

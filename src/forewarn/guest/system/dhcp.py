@@ -1,7 +1,7 @@
 """DHCP as far as one question needs it: where is the metadata service of a machine without a virtual network?
 
-Azure's answer to a DHCPDISCOVER carries it as option 245, four bytes of IPv4. Pure: datagrams as bytes; the sockets
-are in ``dhcp_socket``.
+Azure's answer to a DHCPDISCOVER carries it as option 245, four bytes of IPv4. Pure: datagrams as bytes; each
+system has its own way to send them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ _REQUEST, _REPLY, _ETHERNET, _BROADCAST = 1, 2, 1, 0x8000
 _PAD, _SUBNET, _ROUTER, _MESSAGE_TYPE, _WANTED, _ROUTES, _END = 0, 1, 3, 53, 55, 249, 255
 _DISCOVER = 1
 _LEAST_BYTES = 300  # what relays of the time of BOOTP pass on
+
+
+class DhcpFailed(Exception):  # noqa: N818 - it reads as what happened
+    """Nobody told, or we may not ask. ``lasting``: asking again as the same user gives the same."""
+
+    def __init__(self, reason: str, *, lasting: bool = False) -> None:
+        super().__init__(reason)
+        self.lasting = lasting
 
 
 def build_discover(mac: bytes, transaction: int) -> bytes:

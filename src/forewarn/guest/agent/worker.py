@@ -2,55 +2,55 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from forewarn.guest.agent.config.values import Step
 from forewarn.guest.agent.deciding.handling import UNDO_SECONDS, Running, Work
-from forewarn.guest.agent.deciding.state import Effect, Mark, Outcome
+from forewarn.guest.agent.deciding.state import Effect, Ended, Mark, Outcome
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.agent.doing.programs import Ended, Receipts, adopt
+from forewarn.guest.agent.doing.programs import Receipts, adopt
 from forewarn.guest.agent.inbox import Inbox, WorkEnded
 from forewarn.guest.agent.steps import KINDS, Task
+from forewarn.guest.agent.values import Step
+from forewarn.guest.system import System
 
 
 class Worker:
     """Knows what runs. The inbox hears when it has ended."""
 
-    def __init__(self, directory: Path, inbox: Inbox, boot: str) -> None:
+    def __init__(self, system: System, directory: Path, inbox: Inbox) -> None:
+        self._system = system
         self._directory = directory
         self._inbox = inbox
-        self.boot = boot
+        self.boot = system.boot_id()
         self.running: Running | None = None
-        self._budget = Budget(0)
+        self._budget = Budget(system, 0)
 
     def begin(self, work: Work, run: int, own_name: str) -> None:
         """The journal has it already."""
-        budget = Budget(work.seconds, _timeout_seconds(work.step, undo=work.undo))
-        task = Task(work.step, work.event, own_name, budget, self._receipts(run), work.undo)
-        self._start(Running(work.step.name, run, work.undo, time.monotonic()), budget, _job(task))
+        budget = Budget(self._system, work.seconds, _timeout_seconds(work.step, undo=work.undo))
+        task = Task(self._system, work.step, work.event, own_name, budget, self._receipts(run), work.undo)
+        self._start(Running(work.step.name, run, work.undo, self._system.clock.monotonic()), budget, _job(task))
 
     def pretend(self, name: str, run: int, *, undo: bool) -> None:
         """Work that has nothing to do; the inbox hears of its end from elsewhere."""
-        self.running, self._budget = Running(name, run, undo, time.monotonic()), Budget(0)
+        self.running, self._budget = Running(name, run, undo, self._system.clock.monotonic()), Budget(self._system, 0)
 
     def take_up(self, effect: Effect) -> None:
         """Find out what became of work that an earlier agent had begun. What can just be repeated is ended first."""
-        waits = effect.step.kind == "command"
+        waits = KINDS[effect.step.kind].one_program
         timeout = effect.step.timeout_seconds or UNDO_SECONDS
-        budget = Budget(timeout if waits else 0.0, timeout)
+        budget = Budget(self._system, timeout if waits else 0.0, timeout)
         receipts, same_boot = self._receipts(effect.run), effect.boot == self.boot
 
         def job() -> Ended:
             if waits:
-                return adopt(receipts, budget, same_boot=same_boot)
-            if receipts.receipt.exists():
-                adopt(receipts, budget, same_boot=same_boot)
+                return adopt(self._system, receipts, budget, same_boot=same_boot)
+            if self._system.files.exists(receipts.receipt):
+                adopt(self._system, receipts, budget, same_boot=same_boot)
             return Ended(Outcome.UNKNOWN, "it was under way when the agent went down")
 
-        running = Running(effect.step.name, effect.run, effect.mark is Mark.UNDOING, time.monotonic())
+        running = Running(effect.step.name, effect.run, effect.mark is Mark.UNDOING, self._system.clock.monotonic())
         self._start(running, budget, job)
 
     def set_left(self, seconds: float) -> None:
@@ -62,7 +62,7 @@ class Worker:
     def ended(self, run: int) -> None:
         """The journal knows how: its traces are not needed any more."""
         self.running = None
-        self._receipts(run).forget()
+        self._receipts(run).forget(self._system.files)
 
     def _receipts(self, run: int) -> Receipts:
         return Receipts(self._directory, f"run-{run}")
@@ -71,14 +71,14 @@ class Worker:
         self.running, self._budget = running, budget
 
         def work() -> None:
-            began = time.monotonic()
+            began = self._system.clock.monotonic()
             try:
                 ended = job()
             except Exception as problem:
                 ended = Ended(Outcome.FAILED, f"{type(problem).__name__}: {problem}")
-            self._inbox.put(WorkEnded(running.run, ended, time.monotonic() - began))
+            self._inbox.put(WorkEnded(running.run, ended, self._system.clock.monotonic() - began))
 
-        threading.Thread(target=work, name=f"step-{running.run}", daemon=True).start()
+        self._system.threads.start(work, f"step-{running.run}")
 
 
 def _timeout_seconds(step: Step, *, undo: bool) -> float | None:

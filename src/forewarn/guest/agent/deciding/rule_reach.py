@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
-from forewarn.guest.agent.config.values import Rule
+from forewarn.guest.agent.values import Rule
 from forewarn.terms import EventSource, EventStatus, EventType
 
 # Documents may show what nobody knows yet, so every list of known words has one more.

@@ -12,8 +12,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from forewarn.guest.dhcp import CLIENT_PORT, SERVER_PORT, build_discover, endpoint_in
-from forewarn.guest.exchange import Lost
+from forewarn.guest.system.dhcp import CLIENT_PORT, SERVER_PORT, DhcpFailed, build_discover, endpoint_in
 
 TIMEOUT_SECONDS = 10.0
 RESEND_SECONDS = 3.0
@@ -22,14 +21,6 @@ _FLAGS, _HARDWARE = 0x8913, 0x8927  # SIOCGIFFLAGS, SIOCGIFHWADDR
 _UP, _BROADCASTS, _LOOPBACK = 0x1, 0x2, 0x8
 _ETHERNET = 1
 _NEEDED = "DHCP answers come to UDP port 68"
-
-
-class DhcpFailed(Exception):  # noqa: N818 - it reads as what happened
-    """Nobody told, or we may not ask. ``lasting``: asking again as the same user gives the same."""
-
-    def __init__(self, reason: str, *, lasting: bool = False) -> None:
-        super().__init__(reason)
-        self.lasting = lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +58,6 @@ def _open_all(interfaces: tuple[Interface, ...], opened: ExitStack, selector: se
             problems.append(problem)
     if len(problems) == len(interfaces):
         raise problems[0]
-
-
-def ask_network(transaction: int) -> str | Lost:
-    """The same for a shell of the client."""
-    try:
-        return ask_dhcp(transaction)
-    except DhcpFailed as problem:
-        return Lost(str(problem), lasting=problem.lasting)
-    except OSError as problem:
-        return Lost(f"DHCP: {problem}")
 
 
 def usable_interfaces() -> tuple[Interface, ...]:

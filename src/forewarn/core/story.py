@@ -1,0 +1,76 @@
+"""What happened, in words: one event's story from its facts, and a sentence for each fact that a person may meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from forewarn.core import facts as f
+from forewarn.core.causes import CAUSES
+from forewarn.core.lifecycle import EventFact, event_after
+from forewarn.core.region import Event
+
+
+def remembered(facts: Iterable[f.Fact]) -> Event | None:
+    """The event as its own facts leave it, also after it has left the region; None if they tell of no event."""
+    event: Event | None = None
+    for fact in facts:
+        if not isinstance(fact, EventFact):
+            return None
+        if event is None and not isinstance(fact, f.EventScheduled | f.EventBornStarted):
+            return None
+        event = event_after(event, fact)
+    return event
+
+
+def tell(fact: f.Fact) -> str:
+    """The fact as a sentence; its kind and subject where nobody has written one."""
+    if isinstance(fact, EventFact):
+        return tell_step(fact)
+    match fact:
+        case f.VmCreated(name=name, host=host):
+            return f"{name} was made, on host-{host}."
+        case f.VmDeleted(vm=vm):
+            return f"{vm} was deleted."
+        case f.VmMoved(vm=vm, host=host):
+            return f"{vm} moved to host-{host}."
+        case f.VmSpared(vm=vm, event_id=event_id):
+            return f"{vm} has left the host of [{event_id[:8]}], which will not hit it any more."
+        case f.VmDeallocated(vm=vm):
+            return f"{vm} was deallocated."
+        case f.VmStarted(vm=vm, host=host):
+            return f"{vm} was started, on host-{host}."
+        case f.ScopeEnabled(scope=scope):
+            return f"{scope} is enabled: from here on its events wait."
+        case f.ScopeDisabled(scope=scope):
+            return f"{scope} is disabled: nobody there has read for too long."
+        case f.HostMarked(host=host, health=health):
+            return f"host-{host} is {health.value}."
+    return f"{type(fact).__name__}: {f.subject_of(fact)}."
+
+
+def tell_step(fact: EventFact) -> str:
+    """One step of an event's life, as a sentence that leaves out which event it is."""
+    match fact:
+        case f.EventScheduled(event=event):
+            return f"{_what(event)} scheduled, not before {event.not_before:%Y-%m-%dT%H:%M:%SZ}."
+        case f.EventBornStarted(event=event):
+            return f"{_what(event)} started without waiting for anybody."
+        case f.EventAnnounced():
+            return "Announced: somebody in its scope has begun to read."
+        case f.EventApproved(by=who):
+            return f"Approved by {who}."
+        case f.EventStarted():
+            return "Started."
+        case f.EventCanceled(why=why):
+            return f"Canceled: {why}."
+        case f.ImpactBegan(ends_at=ends_at):
+            until = "" if ends_at is None else f", until {ends_at:%Y-%m-%dT%H:%M:%SZ}"
+            return f"Impact began{until}."
+        case f.ImpactEnded():
+            return "Impact over."
+        case f.EventCompleted():
+            return "Completed: gone from the document."
+
+
+def _what(event: Event) -> str:
+    return f"{CAUSES[event.cause].type.value} of {', '.join(event.resources)} ({event.cause.value})"

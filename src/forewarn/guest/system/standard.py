@@ -1,0 +1,135 @@
+"""What Python's standard library does alike on every system: clock, chance, threads, and sockets by TCP."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar, cast
+
+if TYPE_CHECKING:
+    from forewarn.guest.system.parts import Condition, Connection, Event, Listener, Places, Queue, Thread
+
+_T = TypeVar("_T")
+
+
+class StandardClock:
+    """The machine's own."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)  # noqa: TID251 - this is the clock
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class StandardChance:
+    """The kernel's. ``random`` and ``secrets`` would load a dozen modules for the same bytes."""
+
+    def random(self) -> float:
+        return (int.from_bytes(os.urandom(7)) >> 3) * 2.0**-53  # as random.SystemRandom does
+
+    def getrandbits(self, bits: int, /) -> int:
+        return int.from_bytes(os.urandom((bits + 7) // 8)) >> (-bits % 8)
+
+
+class Unsupervised:
+    """What stands for a supervisor where there is none: every word goes nowhere."""
+
+    alive_every_seconds: float | None = None
+
+    def ready(self, status: str = "") -> None: ...
+
+    def alive(self) -> None: ...
+
+    def status(self, text: str) -> None: ...
+
+    def stopping(self, status: str = "") -> None: ...
+
+
+class StandardThreads:
+    """Real ones."""
+
+    def start(self, work: Callable[[], None], name: str) -> Thread:
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def lock(self) -> AbstractContextManager[bool]:
+        return threading.Lock()
+
+    def event(self) -> Event:
+        return threading.Event()
+
+    def condition(self) -> Condition:
+        return threading.Condition()
+
+    def places(self, count: int) -> Places:
+        return threading.BoundedSemaphore(count)
+
+    def queue(self, most: int = 0) -> Queue[_T]:
+        import queue  # one who only polls needs none
+
+        if not most:
+            return queue.SimpleQueue()
+
+        class Bounded(queue.Queue[_T]):
+            def put(self, item: _T, block: bool = False, timeout: float | None = None) -> None:
+                super().put(item, block, timeout)
+
+        return Bounded(most)
+
+
+class StandardSockets:
+    """TCP. What a system has beside it is added by a class of its own."""
+
+    def connect(self, host: str, port: int, seconds: float) -> Connection:
+        connection = socket.create_connection((host, port), seconds)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def secured(self, connection: Connection, host: str) -> Connection:
+        import ssl  # few need it, and it is large
+
+        try:
+            return ssl.create_default_context().wrap_socket(cast(socket.socket, connection), server_hostname=host)
+        except BaseException:
+            connection.close()
+            raise
+
+    def listen(self, host: str, port: int, backlog: int) -> Listener:
+        return _Listener(host, port, backlog)
+
+    def hang_up(self, connection: Connection) -> None:
+        with suppress(OSError):
+            cast(socket.socket, connection).shutdown(socket.SHUT_RDWR)
+
+
+class _Listener:
+    def __init__(self, host: str, port: int, backlog: int) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, port), family=family, backlog=backlog)
+        self.address: tuple[str, int] = self._socket.getsockname()[:2]
+
+    def accept(self) -> Connection | None:
+        while True:
+            try:
+                return self._socket.accept()[0]
+            except OSError:
+                if not self._still_listens():
+                    return None
+
+    def _still_listens(self) -> bool:
+        """After an error that was of one connection, rather than of the socket."""
+        with suppress(OSError):
+            return self._socket.fileno() >= 0 and bool(self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+        return False
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the one that accepts, which closing alone does not
+        self._socket.close()
