@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 if sys.platform != "win32":
-    import fcntl
+    import fcntl  # noqa: TID251 - here are the locks
 
 # A size that has changed is data, the time of the change is not. macOS has only the call that syncs both.
 sync_data = os.fsync if sys.platform == "darwin" else os.fdatasync

@@ -39,9 +39,10 @@ from forewarn.stores import codec
 from forewarn.stores.snapshots import region as snapshots
 from forewarn.stores.snapshots.frames import BrokenStream, framed, unframed
 from forewarn.stores.sqlite import head_note, write_ahead
-from forewarn.web.metadata.asking.browsers import is_of_a_page
+from forewarn.web.metadata.asking.callers import is_of_a_page
 from forewarn.web.metadata.asking.questions import question_of, read_target
-from forewarn.web.metadata.http.requests import Arrival, Request, RequestReader, Spoiled
+from forewarn.web.metadata.asking.request import Request
+from forewarn.web.metadata.http.requests import Arrival, RequestReader, Spoiled
 from forewarn.web.metadata.settings import Limits
 from forewarn.web.resource_manager.login.access import Access
 from forewarn.web.resource_manager.templates.expressions import TemplateError

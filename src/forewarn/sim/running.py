@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import signal
-import threading
+import threading  # noqa: TID251 - only the real main thread hears Ctrl-C
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The answers of the operator API, as far as this command reads them."""
+"""The answers of the operator API as this command reads them. A test compares each with the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ class Event(TypedDict):
     source: str
     cause: str
     phase: str
+    announced: bool
     scope: str
     vms: list[str]
     resources: list[str]
@@ -84,10 +85,10 @@ class EventStory(Event):
 
 
 class Binding(TypedDict):
-    address: str | None
-    local_address: str | None
-    netns: str | None
-    interface: str | None
+    address: str
+    local_address: str
+    netns: str
+    interface: str
 
 
 class Vm(TypedDict):
@@ -184,6 +185,7 @@ class Scope(TypedDict):
     key: str
     kind: str
     name: str
+    resource_group: str
     enabled_at: str | None
     last_read_at: str | None
     incarnation: int
@@ -221,7 +223,8 @@ class Fault(TypedDict):
     vms: list[str]
     times: int | None
     share: float | None
-    delay_seconds: float | None
+    delay_seconds: float
+    answered: int
 
 
 class SettingShown(TypedDict):

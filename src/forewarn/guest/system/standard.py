@@ -21,7 +21,7 @@ class StandardClock:
     """The machine's own."""
 
     def now(self) -> datetime:
-        return datetime.now(UTC)  # noqa: TID251 - this is the clock
+        return datetime.now(UTC)
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -16,10 +16,9 @@ from forewarn.web.documents.instance import instance_answer
 from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
+from forewarn.web.metadata.answering.recall import Memory
 from forewarn.web.metadata.answering.serving import STALE, Reading
-from forewarn.web.metadata.asking.browsers import is_of_a_page
-from forewarn.web.metadata.asking.callers import Caller, identify, share_of
-from forewarn.web.metadata.asking.hints import FIELD, hint_for
+from forewarn.web.metadata.asking.callers import HINT_FIELD, Caller, hint_for, identify, is_of_a_page, share_of
 from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
     Question,
@@ -29,8 +28,7 @@ from forewarn.web.metadata.asking.questions import (
     question_of,
     read_target,
 )
-from forewarn.web.metadata.asking.recall import Memory
-from forewarn.web.metadata.http.requests import Request
+from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.throttle import Throttle
 from forewarn.wire import errors
@@ -112,7 +110,7 @@ class Service:
             return STALE
         if not caller.may_name:
             return _NOT_FOUND
-        return _NOT_FOUND.with_field(FIELD, hint_for(self._plane.region, caller, read_target(request.target)))
+        return _NOT_FOUND.with_field(HINT_FIELD, hint_for(self._plane.region, caller, read_target(request.target)))
 
     def _answer(self, request: Request, question: Question, caller: Caller) -> Outcome:
         if request.oversized:

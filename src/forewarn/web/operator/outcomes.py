@@ -31,6 +31,25 @@ class Deed:
     nothing: str = "Nothing had to be done."  # what to say where nobody was hit and nobody is told
 
 
+# What users do to VMs, lone ones and instances of scale sets
+
+RESTARTED = Deed("restarted", NOBODY_READS, (Cause.USER_RESTART,))
+REDEPLOYED = Deed("redeployed", NOBODY_READS, (Cause.USER_REDEPLOY,))
+REIMAGED = Deed(
+    "reimaged", "only a VM with an OS image notice, where scheduled events are read, is warned", (Cause.REIMAGE,)
+)
+EVICTED = Deed("evicted", NOBODY_READS, (Cause.EVICTION,))
+STOPPED = Deed("stopped", "stopping never makes one")
+DEALLOCATED = Deed("deallocated", "deallocation never makes one")
+STARTED = Deed("started", "")
+DELETED = Deed(
+    "deleted", "only a VM with a terminate notice, where scheduled events are read, is warned", (Cause.DELETION,)
+)
+UPGRADED = Deed("given the latest model", "")
+PROTECTED = Deed("protected from scale-in", "")
+EXPOSED = Deed("opened to scale-in again", "")
+
+
 @dataclass(frozen=True)
 class _Made:
     """The events of a request, by what becomes of them."""

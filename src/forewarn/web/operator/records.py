@@ -1,14 +1,19 @@
-"""Records of the journal as answers."""
+"""Records of the journal as answers: as they are kept, and as the life of one event."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from forewarn.core.facts import subject_of
+from forewarn.core.story import tell
 from forewarn.plane.ports import Record
 from forewarn.web.operator.schema.answers import RecordAnswer
+from forewarn.web.operator.schema.fleet_answers import TimelineEntry
+
+MOST_STEPS = 1_000  # of one event: they are all read before the answer is made
 
 
 def record_fields(record: Record) -> RecordAnswer:
@@ -31,3 +36,13 @@ def record_fields(record: Record) -> RecordAnswer:
 def as_subject(text: str) -> str:
     """A subject in the spelling of the journal: names in lower case, ids in upper case."""
     return text.lower() if "/" in text or text.lower() == "clock" else text.upper()
+
+
+def timeline(records: Iterable[Record]) -> list[TimelineEntry]:
+    """The life of one event: each of its facts as a sentence, and who caused it, in the journal's order."""
+    return [
+        TimelineEntry(
+            at=record.fact.at, fact=type(record.fact).__name__, by=record.origin.label, text=tell(record.fact)
+        )
+        for record in records
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from forewarn.core import facts as f
 from forewarn.core.region import Region, ScaleSet
-from forewarn.web.operator import deeds
+from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.outcomes import count, outcome_of
 from forewarn.web.operator.scale_set_views import instances_of, scale_set_fields
@@ -22,7 +22,7 @@ def set_outcome(before: Look, after: Look, key: str, facts: Sequence[f.Fact]) ->
         before,
         after,
         [fact for fact in facts if not isinstance(fact, f.InstanceUpgraded)],
-        deeds.DELETED,
+        outcomes.DELETED,
         () if old is None else old.instances,
     )
     created = [fact.name for fact in facts if isinstance(fact, f.VmCreated)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from forewarn.web.metadata.answering.cache import Reply
 from forewarn.web.metadata.answering.outcomes import Known
+from forewarn.web.metadata.answering.recall import Memory
 from forewarn.web.metadata.asking.callers import Caller, Door
 from forewarn.web.metadata.asking.questions import ReadDocument
-from forewarn.web.metadata.asking.recall import Memory
 from forewarn.wire import versions
 from tests.unit.web.metadata.story import Story
 

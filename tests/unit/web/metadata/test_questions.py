@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn.core.region import Vm
-from forewarn.web.metadata.asking.preconditions import NEVER, Unless, read_unless, read_wait
 from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
     Question,
@@ -18,7 +17,7 @@ from forewarn.web.metadata.asking.questions import (
     question_of,
     read_target,
 )
-from forewarn.web.metadata.http.requests import Request
+from forewarn.web.metadata.asking.request import NEVER, Request, Unless, read_unless, read_wait
 from forewarn.wire import errors
 from forewarn.wire.errors import Answer
 from forewarn.wire.versions import NEWEST

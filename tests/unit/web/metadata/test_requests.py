@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.http.requests import (
     CONTINUE,
     HEAD_TOO_LARGE,
@@ -15,7 +16,6 @@ from forewarn.web.metadata.http.requests import (
     TARGET_TOO_LONG,
     TOO_SLOW,
     Arrival,
-    Request,
     RequestReader,
     Spoiled,
 )

@@ -7,12 +7,21 @@ knows the caller, a name in the path is no part of the service: it could only be
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
+from itertools import islice
 
 from forewarn.core.region import Binding, Region, Vm, fold
+from forewarn.web.metadata.asking.questions import Target
+from forewarn.web.metadata.asking.request import Request
 
 _STRANGERS = "?"  # no VM can be called that
+
+HINT_FIELD = "X-Forewarn-Hint"
+_PATH = "/metadata/scheduledevents?api-version=2020-07-01"
+_MOST_COMPARED = 1000
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +93,51 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_of_a_page(request: Request) -> bool:
+    """Whether a browser has sent this for a web page, which must not speak for a VM (CSRF, DNS rebinding).
+
+    Pages that the owner of a desk has open reach what listens on loopback. A page of another origin cannot send the
+    ``Metadata`` header, but the oldest api-version takes approvals without it; and a page whose name was rebound to
+    this machine may send any header. So what a browser adds is looked for: an ``Origin``, or the name of a site in
+    ``Host``. Where VMs are known by their network, no browser can come.
+    """
+    return any(name == b"origin" or (name == b"host" and _is_a_site(value)) for name, value in request.fields)
+
+
+def _is_a_site(host: bytes) -> bool:
+    """Sites that anybody can own have a dot in their name; addresses do too, and are no names."""
+    name = host.decode("latin-1").lower()
+    name = name.partition("]")[0].removeprefix("[") if name.startswith("[") else name.partition(":")[0]
+    name = name.removesuffix(".")
+    if "." not in name or name.endswith(".localhost"):
+        return False
+    try:
+        ip_address(name)
+    except ValueError:
+        return True
+    return False
+
+
+def hint_for(region: Region, caller: Caller, target: Target) -> str:
+    """What to try instead, for a caller at a desk who got a 404: one line of ASCII, with nothing that was sent in it.
+
+    Beyond loopback nobody is told which VMs there are.
+    """
+    bound = next((region.addresses[claim] for claim in caller.claims if claim in region.addresses), None)
+    if bound is not None:
+        return f"this address is {region.vms[bound].name}; ask without /vm/NAME: {_PATH}"
+    if not region.vms:
+        return "there is no VM; make one with: forewarn vm create web-0"
+    names = _names(region, target.named or "")
+    more = ", ..." if len(region.vms) > len(names) else ""
+    return f"try /vm/{names[0]}{_PATH} (VMs: {', '.join(names)}{more})"
+
+
+def _names(region: Region, wanted: str) -> list[str]:
+    """Those that look most like what was asked for, where there are not too many to compare; else the first."""
+    found: list[str] = []
+    if wanted and len(region.vms) <= _MOST_COMPARED:
+        found = [region.vms[key].name for key in get_close_matches(wanted.lower(), region.vms, _MOST_NAMED)]
+    return found or [vm.name for vm in islice(region.vms.values(), _MOST_NAMED)]

@@ -14,8 +14,7 @@ from typing import TypeAlias
 from urllib.parse import unquote, unquote_plus
 
 from forewarn.core.region import Vm
-from forewarn.web.metadata.asking.preconditions import NEVER, Unless, read_unless, read_wait
-from forewarn.web.metadata.http.requests import Request
+from forewarn.web.metadata.asking.request import NEVER, Request, Unless, read_unless, read_wait
 from forewarn.wire import errors, versions
 from forewarn.wire.errors import Answer
 from forewarn.wire.versions import ApiVersion

@@ -15,8 +15,9 @@ from typing import Final, Protocol, cast
 from forewarn.web.metadata.answering.cache import Reply, reply_to
 from forewarn.web.metadata.answering.outcomes import Dropped, Known, Later, Outcome
 from forewarn.web.metadata.asking.callers import Caller, Door
+from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, State, Trigger, after
-from forewarn.web.metadata.http.requests import Arrival, Continue, Request, RequestReader, Spoiled
+from forewarn.web.metadata.http.requests import Arrival, Continue, RequestReader, Spoiled
 from forewarn.web.metadata.http.turns import Turns
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
+from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.settings import Limits
 from forewarn.wire.errors import Answer, bad_request, error
 
@@ -16,23 +17,6 @@ TARGET_TOO_LONG = error(414, "URI too long")
 HEAD_TOO_LARGE = error(431, "Request header fields too large")
 TOO_SLOW = error(408, "Request timeout. The request did not arrive in time")
 _RAW_BODY_FACTOR = 8  # what a body may weigh on the way, cut into chunks: a chunk of one byte weighs six
-
-
-@dataclass(slots=True)
-class Request:
-    """One request that has arrived whole, or as much of it as we were ready to take."""
-
-    verb: bytes
-    target: bytes
-    fields: list[tuple[bytes, bytes]]  # names in lower case
-    body: bytes = b""
-    keep_alive: bool = True
-    http_1_0: bool = False
-    oversized: bool = False  # its body is beyond the limit and was not taken; nothing can follow it
-
-    def values(self, name: bytes) -> list[bytes]:
-        """All values of a header field, in order."""
-        return [value for found, value in self.fields if found == name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from forewarn.core.story import remembered
 from forewarn.web.operator.desk import TheAsker, TheDesk, TheLook
 from forewarn.web.operator.outcomes import approved, canceled
 from forewarn.web.operator.paging import instant_key, page_of
+from forewarn.web.operator.records import MOST_STEPS, timeline
 from forewarn.web.operator.schema.fleet_answers import EventsAnswer, EventStory, OutcomeAnswer
 from forewarn.web.operator.schema.requests import EventIdsBody, EventPage
-from forewarn.web.operator.stories import MOST_STEPS, timeline
 from forewarn.web.operator.views import event_fields, find_scope, find_vm
 
 router = APIRouter(prefix="/v1/events", tags=["events"])

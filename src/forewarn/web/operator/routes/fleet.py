@@ -11,7 +11,7 @@ from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.web.documents.interfaces import shared_address
-from forewarn.web.operator import deeds
+from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook
 from forewarn.web.operator.documents import find_version, read_by
 from forewarn.web.operator.outcomes import Deed, outcome_of
@@ -94,49 +94,49 @@ async def read(name: str, query: Annotated[ReadQuery, Query()], asker: TheAsker,
 @router.post("/restart", status_code=202, summary="Restart VMs")
 async def restart(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Reboot event for each VM; at once where nobody in the scope reads scheduled events."""
-    return await _act(asker, body, c.RestartVms(tuple(body.names), asker.new_guid()), deeds.RESTARTED)
+    return await _act(asker, body, c.RestartVms(tuple(body.names), asker.new_guid()), outcomes.RESTARTED)
 
 
 @router.post("/redeploy", status_code=202, summary="Redeploy VMs")
 async def redeploy(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Redeploy event for each VM, which then moves to another host; at once where nobody reads."""
-    return await _act(asker, body, c.RedeployVms(tuple(body.names), asker.new_guid()), deeds.REDEPLOYED)
+    return await _act(asker, body, c.RedeployVms(tuple(body.names), asker.new_guid()), outcomes.REDEPLOYED)
 
 
 @router.post("/reimage", status_code=202, summary="Reimage VMs")
 async def reimage(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """Give VMs a fresh OS disk: a Reboot event for each with an OS image notice in a scope that reads."""
-    return await _act(asker, body, c.ReimageVms(tuple(body.names), asker.new_guid()), deeds.REIMAGED)
+    return await _act(asker, body, c.ReimageVms(tuple(body.names), asker.new_guid()), outcomes.REIMAGED)
 
 
 @router.post("/evict", status_code=202, summary="Evict Spot VMs")
 async def evict(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Preempt event for each VM, which is then deallocated or deleted by its policy; at once where nobody reads."""
-    return await _act(asker, body, c.EvictVms(tuple(body.names), asker.new_guid()), deeds.EVICTED)
+    return await _act(asker, body, c.EvictVms(tuple(body.names), asker.new_guid()), outcomes.EVICTED)
 
 
 @router.post("/delete", status_code=202, summary="Delete VMs")
 async def delete(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Terminate event for each VM with a terminate notice in a scope that reads; at once for the others."""
-    return await _act(asker, body, c.DeleteVms(tuple(body.names), asker.new_guid()), deeds.DELETED)
+    return await _act(asker, body, c.DeleteVms(tuple(body.names), asker.new_guid()), outcomes.DELETED)
 
 
 @router.post("/stop", status_code=202, summary="Stop VMs")
 async def stop(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """Power VMs off, at once; they keep their hosts. A VM that is stopped or deallocated already stays so."""
-    return await _act(asker, body, c.StopVms(tuple(body.names)), deeds.STOPPED)
+    return await _act(asker, body, c.StopVms(tuple(body.names)), outcomes.STOPPED)
 
 
 @router.post("/deallocate", status_code=202, summary="Deallocate VMs")
 async def deallocate(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """Stop VMs and give back their hosts, at once. A VM that is deallocated already stays so."""
-    return await _act(asker, body, c.DeallocateVms(tuple(body.names)), deeds.DEALLOCATED)
+    return await _act(asker, body, c.DeallocateVms(tuple(body.names)), outcomes.DEALLOCATED)
 
 
 @router.post("/start", status_code=202, summary="Start VMs")
 async def start(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """Start VMs that are stopped or deallocated, at once. A VM that runs already goes on running."""
-    return await _act(asker, body, c.StartVms(tuple(body.names)), deeds.STARTED)
+    return await _act(asker, body, c.StartVms(tuple(body.names)), outcomes.STARTED)
 
 
 async def _act(asker: Asker, body: NamesBody, command: c.Command, deed: Deed) -> OutcomeAnswer:

@@ -13,7 +13,7 @@ from forewarn.core import commands as c
 from forewarn.core.deciding.scale_sets import put_as_it_is
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
-from forewarn.web.operator import deeds
+from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook
 from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
@@ -114,7 +114,7 @@ async def upgrade(name: str, body: InstancesBody, asker: TheAsker) -> OutcomeAns
     scale_set = find_scale_set(region, name)
     chosen = _names(find_instances(region, scale_set, body.instances) or instances_of(region, scale_set))
     given = chosen if body.instances else ()
-    return await _act(asker, chosen, c.UpgradeInstances(scale_set.name, given), deeds.UPGRADED)
+    return await _act(asker, chosen, c.UpgradeInstances(scale_set.name, given), outcomes.UPGRADED)
 
 
 @router.post("/{name}/protect", status_code=202, summary="Protect an instance")
@@ -122,7 +122,7 @@ async def protect(name: str, body: ProtectBody, asker: TheAsker) -> OutcomeAnswe
     """Scale-in leaves a protected instance alone. Deleting it by name, or with its set, is still possible."""
     region = asker.look().region
     (vm,) = find_instances(region, find_scale_set(region, name), (body.instance,))
-    deed = deeds.PROTECTED if body.protected else deeds.EXPOSED
+    deed = outcomes.PROTECTED if body.protected else outcomes.EXPOSED
     return await _act(asker, (vm.name,), c.ProtectInstance(vm.name, body.protected), deed)
 
 
@@ -142,37 +142,40 @@ _OPERATIONS = (
         "restart",
         "A Reboot event for each instance; at once where nobody in the scope reads scheduled events.",
         lambda asker, names: c.RestartVms(names, asker.new_guid()),
-        deeds.RESTARTED,
+        outcomes.RESTARTED,
         running=True,
     ),
     _Operation(
         "redeploy",
         "A Redeploy event for each instance, which then moves to another host; at once where nobody reads.",
         lambda asker, names: c.RedeployVms(names, asker.new_guid()),
-        deeds.REDEPLOYED,
+        outcomes.REDEPLOYED,
         running=True,
     ),
     _Operation(
         "reimage",
         "A fresh OS disk: a Reboot event for each instance with an OS image notice in a scope that reads.",
         lambda asker, names: c.ReimageVms(names, asker.new_guid()),
-        deeds.REIMAGED,
+        outcomes.REIMAGED,
         running=True,
     ),
     _Operation(
         "deallocate",
         "Stop instances and give back their hosts, at once.",
         lambda _, names: c.DeallocateVms(names),
-        deeds.DEALLOCATED,
+        outcomes.DEALLOCATED,
     ),
     _Operation(
-        "stop", "Power instances off, at once; they keep their hosts.", lambda _, names: c.StopVms(names), deeds.STOPPED
+        "stop",
+        "Power instances off, at once; they keep their hosts.",
+        lambda _, names: c.StopVms(names),
+        outcomes.STOPPED,
     ),
     _Operation(
         "start",
         "Start instances that are stopped or deallocated, at once.",
         lambda _, names: c.StartVms(names),
-        deeds.STARTED,
+        outcomes.STARTED,
     ),
 )
 

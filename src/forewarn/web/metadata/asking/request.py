@@ -1,4 +1,5 @@
-"""What a reader knows already (``If-None-Match``), and how long it would wait for news (``Prefer: wait``)."""
+"""A request as it came, and the two header fields that say more than the question itself: what a reader knows already
+(``If-None-Match``), and how long it would wait for news (``Prefer: wait``)."""
 
 from __future__ import annotations
 
@@ -8,6 +9,23 @@ from typing import Final
 
 _TAG = re.compile(rb'(?:W/)?"?(\d{1,18})"?')
 _WAIT = re.compile(rb'wait\s*=\s*"?(\d{1,9})"?', re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Request:
+    """One request that has arrived whole, or as much of it as we were ready to take."""
+
+    verb: bytes
+    target: bytes
+    fields: list[tuple[bytes, bytes]]  # names in lower case
+    body: bytes = b""
+    keep_alive: bool = True
+    http_1_0: bool = False
+    oversized: bool = False  # its body is beyond the limit and was not taken; nothing can follow it
+
+    def values(self, name: bytes) -> list[bytes]:
+        """All values of a header field, in order."""
+        return [value for found, value in self.fields if found == name]
 
 
 @dataclass(frozen=True, slots=True)
