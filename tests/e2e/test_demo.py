@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,16 @@ def demo(home: Path) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.communicate(timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture(autouse=True)
+def usual_port_is_taken() -> Iterator[None]:
+    """So that the demo takes ports that nobody else on this machine is after."""
+    with socket.socket() as held:
+        with suppress(OSError):
+            held.bind(("127.0.0.1", 16926))
+            held.listen()
+        yield
 
 
 def child_of(process: subprocess.Popen[str]) -> int:

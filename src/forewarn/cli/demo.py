@@ -18,7 +18,7 @@ from forewarn.cli.client import Client, Server
 from forewarn.cli.demo_guest import Guest, StoryWentWrong
 from forewarn.cli.demo_stories import FLEET, STORIES, Teller
 from forewarn.cli.errors import CommandFailed, Exit
-from forewarn.cli.output import Output
+from forewarn.cli.output import Output, filled
 
 _READY_SECONDS = 60.0
 _END_SECONDS = 20.0
@@ -60,7 +60,7 @@ def _tell(client: Client, metadata: str, output: Output, speed: float) -> bool:
         try:
             story(teller)
         except (StoryWentWrong, CommandFailed) as problem:
-            output.line(output.paint(f"  ✗ {problem}", "red"))
+            output.line(output.paint(filled(f"✗ {problem}", output.width, "  ", "    "), "red"))
         else:
             went_well += 1
             output.line(output.paint("  ✓", "green"))
@@ -74,8 +74,9 @@ def _tell(client: Client, metadata: str, output: Output, speed: float) -> bool:
 def _look_yourself(output: Output, metadata: str, control: str) -> None:
     prefix = "" if control.endswith(f":{_USUAL_PORTS[1]}") else f"FOREWARN_URL={control} "
     output.line()
-    output.line("The region stays up until Ctrl-C. Look for yourself, in another terminal:")
-    output.line(f'  curl -H Metadata:true "{metadata}/vm/web-0/metadata/scheduledevents?api-version=2020-07-01"')
+    output.prose("The region stays up until Ctrl-C. Look for yourself, in another terminal:")
+    output.line("  curl -H Metadata:true -G -d api-version=2020-07-01 \\")
+    output.line(f"    {metadata}/vm/web-0/metadata/scheduledevents")
     for command in ("vm list", "vm restart web-1", "event watch", "campaign start --kind freeze", "clock show"):
         output.line(f"  {prefix}.venv/bin/forewarn {command}")
     output.line(f'  eval "$({prefix}.venv/bin/forewarn az-env)" && az vm list')

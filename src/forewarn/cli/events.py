@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 import itertools
 
-from forewarn.cli import parsing
+from forewarn.cli import ids, parsing, terse
 from forewarn.cli.client import Client
-from forewarn.cli.errors import CommandFailed, Exit, usage
+from forewarn.cli.errors import Exit
 from forewarn.cli.follow import follow
-from forewarn.cli.outcomes import approval, not_before, show_events, show_outcome
+from forewarn.cli.outcomes import approval, not_before, show_events, show_outcome, waits_for
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import EventStory
 from forewarn.cli.times import parse_instant, show_moment
 from forewarn.cli.watching import Book, Wanted, change_line
 
-_TIMELINE = (Column("AT"), Column("FACT"), Column("BY"), Column("WHAT", flexible=True))
-_ID_LENGTH = 36
-_SHORTEST_ID = 4
+_TIMELINE = (Column("AT"), Column("FACT", spare=True), Column("BY", flexible=True), Column("WHAT", flexible=True))
 _ID_HELP = "id of an event; its beginning is enough where that is unique"
 
 
@@ -87,21 +85,10 @@ def _add_turn(group: Subparsers, operation: str, summary: str, description: str)
 
 def _full_ids(client: Client, given: list[str]) -> list[str]:
     """Whole ids pass; beginnings are looked up among the active events."""
-    if all(len(text) >= _ID_LENGTH for text in given):
+    if all(map(ids.is_whole, given)):
         return given
     active = [event["id"] for event in client.events()]
-    return [text if len(text) >= _ID_LENGTH else _complete(text, active) for text in given]
-
-
-def _complete(beginning: str, ids: list[str]) -> str:
-    if len(beginning) < _SHORTEST_ID:
-        raise usage(f"{beginning!r} is too short for the beginning of an id; give {_SHORTEST_ID} characters or more.")
-    found = [each for each in ids if each.lower().startswith(beginning.lower())]
-    if not found:
-        raise CommandFailed(f"no active event has an id that begins with {beginning!r}.", Exit.NOT_FOUND)
-    if len(found) > 1:
-        raise CommandFailed(f"{len(found)} events have ids that begin with {beginning!r}; give more of it.")
-    return found[0]
+    return [text if ids.is_whole(text) else ids.complete(text, active, "active event") for text in given]
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
@@ -122,7 +109,8 @@ def _show(args: argparse.Namespace, out: Output) -> int:
         return Exit.OK
     _show_fields(client, out, event)
     out.line()
-    out.table(_TIMELINE, ((show_moment(at["at"]), at["fact"], at["by"], at["text"]) for at in event["timeline"]))
+    rows = ((terse.moment(out, at["at"]), at["fact"], at["by"], at["text"]) for at in event["timeline"])
+    out.table(_TIMELINE, rows)
     return Exit.OK
 
 
@@ -138,8 +126,8 @@ def _show_fields(client: Client, out: Output, event: EventStory) -> None:
             ("description", event["description"]),
             ("duration", None if event["duration_seconds"] < 0 else f"{event['duration_seconds']} s"),
             ("not before", not_before(event, parse_instant(client.clock()["now"]))),
-            ("approval", approval(event)),
-            ("waits for", event["awaited"]),
+            ("approval", approval(event, terse.one_id(out, event["id"]))),
+            ("waits for", waits_for(out, event)),
             ("host", event["host"]),
             ("campaign", event["campaign"]),
             ("scheduled", show_moment(event["scheduled_at"])),
@@ -169,7 +157,5 @@ def _watch(args: argparse.Namespace, out: Output) -> int:
         if out.as_json:
             out.json_line(record)
             continue
-        at, change, kind, resources, event_id, rest = change_line(record, known)
-        line = f"{at}  {out.state(change.ljust(10))}  {kind:9}  {resources}  {event_id}  {rest}"
-        out.line(line.rstrip(), at_once=True)
+        out.line(change_line(out, record, known), at_once=True)
     return Exit.OK

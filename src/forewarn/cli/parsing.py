@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from forewarn.cli.client import Client, Server
 from forewarn.cli.errors import Exit, usage
 from forewarn.cli.near import near_miss
-from forewarn.cli.output import Output
+from forewarn.cli.output import Output, complain
 from forewarn.cli.times import parse_duration, parse_instant
 
 Handler = Callable[[argparse.Namespace, Output], int]
@@ -64,7 +64,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(_unnamed(action), f"there is {what} here{near_miss(str(value), known) or few}")
 
     def error(self, message: str) -> NoReturn:
-        print(f"forewarn: {message} (see '{self.prog} --help')", file=sys.stderr)
+        complain(f"forewarn: {message} (see '{self.prog} --help')")
         raise SystemExit(int(Exit.USAGE))
 
 

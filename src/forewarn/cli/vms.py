@@ -67,14 +67,14 @@ _OPERATIONS = {
 
 _ASK_ONE_BY_ONE = 100
 _COLUMNS = (
-    Column("NAME"),
+    Column("NAME", flexible=True),
     Column("POWER"),
     Column("SCOPE", flexible=True),
     Column("HOST"),
     Column("UD", right=True),
     Column("FD", right=True),
-    Column("SPOT"),
-    Column("BOOTS", right=True),
+    Column("SPOT", spare=True),
+    Column("BOOTS", right=True, spare=True),
 )
 
 
