@@ -160,7 +160,7 @@ def _say(out: Output, client: Client, campaign: Campaign) -> None:
             ("events so far", campaign["events_total"]),
             ("open events", _open_events(campaign)),
             ("next wave", _next_wave(campaign, parse_instant(client.clock()["now"]))),
-            ("waits for", campaign["waits_for"]),
+            ("held up", campaign["waits_for"]),
             ("started", show_moment(campaign["started_at"])),
             ("ended", show_moment(campaign["ended_at"])),
         ]

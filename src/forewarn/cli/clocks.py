@@ -105,7 +105,7 @@ def _say(out: Output, clock: Clock) -> int:
     if out.as_json:
         out.json(clock)
         return Exit.OK
-    out.line(f"{show_moment(clock['now'])} ({describe(clock)}); {_due(clock)}.")
+    out.prose(f"{show_moment(clock['now'])} ({describe(clock)}); {_due(clock)}.")
     return Exit.OK
 
 

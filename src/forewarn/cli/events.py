@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from datetime import timedelta
 
 from forewarn.cli import ids, parsing, terse
 from forewarn.cli.client import Client
 from forewarn.cli.errors import Exit
 from forewarn.cli.follow import follow
-from forewarn.cli.outcomes import approval, not_before, show_events, show_outcome, waits_for
+from forewarn.cli.outcomes import (
+    EVENT_COLUMNS,
+    PAST_COLUMNS,
+    approval,
+    not_before,
+    show_events,
+    show_outcome,
+    waits_for,
+)
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import EventStory
-from forewarn.cli.times import parse_instant, show_moment
+from forewarn.cli.times import parse_instant, show_instant, show_moment
 from forewarn.cli.watching import Book, Wanted, change_line
 
-_TIMELINE = (Column("AT"), Column("FACT", spare=True), Column("BY", flexible=True), Column("WHAT", flexible=True))
+_TIMELINE = (
+    Column("AT"),
+    Column("FACT", spare=True),
+    Column("BY", flexible=True),
+    Column("WHAT", flexible=True, prose=True),
+)
+_ALL = timedelta(hours=24)
 _ID_HELP = "id of an event; its beginning is enough where that is unique"
 
 
@@ -28,11 +43,17 @@ def add_to(subparsers: Subparsers) -> None:
         group,
         "list",
         _list,
-        "list active events",
-        "List the events that have not ended, oldest first.",
+        "list events",
+        "List the events that have not ended, oldest first; with --all, --since or --until those that have ended too. "
+        "On a terminal ids are shortened to their beginnings, which every command takes; --json and pipes get them "
+        "whole.",
         "forewarn event list --vm web-0",
+        "forewarn event list --all",
+        "forewarn event list --since 2h",
     )
     _add_filters(listing)
+    listing.add_argument("--all", action="store_true", help="ended ones too, of the last 24 hours (see --since)")
+    parsing.add_span(listing, "events to which something happened")
     show = parsing.add_client_command(
         group,
         "show",
@@ -91,19 +112,33 @@ def _full_ids(client: Client, given: list[str]) -> list[str]:
     return [text if ids.is_whole(text) else ids.complete(text, active, "active event") for text in given]
 
 
+def _full_id(client: Client, given: str) -> str:
+    """The same for one event that may have ended: then it is looked for among those of the last day, as --all does."""
+    if ids.is_whole(given):
+        return given
+    since = show_instant(parse_instant(client.clock()["now"]) - _ALL)
+    known = itertools.chain(client.events(), client.events(since=since))
+    return ids.complete(given, (event["id"] for event in known), "event of the last 24 hours")
+
+
 def _list(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
-    events = client.events(args.scope, args.vm)
+    if args.all and args.since is None and args.until is None:
+        args.since = _ALL
+    since, until = parsing.span_of(args, client)
+    events = client.events(args.scope, args.vm, since, until)
     if out.as_json:
         out.json(list(events))
         return Exit.OK
-    show_events(out, events, parse_instant(client.clock()["now"]), "There are no active events.")
+    empty = "There were no events in that time." if since or until else "There are no active events (--all: ended too)."
+    columns = PAST_COLUMNS if since or until else EVENT_COLUMNS
+    show_events(out, events, parse_instant(client.clock()["now"]), empty, columns)
     return Exit.OK
 
 
 def _show(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
-    event = client.event(_full_ids(client, [args.id])[0])
+    event = client.event(_full_id(client, args.id))
     if out.as_json:
         out.json(event)
         return Exit.OK

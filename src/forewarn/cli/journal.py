@@ -114,7 +114,7 @@ def _verify(args: argparse.Namespace, out: Output) -> int:
         out.json(verdict)
     else:
         for fault in verdict["faults"]:
-            out.line(fault)
+            out.prose(fault)
         count = len(verdict["faults"])
         out.line(f"{verdict['records']} records read, {count or 'nothing'} wrong.")
     return Exit.FAILED if verdict["faults"] else Exit.OK

@@ -31,14 +31,12 @@ TYPE_OF_CAUSE = {
 
 _PENDING = ("scheduled", "approved")
 
-EVENT_COLUMNS = (
-    Column("ID"),
-    Column("TYPE"),
-    Column("PHASE"),
-    Column("NOT BEFORE"),
-    Column("SCOPE", flexible=True),
-    Column("RESOURCES", flexible=True),
+_FIRST, _LAST = (
+    (Column("ID"), Column("TYPE"), Column("PHASE")),
+    (Column("SCOPE", flexible=True, tail=True), Column("RESOURCES", flexible=True)),
 )
+EVENT_COLUMNS = (*_FIRST, Column("NOT BEFORE"), *_LAST)
+PAST_COLUMNS = (*_FIRST, Column("START"), *_LAST)
 
 
 def show_outcome(out: Output, outcome: Outcome) -> None:
@@ -65,8 +63,14 @@ def merge(outcomes: Sequence[Outcome]) -> Outcome:
     return {"events": events, "at_once": at_once, "message": message}
 
 
-def show_events(out: Output, events: Iterable[Event], now: datetime, empty: str = "") -> None:
-    """Events as a table, oldest first as the server lists them."""
+def show_events(
+    out: Output,
+    events: Iterable[Event],
+    now: datetime,
+    empty: str = "",
+    columns: Sequence[Column] = EVENT_COLUMNS,
+) -> None:
+    """Events as a table, oldest first as the server lists them. Where past ones are among them, it says when each was."""
     shown = list(events)
     short = terse.ids(out, (event["id"] for event in shown))
     rows = (
@@ -74,13 +78,17 @@ def show_events(out: Output, events: Iterable[Event], now: datetime, empty: str 
             short(event["id"]),
             event["type"],
             event["phase"],
-            terse.ahead(out, event["not_before"], now) if is_pending(event) else "",
+            _start(out, event, now) if is_pending(event) or columns is PAST_COLUMNS else "",
             event["scope"],
             event["resources"],
         )
         for event in shown
     )
-    out.table(EVENT_COLUMNS, rows, empty)
+    out.table(columns, rows, empty)
+
+
+def _start(out: Output, event: Event, now: datetime) -> str:
+    return terse.ahead(out, event["not_before"], now) if is_pending(event) else terse.moment(out, event["started_at"])
 
 
 def is_pending(event: Event) -> bool:

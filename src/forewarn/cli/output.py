@@ -56,6 +56,8 @@ class Column:
     right: bool = False
     flexible: bool = False
     spare: bool = False
+    prose: bool = False  # the last column of a table may be sentences, which go on in further lines
+    tail: bool = False  # its end says more than its beginning, and is what is kept of a long one
 
 
 class Output:
@@ -111,7 +113,10 @@ class Output:
         titles = [column.title for column in columns]
         self.line(self.paint(_row(columns, titles, widths), "bold"))
         for row in cells:
-            self.line(_row(columns, row, widths, self.state if self.colour else None))
+            first, *rest = _lines_of(row[-1], widths[-1]) if columns[-1].prose else [row[-1]]
+            self.line(_row(columns, [*row[:-1], first], widths, self.state if self.colour else None))
+            for more in rest:
+                self.line(_row(columns, [*("" for _ in row[:-1]), more], widths))
 
     def fields(self, pairs: Iterable[tuple[str, object]], indent: str = "") -> None:
         """One thing, field by field; what is not set is left out."""
@@ -229,8 +234,15 @@ def _total(widths: Sequence[int]) -> int:
     return sum(shown) + len(_GAP) * (len(shown) - 1)
 
 
-def cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+def _lines_of(sentences: str, width: int) -> list[str]:
+    return textwrap.wrap(sentences, width, break_on_hyphens=False) or [""]
+
+
+def cut(text: str, width: int, tail: bool = False) -> str:
+    """Text that is too long, without its end or, where the ``tail`` says more, without its beginning."""
+    if len(text) <= width:
+        return text
+    return f"…{text[len(text) - width + 1 :]}" if tail else f"{text[: width - 1]}…"
 
 
 def _row(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], paint: Paint | None = None) -> str:
@@ -238,7 +250,7 @@ def _row(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int],
     for column, cell, width in zip(columns, cells, widths, strict=True):
         if not width:
             continue
-        text = cut(cell, width)
+        text = cut(cell, width, column.tail)
         padded = text.rjust(width) if column.right else text.ljust(width)
         parts.append(paint(padded) if paint else padded)
     return _GAP.join(parts).rstrip()

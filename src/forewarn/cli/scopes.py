@@ -12,7 +12,7 @@ from forewarn.cli.shapes import Policy, Scope
 from forewarn.cli.times import show_moment
 
 _COLUMNS = (
-    Column("SCOPE", flexible=True),
+    Column("SCOPE", flexible=True, tail=True),
     Column("VMS", right=True),
     Column("EVENTS", right=True),
     Column("INCARNATION", right=True),

@@ -262,6 +262,8 @@ class Activity(TypedDict):
     seq: int
     first_seq: int
     at: str
+    until: str
+    times: int
     door: str
     who: str
     request_id: str

@@ -86,14 +86,14 @@ class Wanted:
 
 
 def change_line(out: Output, record: Record, known: Known | None) -> str:
-    """When, what, which type, whom, which id, and the rest: on a screen one line of it, however many are named."""
+    """When, what, which type and id, whom, and the rest: on a screen one line of it, however many are named."""
     at, change, rest = terse.moment(out, record["at"]), CHANGES[record["fact"]], _rest(out, record)
     resources, kind = (", ".join(known.resources), known.type) if known else ("", "")
     event_id = terse.one_id(out, record["subject"])
     others = sum(map(len, (at, event_id, rest))) + _CHANGE_WIDTH + _TYPE_WIDTH + 5 * len(_GAP)
     if out.width is not None:
         resources = cut(resources, max(out.width - others, _RESOURCES_LEAST))
-    cells = (at, out.state(change.ljust(_CHANGE_WIDTH)), kind.ljust(_TYPE_WIDTH), resources, event_id, rest)
+    cells = (at, out.state(change.ljust(_CHANGE_WIDTH)), kind.ljust(_TYPE_WIDTH), event_id, resources, rest)
     return _GAP.join(cells).rstrip()
 
 
@@ -112,4 +112,6 @@ def _rest(out: Output, record: Record) -> str:
 
 
 def _at(out: Output, text: object, now: datetime) -> str:
-    return terse.ahead(out, text, now) if isinstance(text, str) else "an unknown time"
+    if not isinstance(text, str):
+        return "an unknown time"
+    return terse.moment(out, text) if out.terminal else terse.ahead(out, text, now)
