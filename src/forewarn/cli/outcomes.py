@@ -70,7 +70,7 @@ def show_events(
     empty: str = "",
     columns: Sequence[Column] = EVENT_COLUMNS,
 ) -> None:
-    """Events as a table, oldest first as the server lists them. Where past ones are among them, it says when each was."""
+    """Events as a table, oldest first as the server lists them. Among past ones it says when each was."""
     shown = list(events)
     short = terse.ids(out, (event["id"] for event in shown))
     rows = (

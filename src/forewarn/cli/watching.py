@@ -14,7 +14,7 @@ from forewarn.cli.shapes import Event, Record
 from forewarn.cli.times import parse_instant
 
 _GAP = "  "
-_CHANGE_WIDTH, _TYPE_WIDTH, _RESOURCES_LEAST = 10, 9, 6
+_CHANGE_WIDTH, _TYPE_WIDTH, _RESOURCES_LEAST = 10, 9, 10
 
 # Which facts are changes of an event, and the word for each.
 CHANGES = {
@@ -86,15 +86,17 @@ class Wanted:
 
 
 def change_line(out: Output, record: Record, known: Known | None) -> str:
-    """When, what, which type and id, whom, and the rest: on a screen one line of it, however many are named."""
+    """When, what, which type, whom, which id, and the rest; on a screen as much of it as one line holds."""
     at, change, rest = terse.moment(out, record["at"]), CHANGES[record["fact"]], _rest(out, record)
     resources, kind = (", ".join(known.resources), known.type) if known else ("", "")
     event_id = terse.one_id(out, record["subject"])
-    others = sum(map(len, (at, event_id, rest))) + _CHANGE_WIDTH + _TYPE_WIDTH + 5 * len(_GAP)
-    if out.width is not None:
-        resources = cut(resources, max(out.width - others, _RESOURCES_LEAST))
-    cells = (at, out.state(change.ljust(_CHANGE_WIDTH)), kind.ljust(_TYPE_WIDTH), event_id, resources, rest)
-    return _GAP.join(cells).rstrip()
+    first = (at, out.state(change.ljust(_CHANGE_WIDTH)), kind.ljust(_TYPE_WIDTH))
+    if out.width is None:
+        return _GAP.join((*first, resources, event_id, rest)).rstrip()
+    room = out.width - len(at) - _CHANGE_WIDTH - _TYPE_WIDTH - len(event_id) - 5 * len(_GAP)
+    rest = cut(rest, max(room - _RESOURCES_LEAST, 1))
+    resources = cut(resources, max(room - len(rest), 1))
+    return _GAP.join((*first, event_id, resources, rest)).rstrip()
 
 
 def _rest(out: Output, record: Record) -> str:
