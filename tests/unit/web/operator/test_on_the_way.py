@@ -21,7 +21,7 @@ def journal_of(instants: int) -> MemoryJournal:
     with journal.write() as staged:
         for minute in range(instants):
             at = NOON + timedelta(minutes=minute)
-            for fact in (f.ScopeDisabled(at, f"vm/a-{minute}"), f.ScopeRead(at, "vm/b", at)):
+            for fact in (f.ScopeDisabled(at, f"vm/a-{minute}"), f.ScopeRead(at, "vm/b", at, at)):
                 staged.append([Entry(fact, "Tick", Origin("clock"))])
     return journal
 
