@@ -132,11 +132,15 @@ def _say(out: Output, clock: Clock) -> int:
     if out.as_json:
         out.json(clock)
         return Exit.OK
-    due = clock["next_deadline"]
-    line = f"{show_moment(clock['now'])} ({describe(clock)}); "
-    if due is None:
-        out.line(f"{line}nothing is due.")
-    else:
-        distance = show_distance(parse_instant(due), parse_instant(clock["now"]))
-        out.line(f"{line}next change {show_moment(due)}, {distance}.")
+    out.line(f"{show_moment(clock['now'])} ({describe(clock)}); {_due(clock)}.")
     return Exit.OK
+
+
+def _due(clock: Clock) -> str:
+    """What comes next. On a fast clock its instant may have passed while it is being done."""
+    if clock["next_deadline"] is None:
+        return "nothing is due"
+    due, now = parse_instant(clock["next_deadline"]), parse_instant(clock["now"])
+    if due <= now:
+        return "something is due now"
+    return f"next change {show_moment(clock['next_deadline'])}, {show_distance(due, now)}"

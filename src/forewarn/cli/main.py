@@ -30,7 +30,7 @@ from forewarn.cli import (
 )
 from forewarn.cli.errors import EXIT_HELP, CommandFailed, Exit
 from forewarn.cli.output import Output, harmless
-from forewarn.cli.parsing import Handler, Parser
+from forewarn.cli.parsing import Handler, Parser, add_commands
 
 _DESCRIPTION = """\
 Azure Scheduled Events as software anyone can run.
@@ -59,7 +59,7 @@ def build_parser() -> Parser:
     statuses = "\n".join(f"  {status:<4} {text}" for status, text in EXIT_HELP.items())
     parser = Parser(prog="forewarn", description=_DESCRIPTION, epilog=_EPILOG.format(statuses=statuses))
     parser.add_argument("--version", action="version", version=f"forewarn {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
+    subparsers = add_commands(parser, dest="command")
     trial.add_to(subparsers)
     serve.add_to(subparsers)
     for part in (

@@ -6,7 +6,6 @@ makes of the values is ``cli.assembly``'s business.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from forewarn.cli.errors import CommandFailed, usage
+from forewarn.cli.near import near_miss
 from forewarn.cli.setting_kinds import Address, ClockChoice, Network
 from forewarn.cli.setting_table import PROFILES, SETTINGS, Setting
 
@@ -200,12 +200,6 @@ def _check_addresses(settings: Settings) -> None:
                 f"{name} listens on {address}, beyond loopback, and needs a token: set FOREWARN_TOKEN, "
                 "or listen on 127.0.0.1."
             )
-
-
-def near_miss(word: str, known: Iterable[str]) -> str:
-    """A hint for a misspelled word, or nothing."""
-    close = difflib.get_close_matches(word.replace("-", "_").lower(), list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def unknown_key(path: Path, key: str, known: Iterable[str]) -> CommandFailed:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forewarn.cli import clocks
+
 if TYPE_CHECKING:
+    from forewarn.cli.shapes import Clock
     from tests.unit.cli.conftest import Region, Run
 
 
@@ -73,10 +76,19 @@ def test_time_that_would_go_back_or_cannot_be_read_is_refused(run: Run, region: 
 
 
 def test_a_real_clock_cannot_be_turned(run: Run, real_time_region: Region) -> None:
-    advanced, faster = run("clock", "advance", "1s"), run("clock", "speed", "2")
+    advanced, faster, to_next = run("clock", "advance", "1s"), run("clock", "speed", "2"), run("clock", "next")
 
-    assert (advanced.status, faster.status) == (1, 1)
+    assert (advanced.status, faster.status, to_next.status) == (1, 1, 1)
     assert "--clock virtual" in advanced.err
+    assert to_next.err == advanced.err
+
+
+def test_what_falls_due_on_a_fast_clock_is_due_now_and_not_ago() -> None:
+    clock: Clock = {"now": "2026-01-01T12:00:02Z", "kind": "fast", "speed": 60.0, "next_deadline": None}
+
+    assert clocks._due(clock) == "nothing is due"
+    assert clocks._due({**clock, "next_deadline": "2026-01-01T12:00:00Z"}) == "something is due now"
+    assert clocks._due({**clock, "next_deadline": "2026-01-01T12:00:04Z"}) == "next change 2026-01-01T12:00:04Z, in 2 s"
 
 
 def test_speed_is_written_with_or_without_an_x(run: Run, region: Region) -> None:

@@ -100,7 +100,7 @@ def test_the_version_is_told_twice_the_same(run: Run) -> None:
     assert run("version", "--json").json == {"name": "forewarn", "version": __version__}
 
 
-@pytest.mark.parametrize("words", [[], ["vm"], ["tea"], ["vm", "lst"], ["vm", "list", "--nope"], ["event", "show"]])
+@pytest.mark.parametrize("words", [["tea"], ["vm", "lst"], ["vm", "list", "--nope"], ["event", "show"]])
 def test_a_command_line_that_is_not_right_is_one_sentence_and_status_2(run: Run, words: list[str]) -> None:
     result = run(*words)
 

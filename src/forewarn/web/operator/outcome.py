@@ -33,6 +33,7 @@ class Deed:
     why: str
     causes: Collection[Cause] = ()
     notice: str = ""
+    nothing: str = "Nothing had to be done."  # what to say where nobody was hit and nobody is told
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _message(made: _Made, at_once: Sequence[str], deed: Deed) -> str:
     if made.untold:
         untold = sum(len(event.vms) for event in made.untold)
         told.append(f"{count(untold, 'other VM')} on the same hosts will not be told: {NOBODY_READS}.")
-    return " ".join(told) or "Nothing had to be done."
+    return " ".join(told) or deed.nothing
 
 
 def count(number: int, what: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from forewarn.core.commands import Approve, CancelEvents
-from forewarn.core.refusal import Hint, Refused
+from forewarn.core.refusal import no_event
 from forewarn.core.region import Event, Region
 from forewarn.web.operator.bodies import EventIdsBody, EventPage
 from forewarn.web.operator.desk import TheAsker, TheDesk, TheLook
@@ -50,7 +50,7 @@ def show(event_id: str, desk: TheDesk, look: TheLook) -> EventStory:
     records = desk.plane.journal.about(event_id.upper(), MOST_STEPS)
     event = look.region.events.get(event_id.upper()) or remembered(records)
     if event is None:
-        raise Refused(Hint.NOT_FOUND, f"There is and was no event {event_id}.")
+        raise no_event(f"There is and was no event {event_id}.", event_id)
     return EventStory(**dict(event_fields(look, event)), timeline=timeline(records))
 
 

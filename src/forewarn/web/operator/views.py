@@ -8,7 +8,7 @@ from itertools import islice
 from forewarn.core.campaigns import held_up
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import PENDING, Phase
-from forewarn.core.refusal import Hint, Refused
+from forewarn.core.refusal import no_campaign, no_scope, nothing_named
 from forewarn.core.region import (
     Binding,
     BindingPattern,
@@ -43,7 +43,7 @@ _EVENTS_SHOWN = (
 def find_vm(region: Region, name: str) -> Vm:
     found = region.vms.get(fold(name))
     if found is None:
-        raise Refused(Hint.NOT_FOUND, f"There is no VM named '{name}'.")
+        raise nothing_named("VM", name)
     return found
 
 
@@ -56,7 +56,7 @@ def find_scope(region: Region, key: str) -> Scope:
         return found
     lone = region.vms.get(name) if kind == ScopeKind.VM.value else None
     if lone is None or lone.spec.kind is not ScopeKind.VM:
-        raise Refused(Hint.NOT_FOUND, f"There is no scope '{key}'. Scopes are written like availability-set/front.")
+        raise no_scope(key)
     return region.scope_of(lone)
 
 
@@ -65,14 +65,14 @@ def find_host(region: Region, name: str) -> Host:
     known = prefix == "host" and number.isascii() and number.isdigit() and len(number) < 10
     found = region.hosts.get(int(number)) if known else None
     if found is None:
-        raise Refused(Hint.NOT_FOUND, f"There is no host named '{name}'.")
+        raise nothing_named("host", name)
     return found
 
 
 def find_campaign(region: Region, campaign_id: str) -> Campaign:
     found = region.campaigns.get(campaign_id.upper())
     if found is None:
-        raise Refused(Hint.NOT_FOUND, f"There is no campaign {campaign_id}.")
+        raise no_campaign(campaign_id)
     return found
 
 
