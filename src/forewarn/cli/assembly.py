@@ -30,7 +30,7 @@ from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import end_streams, operator_app
 from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.models import SettingView
-from forewarn.web.resource_manager import group_deletion
+from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
@@ -142,8 +142,9 @@ class _Opening:
         public = settings.resource_manager_url
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
         named = tuple(host for host in hosts if host != ANY_HOST)
-        desk = Desk(plane, access=Access(settings.token))
+        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics)
         await group_deletion.finish(desk)
+        await nic_bindings.bind_all(desk)
         self._stack.callback(group_deletion.watch(desk))
         app = self._behind(resource_manager_app(desk, hosts=hosts))
         with _certificates_in(settings) as directory:

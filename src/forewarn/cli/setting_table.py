@@ -97,6 +97,12 @@ _GENERAL = (
     Setting("log_level", "info", kinds.one_of("debug", "info", "warning", "error"), "how much is logged"),
     Setting("update_domains", "5", kinds.whole(1, 20), "update domains that VMs are spread over"),
     Setting("fault_domains", "3", kinds.whole(1, 20), "fault domains that VMs are spread over"),
+    Setting(
+        "bind_nics",
+        "off",
+        kinds.SWITCH,
+        "whether a VM is known by the address of its network interface, as the Resource Manager was told it",
+    ),
     Setting("vms_per_host", "20", kinds.whole(1, 10_000), "VMs that fit on one host"),
     Setting(
         "availability_set_size",

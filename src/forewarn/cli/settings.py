@@ -48,6 +48,7 @@ class Settings:
     log_level: str
     update_domains: int
     fault_domains: int
+    bind_nics: bool
     vms_per_host: int
     availability_set_size: int
     user_operation_limit: int

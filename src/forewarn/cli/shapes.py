@@ -135,6 +135,7 @@ class Vm(TypedDict):
 
 class VmStory(Vm):
     events: list[Event]
+    shared_address: str
 
 
 class Read(TypedDict):

@@ -24,6 +24,7 @@ class Desk:
     tenant: str = TENANT
     location: str = LOCATION
     access: Access = field(default_factory=Access)
+    bind_nics: bool = False  # whether VMs are known by the addresses of their network interfaces
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ async def test_a_vm_is_shown_with_all_that_it_was_given(bench: Bench) -> None:
         "created_at": "2026-01-01T12:00:00Z",
         "binding": {"address": "10.0.0.4", "local_address": "127.1.0.4", "netns": "fe", "interface": ""},
         "events": [],
+        "shared_address": "",
     }
 
 
