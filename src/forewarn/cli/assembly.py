@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -29,7 +30,7 @@ from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import end_streams, operator_app
 from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.models import SettingView
-from forewarn.web.resource_manager import group_deletion
+from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
@@ -86,6 +87,16 @@ def _usual_name(urls: dict[str, str]) -> str:
     return f"{socket.gethostname()}:{next(iter(urls.values())).rpartition(':')[2]}"
 
 
+@contextmanager
+def _certificates_in(settings: Settings) -> Iterator[Path]:
+    """Where certificates are kept. They are read once, so those of an ephemeral region need no place after that."""
+    if not settings.ephemeral:
+        yield settings.data / "tls"
+        return
+    with TemporaryDirectory(prefix="forewarn-tls-") as directory:
+        yield Path(directory)
+
+
 class _Opening:
     """A server while it opens. What is open is on the stack, and closes with it."""
 
@@ -131,16 +142,18 @@ class _Opening:
         public = settings.resource_manager_url
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
         named = tuple(host for host in hosts if host != ANY_HOST)
-        try:
-            files = await asyncio.to_thread(prepare, settings.data / "tls", named, wall_time())
-            authority = await asyncio.to_thread(files.authority_pem)
-        except OSError as problem:
-            raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
-        desk = Desk(plane, access=Access(settings.token))
+        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics)
         await group_deletion.finish(desk)
+        await nic_bindings.bind_all(desk)
         self._stack.callback(group_deletion.watch(desk))
         app = self._behind(resource_manager_app(desk, hosts=hosts))
-        await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
+        with _certificates_in(settings) as directory:
+            try:
+                files = await asyncio.to_thread(prepare, directory, named, wall_time())
+                authority = await asyncio.to_thread(files.authority_pem)
+            except OSError as problem:
+                raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
+            await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
         url = url_of("https", address, listening)
         return Door(public or url, authority, desk), url
 

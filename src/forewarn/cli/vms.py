@@ -343,6 +343,7 @@ def _show_fields(out: Output, vm: VmStory) -> None:
             ("created", show_moment(vm["created_at"])),
             ("vm id", vm["vm_id"]),
             *((key.replace("_", " "), value) for key, value in vm["binding"].items()),
+            ("shared address", vm["shared_address"]),
         ]
     )
 

@@ -23,6 +23,7 @@ _SCOPE = ("availability-set", "cloud-service", "placement-group", "vm")
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "CreateVms": ("create VMs", _VM),
     "BindVm": ("bind a VM to an address", _VM),
+    "BindNic": ("bind a VM to the address of its network interface", _VM),
     "DeleteVms": ("delete VMs", _VM),
     "RestartVms": ("restart VMs", _VM),
     "RedeployVms": ("redeploy VMs", _VM),

@@ -133,6 +133,10 @@ class VmStory(VmAnswer):
     """A VM and what is coming to it."""
 
     events: list[EventAnswer] = Field(description="The events that name it and have not ended.")
+    shared_address: str = Field(
+        description="A sentence where another VM's network interface has the same address; empty otherwise.",
+        examples=["not bound to 10.0.0.4, which its network interface has: VM 'web-0' is"],
+    )
 
 
 class VmsAnswer(Answer):
