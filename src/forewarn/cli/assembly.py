@@ -22,6 +22,7 @@ from forewarn.cli.setting_kinds import Address
 from forewarn.cli.settings import Settings
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
+from forewarn.stores import own_directory
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
 from forewarn.web.metadata.face import MetadataFace
@@ -34,7 +35,7 @@ from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.door import Door
-from forewarn.web.resource_manager.tls import prepare
+from forewarn.web.resource_manager.tls import CERTIFICATE, TlsFiles, prepare
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class _Opening:
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
         named = tuple(host for host in hosts if host != ANY_HOST)
         try:
-            files = await asyncio.to_thread(prepare, settings.data / "tls", named, wall_time())
+            files = await asyncio.to_thread(_certificates, settings.data, named)
             authority = await asyncio.to_thread(files.authority_pem)
         except OSError as problem:
             raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
@@ -174,3 +175,10 @@ class _Opening:
         self, app: ASGIApp, listening: socket.socket, name: str, certificate: tuple[Path, Path] | None = None
     ) -> None:
         self._stack.push_async_callback(await serve_app(app, listening, name, certificate))
+
+
+def _certificates(data: Path, hosts: tuple[str, ...]) -> TlsFiles:
+    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    own_directory.prepare(data, "tls")
+    own_directory.prepare(data / "tls", CERTIFICATE)
+    return prepare(data / "tls", hosts, wall_time())
