@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -87,6 +88,24 @@ def _usual_name(urls: dict[str, str]) -> str:
     return f"{socket.gethostname()}:{next(iter(urls.values())).rpartition(':')[2]}"
 
 
+@contextmanager
+def _certificates_in(settings: Settings) -> Iterator[Path]:
+    """Where certificates are kept. They are read once, so those of an ephemeral region need no place after that."""
+    if not settings.ephemeral:
+        yield settings.data / "tls"
+        return
+    with TemporaryDirectory(prefix="forewarn-tls-") as directory:
+        yield Path(directory)
+
+
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...]) -> TlsFiles:
+    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    if not settings.ephemeral:
+        own_directory.prepare(settings.data, directory.name)
+        own_directory.prepare(directory, CERTIFICATE)
+    return prepare(directory, hosts, wall_time())
+
+
 class _Opening:
     """A server while it opens. What is open is on the stack, and closes with it."""
 
@@ -132,17 +151,18 @@ class _Opening:
         public = settings.resource_manager_url
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
         named = tuple(host for host in hosts if host != ANY_HOST)
-        try:
-            files = await asyncio.to_thread(_certificates, settings.data, named)
-            authority = await asyncio.to_thread(files.authority_pem)
-        except OSError as problem:
-            raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
-        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics == "on")
+        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics)
         await group_deletion.finish(desk)
         await nic_bindings.bind_all(desk)
         self._stack.callback(group_deletion.watch(desk))
         app = self._behind(resource_manager_app(desk, hosts=hosts))
-        await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
+        with _certificates_in(settings) as directory:
+            try:
+                files = await asyncio.to_thread(_certificates, settings, directory, named)
+                authority = await asyncio.to_thread(files.authority_pem)
+            except OSError as problem:
+                raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
+            await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
         url = url_of("https", address, listening)
         return Door(public or url, authority, desk), url
 
@@ -175,10 +195,3 @@ class _Opening:
         self, app: ASGIApp, listening: socket.socket, name: str, certificate: tuple[Path, Path] | None = None
     ) -> None:
         self._stack.push_async_callback(await serve_app(app, listening, name, certificate))
-
-
-def _certificates(data: Path, hosts: tuple[str, ...]) -> TlsFiles:
-    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
-    own_directory.prepare(data, "tls")
-    own_directory.prepare(data / "tls", CERTIFICATE)
-    return prepare(data / "tls", hosts, wall_time())

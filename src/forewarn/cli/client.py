@@ -34,6 +34,7 @@ from forewarn.cli.shapes import (
     ScaleSetStory,
     Scope,
     SettingShown,
+    Turned,
     Verdict,
     Vm,
     VmStory,
@@ -285,9 +286,12 @@ class Client:
     def clock(self) -> Clock:
         return cast(Clock, self.server.ask("GET", "/v1/clock"))
 
-    def turn_clock(self, operation: str, body: Mapping[str, Any]) -> Any:
-        """``operation`` is advance, next, to or speed."""
-        return self.server.ask("POST", f"/v1/clock/{operation}", body=body)
+    def turn_clock(self, operation: str, body: Mapping[str, Any]) -> Turned:
+        """``operation`` is advance, next or to."""
+        return cast(Turned, self.server.ask("POST", f"/v1/clock/{operation}", body=body))
+
+    def set_speed(self, speed: float) -> Clock:
+        return cast(Clock, self.server.ask("POST", "/v1/clock/speed", body={"speed": speed}))
 
     # Faults
     def add_fault(self, body: Mapping[str, Any]) -> Fault:

@@ -13,7 +13,7 @@ from typing import Any
 
 import uvicorn
 
-from forewarn.cli.errors import CommandFailed
+from forewarn.cli.errors import CannotListen, CommandFailed
 from forewarn.cli.guarded import Guarded
 from forewarn.cli.setting_kinds import Address
 
@@ -51,7 +51,7 @@ def explained(address: Address, setting: str) -> Iterator[None]:
     except OSError as problem:
         reason = problem.strerror or str(problem)
         flag = f"--{setting.replace('_', '-')}"
-        raise CommandFailed(f"cannot listen on {address} ({reason}); choose another address with {flag}.") from None
+        raise CannotListen(f"cannot listen on {address} ({reason}); choose another address with {flag}.") from None
 
 
 def hosts_of(address: Address) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from forewarn.cli import (
     service,
     sim,
     stores,
+    trial,
     vms,
 )
 from forewarn.cli.errors import EXIT_HELP, CommandFailed, Exit
@@ -34,7 +35,7 @@ from forewarn.cli.parsing import Handler, Parser, add_commands
 _DESCRIPTION = """\
 Azure Scheduled Events as software anyone can run.
 
-'forewarn serve' runs a region; the other commands talk to it."""
+'forewarn try' shows one event; 'forewarn serve' runs a region; the other commands talk to it."""
 
 _EPILOG = """\
 environment:
@@ -46,8 +47,9 @@ exit status:
 {statuses}
 
 examples:
-  forewarn serve --clock virtual
-  forewarn vm create web --count 3 --availability-set front
+  forewarn try
+  forewarn serve --ephemeral --clock virtual
+  forewarn vm create web --count 3 --availability-set front --read
   forewarn vm restart web-0
   forewarn clock advance 15m"""
 
@@ -58,6 +60,7 @@ def build_parser() -> Parser:
     parser = Parser(prog="forewarn", description=_DESCRIPTION, epilog=_EPILOG.format(statuses=statuses))
     parser.add_argument("--version", action="version", version=f"forewarn {__version__}")
     subparsers = add_commands(parser, dest="command")
+    trial.add_to(subparsers)
     serve.add_to(subparsers)
     for part in (
         vms,

@@ -14,6 +14,7 @@ from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import Durations, SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
 from forewarn.plane.ports import Journal
+from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.sqlite import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 
@@ -76,7 +77,9 @@ def tell_if_short_of_files(limits: Limits) -> None:
 
 
 def journal_of(settings: Settings) -> Journal:
-    """The database that nodes share, or the data directory, which has one server at a time. Opening it blocks."""
+    """Memory, the database that nodes share, or the data directory, which has one server at a time. Opening blocks."""
+    if settings.ephemeral:
+        return MemoryJournal()
     if not settings.store:
         return SqliteJournal(settings.data)
     postgres = import_part("forewarn.stores.postgres", "forewarn serve --store")

@@ -12,6 +12,20 @@ class Clock(TypedDict):
     next_deadline: str | None
 
 
+class Happened(TypedDict):
+    at: str
+    text: str
+    about: list[str]
+    about_total: int
+
+
+class Turned(Clock):
+    """The clock after a turn."""
+
+    happened: list[Happened]
+    happened_left_out: int
+
+
 class Pong(TypedDict):
     name: str
     version: str

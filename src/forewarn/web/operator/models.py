@@ -61,7 +61,25 @@ class ClockAnswer(Answer):
     )
 
 
-class ClockMoved(ClockAnswer):
+class Happened(Answer):
+    """What happened at one instant, while the clock was turned."""
+
+    at: datetime = Field(description="When, in the time of the region.", examples=["2026-01-01T12:15:00Z"])
+    text: str = Field(description="What, counted.", examples=["1 Reboot event started"])
+    about: list[str] = Field(
+        description="To whom, as the journal names subjects; the first few.", examples=[["vm/web-0"]]
+    )
+    about_total: int = Field(description="How many it was about in all.", examples=[1])
+
+
+class ClockTurned(ClockAnswer):
+    """The clock after a turn, and what happened on the way."""
+
+    happened: list[Happened] = Field(description="What happened on the way: the first 50 lines and the last 50.")
+    happened_left_out: int = Field(description="How many between these are not listed.", examples=[0])
+
+
+class ClockMoved(ClockTurned):
     moved: bool = Field(description="False where nothing was due, so that there was nowhere to go.", examples=[True])
 
 
