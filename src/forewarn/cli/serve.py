@@ -25,7 +25,12 @@ from forewarn.cli.setting_table import SETTINGS, Setting
 from forewarn.cli.settings import Settings, Shown, resolve
 from forewarn.cli.shapes import SettingShown
 
-_COLUMNS = (Column("SETTING"), Column("VALUE"), Column("FROM"), Column("WHAT IT IS", flexible=True))
+_COLUMNS = (
+    Column("SETTING"),
+    Column("VALUE", flexible=True),
+    Column("FROM", flexible=True),
+    Column("WHAT IT IS", flexible=True),
+)
 _GROUPS = (
     ("notice_", "notices", "minimum warning of each cause"),
     ("recovery_", "recoveries", "how long an event stays in documents after its impact"),
