@@ -53,7 +53,7 @@ def refused(directory: Path, *arguments: str) -> tuple[int, str]:
 
 
 def without_limits(errors: str) -> str:
-    """What was said beside the one thing that is true of this machine and not of the server: how many files it allows."""
+    """What was said, but for how many files this machine allows: that is not the doing of the server."""
     lines = errors.splitlines(keepends=True)
     return "".join(line for line in lines if "files open, so VMs get" not in line)
 
