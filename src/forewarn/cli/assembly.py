@@ -18,7 +18,15 @@ from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet import bind_all, create_missing
 from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.listening import explained, hosts_of, listen, serve_app, url_of
-from forewarn.cli.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
+from forewarn.cli.parts import (
+    clock_of,
+    driver_of,
+    journal_of,
+    kept_in,
+    metadata_settings,
+    rules_of,
+    tell_if_short_of_files,
+)
 from forewarn.cli.setting_kinds import Address
 from forewarn.cli.settings import Settings
 from forewarn.plane.clock import RealClock, wall_time
@@ -26,10 +34,10 @@ from forewarn.plane.plane import Plane
 from forewarn.stores import own_directory
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.host_names import ANY_HOST
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import end_streams, operator_app
-from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.models import SettingView
 from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.access import Access
@@ -176,6 +184,8 @@ class _Opening:
             hosts=(*hosts_of(address), *settings.hosts),
             token=settings.token or None,
             metadata_url=metadata_url,
+            region_name=settings.name,
+            kept_in=kept_in(settings),
             resource_manager=door,
         )
         await self._serve(self._behind(app), listening, "operator API")
