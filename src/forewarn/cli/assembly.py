@@ -31,6 +31,7 @@ from forewarn.cli.setting_kinds import Address
 from forewarn.cli.settings import Settings
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
+from forewarn.stores import own_directory
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
 from forewarn.web.host_names import ANY_HOST
@@ -43,7 +44,7 @@ from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.door import Door
-from forewarn.web.resource_manager.tls import prepare
+from forewarn.web.resource_manager.tls import CERTIFICATE, TlsFiles, prepare
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,14 @@ def _certificates_in(settings: Settings) -> Iterator[Path]:
         yield Path(directory)
 
 
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...]) -> TlsFiles:
+    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    if not settings.ephemeral:
+        own_directory.prepare(settings.data, directory.name)
+        own_directory.prepare(directory, CERTIFICATE)
+    return prepare(directory, hosts, wall_time())
+
+
 class _Opening:
     """A server while it opens. What is open is on the stack, and closes with it."""
 
@@ -157,7 +166,7 @@ class _Opening:
         app = self._behind(resource_manager_app(desk, hosts=hosts))
         with _certificates_in(settings) as directory:
             try:
-                files = await asyncio.to_thread(prepare, directory, named, wall_time())
+                files = await asyncio.to_thread(_certificates, settings, directory, named)
                 authority = await asyncio.to_thread(files.authority_pem)
             except OSError as problem:
                 raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
