@@ -45,6 +45,8 @@ class Parts:
     faults: FaultRules = field(default_factory=FaultRules)
     bind_nics: bool = False  # whether addresses of the Resource Manager's NICs bind VMs
     token: str = ""  # of the control faces; empty: none is asked for
+    region_name: str = ""
+    kept_in: str = ""
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
     system: System = SYSTEM
     pace: Pace = PACE
@@ -73,6 +75,8 @@ class Assembly:
             hosts=hosts,
             token=parts.token or None,
             metadata_url=metadata_url,
+            region_name=parts.region_name,
+            kept_in=parts.kept_in,
             resource_manager=resource_manager,
             not_before_format=parts.metadata.not_before_format,
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -22,12 +24,13 @@ from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
+from forewarn.stores.sqlite import own_directory
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.app import end_streams
-from forewarn.web.operator.gate import ANY_HOST
-from forewarn.web.resource_manager.login.tls import prepare
+from forewarn.web.resource_manager.login.tls import CERTIFICATE, TlsFiles, prepare
 from forewarn.web.resource_manager.login.tokens import introduction
 
 
@@ -65,6 +68,24 @@ async def open_server(
 def _usual_name(host: str, urls: dict[str, str]) -> str:
     """The machine, and the port of its first face: nodes on one machine are told apart by that."""
     return f"{host}:{next(iter(urls.values())).rpartition(':')[2]}"
+
+
+@contextmanager
+def _certificates_in(settings: Settings) -> Iterator[Path]:
+    """Where certificates are kept. They are read once, so those of an ephemeral region need no place after that."""
+    if not settings.ephemeral:
+        yield settings.data / "tls"
+        return
+    with TemporaryDirectory(prefix="forewarn-tls-") as directory:
+        yield Path(directory)
+
+
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
+    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    if not settings.ephemeral:
+        own_directory.prepare(settings.data, directory.name)
+        own_directory.prepare(directory, CERTIFICATE)
+    return prepare(directory, hosts, now)
 
 
 class _Opening:
@@ -111,13 +132,15 @@ class _Opening:
         public = settings.resource_manager_url
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
         named = tuple(host for host in hosts if host != ANY_HOST)
-        try:
-            files = await asyncio.to_thread(prepare, settings.data / "tls", named, server.parts.system.wall())
-            authority = await asyncio.to_thread(files.authority_pem)
-        except OSError as problem:
-            raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
         desk, app = await self._stack.enter_async_context(server.resource_manager(hosts=hosts))
-        await self._serve(self._behind(app), listening, "Resource Manager", (files.certificate, files.key))
+        with _certificates_in(settings) as directory:
+            try:
+                now = server.parts.system.wall()
+                files = await asyncio.to_thread(_certificates, settings, directory, named, now)
+                authority = await asyncio.to_thread(files.authority_pem)
+            except OSError as problem:
+                raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
+            await self._serve(self._behind(app), listening, "Resource Manager", (files.certificate, files.key))
         url = url_of("https", address, listening)
         return introduction(public or url, authority, desk), url
 

@@ -17,6 +17,8 @@ from forewarn.server.listening import GRACE_SECONDS, open_files_most
 from forewarn.settings.extras import import_part
 from forewarn.settings.kinds import ClockChoice
 from forewarn.settings.resolve import Settings
+from forewarn.settings.store_url import show_store
+from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from forewarn.web.operator.schema.answers import SettingView
@@ -32,7 +34,9 @@ def parts_of(settings: Settings, journal: Journal) -> Parts:
         driver=driver_of(settings),
         rules=rules_of(settings),
         metadata=metadata_settings(settings),
-        bind_nics=settings.bind_nics == "on",
+        bind_nics=settings.bind_nics,
+        region_name=settings.name,
+        kept_in=kept_in(settings),
         token=settings.token,
         shown=tuple(SettingView(each.name, each.value, each.source, each.help) for each in settings.shown),
         pace=Pace(staleness=settings.staleness),
@@ -95,12 +99,21 @@ def tell_if_short_of_files(limits: Limits) -> None:
 
 
 def journal_of(settings: Settings) -> Journal:
-    """The database that nodes share, or the data directory, which has one server at a time. Opening it blocks."""
+    """Memory, the database that nodes share, or the data directory, which has one server at a time. Opening blocks."""
+    if settings.ephemeral:
+        return MemoryJournal()
     if not settings.store:
         return SqliteJournal(settings.data)
     postgres = import_part("forewarn.stores.postgres.journal", "forewarn serve --store")
     journal: Journal = postgres.PostgresJournal(settings.store)
     return journal
+
+
+def kept_in(settings: Settings) -> str:
+    """Where the region is, for whoever asks which one it is."""
+    if settings.ephemeral:
+        return "in memory"
+    return show_store(settings.store) if settings.store else str(settings.data.resolve())
 
 
 def clock_of(settings: Settings, latest_at: datetime | None) -> Clock:
