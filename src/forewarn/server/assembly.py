@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -16,25 +17,34 @@ from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.server.fleet import bind_all, create_missing
 from forewarn.server.listening import explained, hosts_of, listen, serve_app, url_of
-from forewarn.server.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
+from forewarn.server.parts import (
+    clock_of,
+    driver_of,
+    journal_of,
+    kept_in,
+    metadata_settings,
+    rules_of,
+    tell_if_short_of_files,
+)
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
+from forewarn.stores.sqlite import own_directory
 from forewarn.web.faults import FaultRules
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.operator.app import end_streams, operator_app
-from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.login.access import Access
-from forewarn.web.resource_manager.login.tls import prepare
+from forewarn.web.resource_manager.login.tls import CERTIFICATE, TlsFiles, prepare
 from forewarn.web.resource_manager.login.tokens import introduction
 
 
@@ -87,6 +97,24 @@ def _usual_name(urls: dict[str, str]) -> str:
     return f"{socket.gethostname()}:{next(iter(urls.values())).rpartition(':')[2]}"
 
 
+@contextmanager
+def _certificates_in(settings: Settings) -> Iterator[Path]:
+    """Where certificates are kept. They are read once, so those of an ephemeral region need no place after that."""
+    if not settings.ephemeral:
+        yield settings.data / "tls"
+        return
+    with TemporaryDirectory(prefix="forewarn-tls-") as directory:
+        yield Path(directory)
+
+
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...]) -> TlsFiles:
+    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    if not settings.ephemeral:
+        own_directory.prepare(settings.data, directory.name)
+        own_directory.prepare(directory, CERTIFICATE)
+    return prepare(directory, hosts, wall_time())
+
+
 class _Opening:
     """A server while it opens. What is open is on the stack, and closes with it."""
 
@@ -133,17 +161,18 @@ class _Opening:
         public = settings.resource_manager_url
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
         named = tuple(host for host in hosts if host != ANY_HOST)
-        try:
-            files = await asyncio.to_thread(prepare, settings.data / "tls", named, wall_time())
-            authority = await asyncio.to_thread(files.authority_pem)
-        except OSError as problem:
-            raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
-        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics == "on")
+        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics)
         await group_deletion.finish(desk)
         await nic_bindings.bind_all(desk)
         self._stack.callback(group_deletion.watch(desk))
         app = self._behind(resource_manager_app(desk, hosts=hosts))
-        await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
+        with _certificates_in(settings) as directory:
+            try:
+                files = await asyncio.to_thread(_certificates, settings, directory, named)
+                authority = await asyncio.to_thread(files.authority_pem)
+            except OSError as problem:
+                raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
+            await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
         url = url_of("https", address, listening)
         return introduction(public or url, authority, desk), url
 
@@ -159,6 +188,8 @@ class _Opening:
             hosts=(*hosts_of(address), *settings.hosts),
             token=settings.token or None,
             metadata_url=metadata_url,
+            region_name=settings.name,
+            kept_in=kept_in(settings),
             resource_manager=introduced,
             not_before_format=metadata_settings(settings).not_before_format,
         )

@@ -14,6 +14,8 @@ from forewarn.server.listening import GRACE_SECONDS, open_files_most
 from forewarn.settings.extras import import_part
 from forewarn.settings.kinds import ClockChoice
 from forewarn.settings.resolve import Settings
+from forewarn.settings.store_url import show_store
+from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 
@@ -76,12 +78,21 @@ def tell_if_short_of_files(limits: Limits) -> None:
 
 
 def journal_of(settings: Settings) -> Journal:
-    """The database that nodes share, or the data directory, which has one server at a time. Opening it blocks."""
+    """Memory, the database that nodes share, or the data directory, which has one server at a time. Opening blocks."""
+    if settings.ephemeral:
+        return MemoryJournal()
     if not settings.store:
         return SqliteJournal(settings.data)
     postgres = import_part("forewarn.stores.postgres.journal", "forewarn serve --store")
     journal: Journal = postgres.PostgresJournal(settings.store)
     return journal
+
+
+def kept_in(settings: Settings) -> str:
+    """Where the region is, for whoever asks which one it is."""
+    if settings.ephemeral:
+        return "in memory"
+    return show_store(settings.store) if settings.store else str(settings.data.resolve())
 
 
 def clock_of(settings: Settings, latest_at: datetime | None) -> Clock:

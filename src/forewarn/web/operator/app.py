@@ -79,6 +79,8 @@ def operator_app(
     metadata_url: str,
     resource_manager: Introduction | None = None,
     not_before_format: NotBeforeFormat = "rfc1123",
+    region_name: str = "",
+    kept_in: str = "",
 ) -> FastAPI:
     """The ASGI app.
 
@@ -96,7 +98,17 @@ def operator_app(
         dependencies=[Depends(_BEARER)] if token else [],
         lifespan=_ending(streams),
     )
-    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams, resource_manager, not_before_format)
+    app.state.desk = Desk(
+        plane,
+        faults,
+        tuple(settings),
+        metadata_url,
+        streams,
+        resource_manager,
+        not_before_format,
+        region_name,
+        kept_in,
+    )
     for routes in _ROUTES:
         app.include_router(routes.router)
     if resource_manager is not None:

@@ -35,6 +35,8 @@ class Desk:
     streams: Streams
     resource_manager: Introduction | None = None
     not_before_format: NotBeforeFormat = "rfc1123"  # as the metadata face of this server writes its documents
+    region_name: str = ""
+    kept_in: str = ""
 
 
 @dataclass(frozen=True)
