@@ -82,17 +82,17 @@ class Plane:
 
     async def start(self) -> None:
         """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""
-        writing, pace = self._writing, self._pace
+        writing, retry_seconds = self._writing, self._pace.retry_seconds
         self._tasks = [asyncio.create_task(writing.write_on())]
         if self._follower is not None:
             await self.membership.look()
             await self._follower.start()
-            works = [self._follower.follow(), self._pulses.keep_on(writing)]
-            self._tasks += [asyncio.create_task(work) for work in works]
+            self._tasks.append(asyncio.create_task(self._follower.follow()))
+            self._tasks.append(asyncio.create_task(self._pulses.keep_on(writing)))
         else:
             self._impacts.take_up(self.region)
         works = [self._ticking.tick_on(), self._pulses.pulse_on(writing)]
-        works += [self._impacts.retry_on(writing, pace.retry_seconds), self.membership.announce_on()]
+        works += [self._impacts.retry_on(writing, retry_seconds), self.membership.announce_on()]
         self._tasks += [asyncio.create_task(work) for work in works]
         if self.standing.leads:
             await self.submit(Tick(), CLOCK)
@@ -102,7 +102,7 @@ class Plane:
         """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
         if self._tasks:
             last = [self._writing.enqueue(pulse, VM) for pulse in self._pulses.last(self.region)]  # behind all else
-            if self._is_ahead_of_its_facts():
+            if self._turning.is_ahead_of_facts():
                 last.append(self._writing.enqueue(Tick(moved=True), CLOCK))
             self.standing.closing = True
             await asyncio.gather(*last, return_exceptions=True)
@@ -117,11 +117,6 @@ class Plane:
         self.editing.close()
         self._writing.close()
         self.journal.close()
-
-    def _is_ahead_of_its_facts(self) -> bool:
-        """A turnable clock goes on, at the next start, from the last fact: what ran since would be lived again."""
-        latest = self.region.latest_at
-        return self.clock.kind != "real" and latest is not None and latest < self.clock.now()
 
     # The region
 

@@ -114,6 +114,11 @@ class Turning:
                 forget()
             return None
 
+    def is_ahead_of_facts(self) -> bool:
+        """A turnable clock goes on, at the next start, from the last fact: what ran since would be lived again."""
+        latest = self._writing.region.latest_at
+        return self._clock.kind != "real" and latest is not None and latest < self._clock.now()
+
     async def _tick_at(self, at: datetime, *, moved_by: Origin | None = None) -> None:
         """Let all happen that is due at an instant, which may take a tick and more."""
         writing = self._writing

@@ -15,7 +15,7 @@ from forewarn.core.settle import next_deadline
 from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.reads import ReadBook
-from forewarn.plane.writer import Asked, Writer, load
+from forewarn.plane.writer import Asked, Line, Writer, load
 from tests.unit.plane.bench import HOUR, NOON, OPERATOR, ShakyJournal
 
 
@@ -117,3 +117,23 @@ def test_a_journal_that_was_loaded_tells_how_much_of_it_had_to_be_read() -> None
     one.write([create("b")])
     again = load(journal)
     assert (again.snapshot_seq, again.seq) == (2, one.seq)
+
+
+def test_a_batch_tells_who_was_taken_and_a_fault_is_the_answer_to_those_who_had_asked() -> None:
+    journal = ShakyJournal()
+    one, line = writer(journal), Line([create("a"), create("b"), create("c")])
+    journal.failures = 1
+    batch = one.carry_out(line, 2)
+    assert isinstance(batch.outcome, JournalFault)
+    assert [each.command for each in batch.asked] == [create("a").command, create("b").command]
+    assert [each.command for each in line.take(10)] == [create("c").command]
+    assert (journal.head(), one.seq) == (0, 0)
+
+
+def test_what_a_batch_leaves_without_an_answer_goes_back_to_the_front_of_the_line() -> None:
+    one, line = writer(ShakyJournal()), Line(create(*(f"{name}-{n}" for n in range(3_000))) for name in "abc")
+    batch = one.carry_out(line, len(line))
+    assert not isinstance(batch.outcome, Exception)
+    line.append(create("late"))
+    line.put_back(batch.asked[len(batch.outcome.answers) :])
+    assert [len(each.command.names) for each in line.take(10) if isinstance(each.command, c.CreateVms)] == [3_000, 1]
