@@ -16,8 +16,8 @@ from forewarn.core.refusal import Refused
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
 from forewarn.server import log as log_lines
-from forewarn.server.assembly import Running, open_server
 from forewarn.server.listening import take_all_files
+from forewarn.server.opening import Running, open_server
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.fleet_file import FleetEntry
@@ -75,20 +75,22 @@ def _spare_the_collector() -> None:
 
 async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:
     """Until a signal comes; or until the store has another history than this node, which then must not go on."""
-    waiting = [asyncio.ensure_future(each.wait()) for each in (stop, plane.lost)]
+    waiting = [asyncio.ensure_future(each.wait()) for each in (stop, plane.standing.lost)]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for each in waiting:
             each.cancel()
-    if plane.lost.is_set():
-        raise CommandFailed(f"{plane.stale} This node ends; started anew, it begins with what the store holds.")
+    if plane.standing.lost.is_set():
+        raise CommandFailed(
+            f"{plane.standing.stale} This node ends; started anew, it begins with what the store holds."
+        )
 
 
 async def _drain(settings: Settings, server: Running) -> None:
     """Serve on while those who send requests notice that they should send them elsewhere."""
     server.health.draining = True
-    server.plane.drain()
+    server.plane.membership.drain()
     if settings.drain:
         _log.info("Draining for %g s.", settings.drain.total_seconds())
         await asyncio.sleep(settings.drain.total_seconds())

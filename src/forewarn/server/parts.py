@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
+from functools import partial
 
 from forewarn.core.causes import Cause
 from forewarn.core.rules import Rules
 from forewarn.engines.simulated import Durations, SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
 from forewarn.plane.ports import Journal
+from forewarn.plane.system import Pace
+from forewarn.server.assembly import Parts
 from forewarn.server.listening import GRACE_SECONDS, open_files_most
 from forewarn.settings.extras import import_part
 from forewarn.settings.kinds import ClockChoice
@@ -18,8 +21,26 @@ from forewarn.settings.store_url import show_store
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
+from forewarn.web.operator.schema.answers import SettingView
 
 _log = logging.getLogger(__name__)
+
+
+def parts_of(settings: Settings, journal: Journal) -> Parts:
+    """What ``forewarn serve`` is put together from."""
+    return Parts(
+        journal=journal,
+        clock_from=partial(clock_of, settings),
+        driver=driver_of(settings),
+        rules=rules_of(settings),
+        metadata=metadata_settings(settings),
+        bind_nics=settings.bind_nics,
+        region_name=settings.name,
+        kept_in=kept_in(settings),
+        token=settings.token,
+        shown=tuple(SettingView(each.name, each.value, each.source, each.help) for each in settings.shown),
+        pace=Pace(staleness=settings.staleness),
+    )
 
 
 def rules_of(settings: Settings) -> Rules:

@@ -114,7 +114,7 @@ def operator_app(
     if resource_manager is not None:
         routes_resource_manager.add_metadata_routes(app, resource_manager)
     answer_errors(app)
-    app.add_middleware(Gate, hosts=frozenset(hosts), token=token)
+    app.add_middleware(Gate, hosts=frozenset(hosts), token=token, new_id=plane.system.new_id)
     return app
 
 

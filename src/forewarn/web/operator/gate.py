@@ -7,9 +7,9 @@ An operator's API on loopback is within reach of every web page the operator ope
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from secrets import compare_digest
-from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,8 +34,9 @@ class _No(Exception):  # noqa: N818 - an answer, not an error
 class Gate:
     """Checks, limits, request ids, and the last net under internal faults."""
 
-    def __init__(self, app: ASGIApp, *, hosts: frozenset[str], token: str | None) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: frozenset[str], token: str | None, new_id: Callable[[], str]) -> None:
         self._app = app
+        self._new_id = new_id  # of a request
         self._hosts = HostNames(hosts, "operator API")
         self._token = token.encode() if token else None
 
@@ -43,7 +44,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = str(uuid4())
+        request_id = self._new_id()
         scope.setdefault("state", {})["request_id"] = request_id
         signed = _Signed(send, request_id)
         try:

@@ -11,7 +11,7 @@ from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.region import Campaign
 from forewarn.web.operator.campaign_views import campaign_fields, find_campaign
-from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
+from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.paging import instant_key, page_of
 from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer
 from forewarn.web.operator.schema.requests import CampaignBody, Page
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 @router.post("", status_code=201, summary="Start a campaign")
 async def start(body: CampaignBody, asker: TheAsker) -> CampaignAnswer:
     """Over the chosen hosts, or over all. The next update domain's turn comes when the last one's events are gone."""
-    campaign_id = new_guid()
+    campaign_id = asker.new_guid()
     hosts, scopes = tuple(body.hosts), tuple(body.scopes)
     await asker.submit(c.StartCampaign(campaign_id, Cause(body.kind), hosts, scopes, body.hosts_at_once or 0))
     return await _as_it_is(asker, campaign_id)
