@@ -23,10 +23,10 @@ from forewarn.core.facts import EventScheduled
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.sqlite.journal import SqliteJournal
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -120,7 +120,8 @@ class Fleet:
 async def _run(size: int) -> None:
     with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as directory:
         journal = SqliteJournal(Path(directory))
-        plane = Plane(journal, TurnableClock(_START), SimulatedDriver(), _RULES)
+        parts = Parts(journal=journal, clock_from=lambda _: TurnableClock(_START), rules=_RULES)
+        plane = (await assemble(parts)).plane
         await plane.start()
         fleet = Fleet(plane, size)
         _tell(await fleet.build())

@@ -16,10 +16,8 @@ from pathlib import Path
 
 from bench.fleet import Fleet
 from bench.processes import CannotMeasure
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock, wall_time
-from forewarn.plane.plane import Plane
+from forewarn.server.assembly import Parts, running
 from forewarn.stores.sqlite.journal import SqliteJournal
 
 SIZE = 1_000_000
@@ -49,10 +47,9 @@ def _made(say: Callable[[str], None]) -> Path:
 
 async def _make(directory: Path, size: int) -> None:
     journal = SqliteJournal(directory)
-    plane = Plane(journal, TurnableClock(wall_time() - _AGE), SimulatedDriver(), Rules())
-    await plane.start()
-    told = await Fleet(plane, size).build()
-    await plane.close()
+    parts = Parts(journal=journal, clock_from=lambda _: TurnableClock(wall_time() - _AGE))
+    async with running(parts) as server:
+        told = await Fleet(server.plane, size).build()
     print(json.dumps(told))
 
 

@@ -14,11 +14,9 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.region import VmSpec
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock
-from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin
+from forewarn.server.assembly import Parts, running
 from forewarn.stores.postgres.journal import PostgresJournal
 from tests.postgres import PASSWORD, USER, Server
 from tests.unit.stores.examples import entries
@@ -61,9 +59,9 @@ def test_a_table_that_somebody_locks_refuses_writes_and_first_reads_alike(postgr
     options = f"-csearch_path={schema} -clock_timeout=300ms"
 
     async def live() -> list[BaseException | None]:
-        plane = Plane(PostgresJournal(postgres.url(options=options)), RealClock(), SimulatedDriver(), Rules())
-        await plane.start()
-        try:
+        journal = PostgresJournal(postgres.url(options=options))
+        async with running(Parts(journal=journal, clock_from=RealClock)) as server:
+            plane = server.plane
             await plane.submit(c.CreateVms(("web",), VmSpec(), "s"), OPERATOR)
             with psycopg.connect(url) as somebody:
                 somebody.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())
@@ -76,8 +74,6 @@ def test_a_table_that_somebody_locks_refuses_writes_and_first_reads_alike(postgr
             await plane.submit(c.CreateVms(("kept",), VmSpec(), "u"), OPERATOR)
             assert sorted(plane.region.vms) == ["kept", "web"]
             return [answer if isinstance(answer, BaseException) else None for answer in answers]
-        finally:
-            await plane.close()
 
     for answer in asyncio.run(live()):
         assert isinstance(answer, JournalFault)

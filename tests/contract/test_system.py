@@ -13,8 +13,8 @@ from typing import Protocol, TypeVar
 
 import pytest
 
-from forewarn.guest.system import System, this_machine
-from forewarn.guest.system.parts import Program, Queue, TimeLeft
+from forewarn.guest.system import this_machine
+from forewarn.guest.system.parts import Program, Queue, System, TimeLeft
 from forewarn.sim.fabric.disk import Disks, SimFiles
 from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.fabric.network import Network, SimSockets

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from forewarn.plane.clock import wall_time
-from forewarn.plane.following import _REFRESH_SECONDS
+from forewarn.plane.system import PACE
 from forewarn.server.listening import GRACE_SECONDS
 from forewarn.settings.table import SETTINGS
 from forewarn.stores.postgres.address import _SETTINGS
@@ -60,6 +60,6 @@ def test_every_setting_that_the_page_names_exists() -> None:
 def test_how_long_a_write_may_take_is_what_the_page_says() -> None:
     """A look before it, somebody's attempt that is under way, and its own; or a server that says nothing."""
     lock = int(_SETTINGS["lock_timeout"].removesuffix("s"))
-    assert f"within {_REFRESH_SECONDS + 2 * lock:g} s where somebody locks its tables" in " ".join(PAGE.split())
+    assert f"within {PACE.refresh_seconds + 2 * lock:g} s where somebody locks its tables" in " ".join(PAGE.split())
     assert f"within {_SILENCE_SECONDS:g} s where it says nothing" in " ".join(PAGE.split())
-    assert _REFRESH_SECONDS + 2 * lock < GRACE_SECONDS
+    assert PACE.refresh_seconds + 2 * lock < GRACE_SECONDS

@@ -19,10 +19,11 @@ from forewarn.core.commands import Command, CreateVms, RestartVms
 from forewarn.core.facts import EventScheduled, Fact
 from forewarn.core.region import Binding, VmSpec
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, Origin
+from forewarn.plane.system import Pace
+from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.face import MetadataFace
@@ -125,9 +126,18 @@ class MetadataRegion:
         staleness: timedelta,
     ) -> None:
         self.clock = clock
-        self.plane = Plane(journal, clock, SimulatedDriver(), rules, staleness=staleness)
         self.faults = FaultRules(dice)
-        self.face = MetadataFace(self.plane, self.faults, settings)
+        server = await assemble(
+            Parts(
+                journal=journal,
+                clock_from=lambda _: clock,
+                rules=rules,
+                metadata=settings,
+                faults=self.faults,
+                pace=Pace(staleness=staleness),
+            )
+        )
+        self.plane, self.face = server.plane, server.metadata_face()
         await self.plane.start()
         await self.face.start(host, 0)
 

@@ -24,7 +24,7 @@ _PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 
 _ASK = """
 import json
-from forewarn.guest.system.dhcp import DhcpFailed
+from forewarn.guest.system import DhcpFailed
 from forewarn.guest.system.posix.dhcp import ask_dhcp
 try:
     print(json.dumps({"told": ask_dhcp(7, timeout_seconds=%s)}))

@@ -29,7 +29,7 @@ def test_a_node_that_may_not_be_current_gives_no_documents_until_it_is() -> None
         assert guest.ask(get("made-elsewhere")).status == 503  # it may well be there
         assert guest.ask(request("GET", "/vm/web/metadata/versions", METADATA)).status == 200
         journal.cut_off = ""
-        until(lambda: not region.do(lambda: region.plane.stale))
+        until(lambda: not region.do(lambda: region.plane.standing.stale))
         assert guest.ask(get("web")).status == 200
         assert guest.ask(instance).status == 200
         assert guest.ask(get("made-elsewhere")).status == 404

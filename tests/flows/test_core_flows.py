@@ -14,11 +14,10 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.documents import document_for
 from forewarn.core.region import Power, Region, VmSpec
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin, Record
+from forewarn.server.assembly import Parts, running
 from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.terms import Document
 
@@ -36,20 +35,17 @@ def anyio_backend() -> str:
 @asynccontextmanager
 async def opened(directory: Path) -> AsyncIterator[tuple[Plane, list[str]]]:
     """A region on disk with one VM that reads, and what is published from now on."""
-    plane = Plane(SqliteJournal(directory), TurnableClock(NOON), SimulatedDriver(), Rules())
-    await plane.start()
-    await plane.submit(c.CreateVms(("web",), VmSpec(), "seed-0"), OPERATOR)
-    await plane.enable(plane.region.vms["web"])
-    published: list[str] = []
+    async with running(Parts(journal=SqliteJournal(directory), clock_from=lambda _: TurnableClock(NOON))) as server:
+        plane = server.plane
+        await plane.submit(c.CreateVms(("web",), VmSpec(), "seed-0"), OPERATOR)
+        await plane.enable(plane.region.vms["web"])
+        published: list[str] = []
 
-    def listen(_: Region, records: Sequence[Record]) -> None:
-        published.extend(type(record.fact).__name__ for record in records)
+        def listen(_: Region, records: Sequence[Record]) -> None:
+            published.extend(type(record.fact).__name__ for record in records)
 
-    plane.subscribe(listen)
-    try:
+        plane.subscribe(listen)
         yield plane, published
-    finally:
-        await plane.close()
 
 
 def document(plane: Plane) -> Document:

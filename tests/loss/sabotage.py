@@ -15,8 +15,9 @@ from pathlib import Path
 
 import psycopg
 
-from forewarn.plane.plane import Plane
+from forewarn.plane.clock import RealClock
 from forewarn.plane.ports import JournalFault, Transaction
+from forewarn.plane.standing import Standing
 from forewarn.stores.postgres import writer as postgres_writer
 from forewarn.stores.postgres.errors import fault
 from forewarn.stores.sqlite import file as sqlite_file
@@ -56,15 +57,15 @@ def _own_clock() -> None:
         self.now = None  # type: ignore[assignment]
 
     postgres_writer._Staged.__init__ = begun  # type: ignore[method-assign,assignment]
-    Plane.agree = lambda *_: None  # type: ignore[method-assign]
+    RealClock.agree = lambda *_: None  # type: ignore[method-assign]
 
 
 def _always_current() -> None:
-    Plane.stale = ""  # type: ignore[assignment,method-assign]
+    Standing.stale = ""  # type: ignore[assignment,method-assign]
 
 
 def _everybody_leads() -> None:
-    Plane.leads = True  # type: ignore[assignment,method-assign]
+    Standing.leads = True  # type: ignore[assignment,method-assign]
 
 
 def _blind() -> None:

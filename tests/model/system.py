@@ -17,8 +17,10 @@ from forewarn.core.region import Event, Region, Scope, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.engines.simulated import SimulatedDriver
+from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import Journal, JournalFault, Origin, Transaction
-from forewarn.plane.writer import Asked, Writer
+from forewarn.plane.reads import ReadBook
+from forewarn.plane.writer import Asked, Writer, load
 from forewarn.sim.oracle import Oracle, Settings
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.snapshots import region as snapshots
@@ -105,6 +107,10 @@ class _Shaky:
         return getattr(self.shelf.journal, name)
 
 
+def _asked(command: c.Command) -> Asked:
+    return Asked(command, _ORIGIN, elapsed())
+
+
 class System:
     """Commands go in as the plane would bring them; after each transaction the documents are watched."""
 
@@ -121,7 +127,8 @@ class System:
 
     def _open(self, region: Region, seq: int) -> None:
         self._journal = _Shaky(self.shelf, (region, seq))
-        self._writer = Writer(self._journal, self.rules, lambda: self.now)  # type: ignore[arg-type]
+        loaded = load(self._journal)  # type: ignore[arg-type]
+        self._writer = Writer(self._journal, loaded, self.rules, lambda: self.now, ReadBook(), elapsed)  # type: ignore[arg-type]
 
     @property
     def region(self) -> Region:
@@ -139,7 +146,7 @@ class System:
 
     def _write(self, commands: list[c.Command]) -> list[f.Fact]:
         before = self.region
-        written = self._writer.write([Asked(command, _ORIGIN) for command in commands])
+        written = self._writer.write([_asked(command) for command in commands])
         for answer in written.answers:
             if isinstance(answer, Exception):
                 assert self.region is before, "a refusal changed something"
@@ -236,7 +243,7 @@ class System:
         before, head = self.region, self.shelf.journal.head()
         self._journal.fails = True
         try:
-            self._writer.write([Asked(command, _ORIGIN)])
+            self._writer.write([_asked(command)])
         except JournalFault:
             pass
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forewarn.web.operator.desk import new_guid
+from forewarn.plane.system import SYSTEM
 from tests.unit.web.operator.conftest import open_bench
 
 
@@ -74,7 +74,7 @@ async def test_a_body_is_not_read_before_the_token_was_shown() -> None:
 @pytest.mark.anyio
 async def test_the_same_wish_twice_makes_events_that_cannot_be_told_from_each_other() -> None:
     """An event's id is a hash over a seed of 122 random bits that nobody is told."""
-    assert len({new_guid() for _ in range(1000)}) == 1000
+    assert len({SYSTEM.new_guid() for _ in range(1000)}) == 1000
     async with open_bench() as bench:
         ids = set()
         for name in ("a", "b", "c"):

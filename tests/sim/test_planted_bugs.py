@@ -16,9 +16,9 @@ from forewarn.guest import watch
 from forewarn.guest.agent.barrier import members as barrier
 from forewarn.guest.agent.deciding import handling
 from forewarn.guest.agent.deciding.policy import APPROVES
-from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
-from forewarn.plane.writer import Asked, Writer, Written
+from forewarn.plane.standing import Standing
+from forewarn.plane.writer import Batch, Line, Writer, Written
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.plan import Misfortune, Plan
 from forewarn.sim.running import Outcome, simulate
@@ -69,22 +69,15 @@ def show_another_scope(patch: pytest.MonkeyPatch) -> None:
 
 
 def answer_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:
-    honest = Writer.write
+    honest = Writer.carry_out
 
-    def write(self: Writer, ask: Any) -> Any:
-        asked: list[Asked] = []
+    def carry_out(self: Writer, line: Line, waiting: int) -> Batch:
+        batch = honest(self, line, waiting)
+        if not isinstance(batch.outcome, JournalFault):
+            return batch
+        return Batch(batch.asked, Written(self.region, self.seq, (), tuple(() for _ in batch.asked)))
 
-        def note(region: Region, now: datetime) -> list[Asked]:
-            asked.extend(ask(region, now))
-            return asked
-
-        try:
-            return honest(self, note)
-        except JournalFault:
-            asked = asked or note(self.region, self._now())  # it may have come before anybody was asked
-            return Written(self.region, self.seq, (), tuple(() for _ in asked))
-
-    patch.setattr(Writer, "write", write)
+    patch.setattr(Writer, "carry_out", carry_out)
 
 
 def guess_how_it_ended(patch: pytest.MonkeyPatch) -> None:
@@ -99,7 +92,7 @@ def answer_when_cut_off(patch: pytest.MonkeyPatch) -> None:
         handle.cut = False
 
     patch.setattr(Misfortunes, "_store", cut)
-    patch.setattr(Plane, "stale", "")
+    patch.setattr(Standing, "stale", "")
 
 
 @pytest.mark.timeout(300)

@@ -25,16 +25,17 @@ from forewarn.cli.commands import (
     service,
     sim,
     stores,
+    trial,
     vms,
 )
-from forewarn.cli.output import Output, harmless
+from forewarn.cli.output import Output, complain
 from forewarn.cli.parsing import Handler, Parser, add_commands
 from forewarn.settings.errors import EXIT_HELP, CommandFailed, Exit
 
 _DESCRIPTION = """\
 Azure Scheduled Events as software anyone can run.
 
-'forewarn serve' runs a region; the other commands talk to it."""
+'forewarn try' shows one event; 'forewarn serve' runs a region; the other commands talk to it."""
 
 _EPILOG = """\
 environment:
@@ -46,8 +47,9 @@ exit status:
 {statuses}
 
 examples:
-  forewarn serve --clock virtual
-  forewarn vm create web --count 3 --availability-set front
+  forewarn try
+  forewarn serve --ephemeral --clock virtual
+  forewarn vm create web --count 3 --availability-set front --read
   forewarn vm restart web-0
   forewarn clock advance 15m"""
 
@@ -58,6 +60,7 @@ def build_parser() -> Parser:
     parser = Parser(prog="forewarn", description=_DESCRIPTION, epilog=_EPILOG.format(statuses=statuses))
     parser.add_argument("--version", action="version", version=f"forewarn {__version__}")
     subparsers = add_commands(parser, dest="command")
+    trial.add_to(subparsers)
     serve.add_to(subparsers)
     for part in (
         vms,
@@ -103,7 +106,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         return int(handler(args, Output(getattr(args, "json", False))))
     except CommandFailed as problem:
-        print(f"forewarn: {harmless(problem.message)}", file=sys.stderr)
+        complain(f"forewarn: {problem.message}")
         return problem.status
 
 

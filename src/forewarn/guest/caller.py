@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from forewarn.guest.endpoint import places
 from forewarn.guest.exchange import Line, Lost, Manners, Report
 from forewarn.guest.faults import Fault
 from forewarn.guest.session import Session
-from forewarn.guest.system import System, this_machine
-from forewarn.guest.system.dhcp import DhcpFailed
+from forewarn.guest.system import DhcpFailed, this_machine
+
+if TYPE_CHECKING:
+    from forewarn.guest.system.parts import System
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 OnFault = Callable[[Fault, float], None]

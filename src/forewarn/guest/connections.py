@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from forewarn.guest.endpoint import Endpoint
 from forewarn.guest.exchange import Lost, Send
 from forewarn.guest.faults import Closed
 from forewarn.guest.http1 import BadResponse, Response, ResponseReader
-from forewarn.guest.system import System
-from forewarn.guest.system.parts import Connection
+
+if TYPE_CHECKING:
+    from forewarn.guest.system.parts import Connection, System
 
 _RECEIVE_BYTES = 65_536
 _MOST_IDLE = 2

@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from forewarn import __version__
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.endpoint import Endpoint, Places
 from forewarn.guest.faults import Fault
 from forewarn.guest.http1 import Request, Response
-from forewarn.guest.system.parts import Chance, Clock
 from forewarn.guest.versions import Ladder, refuses_version
+
+if TYPE_CHECKING:
+    from forewarn.guest.system.parts import Chance, Clock
 
 _T = TypeVar("_T")
 

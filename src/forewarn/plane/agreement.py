@@ -21,17 +21,19 @@ class Agreement:
     """
 
     def __init__(self) -> None:
-        self.odds = ""  # why this node decides nothing, as a sentence; empty as long as it may
         self._told: frozenset[str] = frozenset()
 
-    def look(self, nodes: Sequence[Node], this: Node) -> None:
-        """Whoever leads is right; where nobody does, everybody may."""
+    def look(self, nodes: Sequence[Node], this: Node) -> str:
+        """Why this node decides nothing, as a sentence; empty as long as it may.
+
+        Whoever leads is right; where nobody does, everybody may.
+        """
         newest = max((node.seen_at for node in nodes), default=this.seen_at)
         others = [node for node in nodes if node.id != this.id and newest - node.seen_at <= _SILENT_AFTER]
         differing = [node for node in others if node.version == this.version and node.rules != this.rules]
         self._tell(differing)
         leaders = [] if this.leads else [node.name for node in differing if node.leads]
-        self.odds = (
+        return (
             f"This node goes by other rules than {leaders[0]}, which leads the region, and decides nothing. {_REMEDY}"
             if leaders
             else ""

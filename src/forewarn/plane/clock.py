@@ -7,9 +7,11 @@ import heapq
 import logging
 import math
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from threading import Lock
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from forewarn.core.refusal import Hint, Refused
 
@@ -45,14 +47,17 @@ class Clock(Protocol):
         """Nodes that share a region go by the clock of their store, and this is what it said just now."""
 
 
+ClockFrom: TypeAlias = Callable[[datetime | None], Clock]  # a clock for a region whose last fact is of that instant
+
+
 def wall_time() -> datetime:
     """The machine's own time."""
     return datetime.now(UTC)
 
 
-def elapsed() -> float:
-    """Seconds that only ever grow, also while the machine sleeps, where it can tell."""
-    return time.clock_gettime(_GROWING)
+# Seconds that only ever grow, also while the machine sleeps, where it can tell. Called several times for each GET, so
+# without a Python frame of its own.
+elapsed: Callable[[], float] = partial(time.clock_gettime, _GROWING)
 
 
 class RealClock:
@@ -67,12 +72,20 @@ class RealClock:
     kind = "real"
     speed = 1.0
 
-    def __init__(self, not_before: datetime | None = None) -> None:
+    def __init__(
+        self,
+        not_before: datetime | None = None,
+        *,
+        wall: Callable[[], datetime] = wall_time,
+        elapsed: Callable[[], float] = elapsed,
+    ) -> None:
+        self._wall = wall
+        self._elapsed = elapsed
         self._not_before = not_before or _BEGINNING
         self._agreed: float | None = None  # the agreed time, in seconds since 1970, when ``elapsed`` was zero
         self._reading = Lock()
-        self._latest = max(self._not_before, min(wall_time(), _END))
-        self._read_at = elapsed()
+        self._latest = max(self._not_before, min(self._wall(), _END))
+        self._read_at = self._elapsed()
         self._jumped_at: float | None = None
         self._is_behind = False
 
@@ -82,11 +95,11 @@ class RealClock:
             return self._latest
 
     def _found(self) -> datetime:
-        at = elapsed()
+        at = self._elapsed()
         if self._agreed is not None:
             return datetime.fromtimestamp(self._agreed + at, UTC)
         passed, self._read_at = timedelta(seconds=max(at - self._read_at, 0)), at
-        machine = wall_time()
+        machine = self._wall()
         gap = machine - self._latest - passed
         if gap > _JUMP:
             return machine if self._is_believed(gap, at) else self._latest + passed
@@ -136,7 +149,7 @@ class RealClock:
         with self._reading:
             if self._agreed is None:
                 self._latest = self._not_before  # what the machine's own clock has said until now does not count
-            self._agreed = now.timestamp() - elapsed()
+            self._agreed = now.timestamp() - self._elapsed()
 
     async def sleep_until(self, at: datetime) -> None:
         while (left := (at - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 - time passes, and nobody tells
@@ -156,8 +169,9 @@ def _rounded(gap: timedelta) -> timedelta:
 class TurnableClock:
     """A clock that runs at any speed, may stand still, and may be moved forward. May be read by any thread."""
 
-    def __init__(self, start: datetime, speed: float = 0.0) -> None:
-        self._running = (start, time.monotonic(), speed)  # from when on, and how fast: changed together
+    def __init__(self, start: datetime, speed: float = 0.0, *, elapsed: Callable[[], float] = time.monotonic) -> None:
+        self._elapsed = elapsed
+        self._running = (start, elapsed(), speed)  # from when on, and how fast: changed together
         self._sleepers: list[tuple[datetime, int, asyncio.Future[None]]] = []
         self._numbered = 0
 
@@ -173,12 +187,12 @@ class TurnableClock:
         base, since, speed = self._running
         if not speed:
             return base
-        seconds = (time.monotonic() - since) * speed
+        seconds = (self._elapsed() - since) * speed
         return base + timedelta(seconds=seconds) if seconds < (_END - base).total_seconds() else self._end(base)
 
     def _end(self, base: datetime) -> datetime:
         """The end of the calendar: here every clock stands."""
-        self._running = (max(base, _END), time.monotonic(), 0.0)
+        self._running = (max(base, _END), self._elapsed(), 0.0)
         _log.warning("%s The clock stands still from here on.", _ENDED)
         return self._running[0]
 
@@ -199,7 +213,7 @@ class TurnableClock:
     def move_to(self, at: datetime) -> None:
         """Set the clock forward and wake whoever waited for a time that has now come."""
         check_forward(self.now(), at)
-        self._running = (at, time.monotonic(), self.speed)
+        self._running = (at, self._elapsed(), self.speed)
         while self._sleepers and self._sleepers[0][0] <= at:
             _wake(heapq.heappop(self._sleepers)[2])
 
@@ -209,7 +223,7 @@ class TurnableClock:
             raise Refused(Hint.INVALID, "A clock's speed is 0, which stands still, or any number above it.")
         if speed and self.now() >= _END:
             raise Refused(Hint.CONFLICT, _ENDED)
-        self._running = (self.now(), time.monotonic(), speed)
+        self._running = (self.now(), self._elapsed(), speed)
         while self._sleepers:
             _wake(heapq.heappop(self._sleepers)[2])
 

@@ -4,54 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
-from typing import Protocol
 
-from forewarn.plane.clock import elapsed
-from forewarn.plane.ports import LEASE_SECONDS, Diverged, Journal, JournalFault, News, Shared
+from forewarn.plane.ports import Diverged, Journal, JournalFault, News, Shared
+from forewarn.plane.standing import Standing
+from forewarn.plane.system import Pace, System
+from forewarn.plane.writing import Writing
 
 _log = logging.getLogger(__name__)
-_GLANCE_SECONDS = 1.0  # how long a notification that got lost can delay what it would have told
-_REFRESH_SECONDS = 2.0  # how long a reader waits to be told that nothing is new
-
-
-class Followed(Protocol):
-    """What follows."""
-
-    retry_seconds: float
-
-    @property
-    def seq(self) -> int: ...
-
-    async def catch_up(self) -> None: ...
-
-    @property
-    def willing(self) -> bool:
-        """Whether it would lead."""
-
-    @property
-    def stale(self) -> str: ...
-
-    def agree(self, now: datetime) -> None: ...
-
-    def vouch(self, until: float) -> None: ...
-
-    def take_lead(self, leads: bool, until: float) -> None: ...
-
-    def lose(self, fault: Diverged) -> None: ...
 
 
 class Follower:
     """Listens in a thread of its own. Every answer of the store proves that the node was current when it asked."""
 
-    def __init__(self, journal: Journal, shared: Shared, node: Followed, staleness: timedelta) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        shared: Shared,
+        writing: Writing,
+        standing: Standing,
+        agree: Callable[[datetime], None],
+        system: System,
+        pace: Pace,
+    ) -> None:
         self._journal = journal
         self._shared = shared
-        self._node = node
-        self._staleness = staleness
-        self._glance_seconds = min(_GLANCE_SECONDS, staleness.total_seconds() / 4)
+        self._writing = writing
+        self._standing = standing
+        self._agree = agree  # told what the store's clock says
+        self._elapsed = system.elapsed
+        self._retry_seconds = pace.retry_seconds
+        self._refresh_seconds = pace.refresh_seconds
+        self._glance_seconds = min(pace.glance_seconds, pace.staleness.total_seconds() / 4)
         self._thread = ThreadPoolExecutor(1, "forewarn-follower")
         self._eyes = ThreadPoolExecutor(1, "forewarn-glance")  # nobody's long work stands before a short look
         self._glancing: asyncio.Task[None] | None = None
@@ -68,38 +55,37 @@ class Follower:
             try:
                 await self._hear(self._glance_seconds)
             except Diverged as fault:
-                self._node.lose(fault)
+                self._standing.lose(fault)
                 return
             except Exception as fault:
-                self._node.take_lead(False, elapsed())
+                self._standing.unheard()
                 self._complain(fault)
-                await asyncio.sleep(self._node.retry_seconds)
+                await asyncio.sleep(self._retry_seconds)
 
     def close(self) -> None:
         self._thread.shutdown(wait=False)
         self._eyes.shutdown(wait=False)
 
     async def _hear(self, seconds: float) -> None:
-        asked, after = elapsed(), self._node.seq
+        asked_at, after = self._elapsed(), self._writing.seq
         loop = asyncio.get_running_loop()
-        listen = partial(self._shared.await_news, after, seconds, willing=self._node.willing and self._heard)
+        listen = partial(self._shared.await_news, after, seconds, willing=self._standing.willing and self._heard)
         news: News = await loop.run_in_executor(self._thread, listen)
         if news.head < after:
             raise Diverged(
                 f"The store ends at record {news.head}, and this node has seen record {after}: history was lost there."
             )
-        self._node.agree(news.now)
+        self._agree(news.now)
         await self._reach(news.head)
-        self._node.vouch(asked + self._staleness.total_seconds())
-        self._node.take_lead(news.leads, asked + LEASE_SECONDS)
+        self._standing.heard(asked_at, leads=news.leads)
         if not self._heard:
             _log.info("The store answers again.")
         self._heard, self._warned = True, False
 
     async def _reach(self, head: int) -> None:
-        while (before := self._node.seq) < head:
-            await self._node.catch_up()
-            if self._node.seq == before:
+        while (before := self._writing.seq) < head:
+            await self._writing.catch_up()
+            if self._writing.seq == before:
                 raise JournalFault(f"The store ends at record {head} and has nothing after record {before}.")
 
     def _complain(self, fault: Exception) -> None:
@@ -110,8 +96,8 @@ class Follower:
         else:
             _log.error("Following the store failed; going on in a moment.", exc_info=fault)
         self._heard = False
-        if self._node.stale and not self._warned:
-            _log.warning("Readers are turned away: %s", self._node.stale)
+        if self._standing.stale and not self._warned:
+            _log.warning("Readers are turned away: %s", self._standing.stale)
             self._warned = True
 
     # Reading what others have just written
@@ -122,10 +108,10 @@ class Follower:
             self._next_glance = asyncio.create_task(self._glance_after(self._glancing))
             self._next_glance.add_done_callback(_overheard)
         try:
-            async with asyncio.timeout(_REFRESH_SECONDS):
+            async with asyncio.timeout(self._refresh_seconds):
                 await asyncio.shield(self._next_glance)
         except TimeoutError:
-            raise JournalFault(f"The store did not answer within {_REFRESH_SECONDS:g} s.") from None
+            raise JournalFault(f"The store did not answer within {self._refresh_seconds:g} s.") from None
 
     async def _glance_after(self, before: asyncio.Task[None] | None) -> None:
         """A glance that is under way may miss what was written since: whoever comes meanwhile waits for the next."""

@@ -7,34 +7,36 @@ import logging
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from forewarn.core.commands import BeginImpact
+from forewarn.core.commands import BeginImpact, Tick
 from forewarn.core.facts import EventBornStarted, EventStarted
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Region
-from forewarn.plane.ports import Driver, JournalFault, Record
+from forewarn.plane.ports import CLOCK, Driver, JournalFault, Record, Writes
+from forewarn.plane.standing import Standing
 
 _log = logging.getLogger(__name__)
 
 
 class Impacts:
-    """Only what is on disk gets here: no machine is touched before that."""
+    """Only what is on disk gets here: no machine is touched before that. Only the leader of a region begins impacts."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, standing: Standing) -> None:
         self._driver = driver
+        self._standing = standing
         self._owed: list[str] = []
-        self.indebted = asyncio.Event()
+        self._indebted = asyncio.Event()
 
     def take_up(self, region: Region) -> None:
         """What an earlier run, or an earlier leader, left: started events whose end nobody has foretold."""
         self._owed = sorted(event.id for event in region.events.values() if _is_to_begin(event))
 
-    @property
-    def owes(self) -> bool:
-        return bool(self._owed)
-
-    def drop(self) -> None:
-        """They are somebody else's now."""
-        self._owed = []
+    def follow_lead(self, leads: bool, region: Region) -> None:
+        """A new leader takes up what the last one left; what a former leader owes is somebody else's now."""
+        if leads:
+            self.take_up(region)
+            self._indebted.set()
+        else:
+            self._owed = []
 
     def owe(self, begun: Sequence[BeginImpact], fault: Exception) -> None:
         """They were begun, and that could not be written down."""
@@ -46,10 +48,13 @@ class Impacts:
         else:
             _log.error("Impacts could not be begun or recorded; trying again in a moment.", exc_info=fault)
         self._owed += event_ids
-        self.indebted.set()
+        self._indebted.set()
 
     def begin(self, region: Region, records: Sequence[Record], now: datetime) -> list[BeginImpact]:
-        """Hand to the driver what has just started, and what it could not be handed before."""
+        """Hand to the driver what has just started, and what it could not be handed before.
+
+        Returns the commands that record it. For a node that leads.
+        """
         owed, self._owed = self._owed, []
         begun: list[BeginImpact] = []
         for event_id in dict.fromkeys((*owed, *_just_started(region, records))):
@@ -59,6 +64,17 @@ class Impacts:
                 except Exception as fault:
                     self._owe([event_id], fault)
         return begun
+
+    async def retry_on(self, writing: Writes, retry_seconds: float) -> None:
+        """A tick makes the writer look at what is owed, also where nothing else is written for a long time."""
+        while True:
+            await self._indebted.wait()
+            self._indebted.clear()
+            await asyncio.sleep(retry_seconds)
+            if self._standing.leads:
+                await writing.submit_ours(Tick(), CLOCK)
+                if self._owed:  # the tick itself failed
+                    self._indebted.set()
 
 
 def _is_to_begin(event: Event) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import socket
-import uuid
 from collections.abc import Callable
 
 import msgspec
@@ -15,19 +13,19 @@ from msgspec.structs import replace
 from forewarn import __version__
 from forewarn.core.rules import Rules
 from forewarn.plane.agreement import Agreement
-from forewarn.plane.clock import wall_time
 from forewarn.plane.ports import JournalFault, Node, Shared
+from forewarn.plane.standing import Standing
+from forewarn.plane.system import Pace, System
 
 _log = logging.getLogger(__name__)
-_ANNOUNCE_SECONDS = 3.0
 
 
-def fresh_node(rules: Rules) -> Node:
+def _fresh_node(rules: Rules, system: System) -> Node:
     """This process, which nobody has introduced yet."""
-    now = wall_time()
+    now = system.wall()
     return Node(
-        id=str(uuid.uuid4()),
-        name=socket.gethostname(),
+        id=system.new_id(),
+        name=system.host_name(),
         version=__version__,
         faces=(),
         urls=(),
@@ -46,40 +44,43 @@ def digest_of(rules: Rules) -> str:
 
 
 class Membership:
-    """One node's place among the others; ``standing`` tells how far it has come, and whether it leads.
+    """One node's place among the others; ``seq`` tells how far it has come. Announces it, and keeps its ``odds``.
 
     What cannot be announced now is announced the next time.
     """
 
-    def __init__(self, shared: Shared | None, node: Node, standing: Callable[[], tuple[int, bool]]) -> None:
+    def __init__(
+        self,
+        shared: Shared | None,
+        standing: Standing,
+        seq: Callable[[], int],
+        rules: Rules,
+        system: System,
+        pace: Pace,
+    ) -> None:
         self._shared = shared
-        self._told = node
         self._standing = standing
+        self._seq = seq
+        self._wall = system.wall
+        self._announce_seconds = pace.announce_seconds
+        self._told = _fresh_node(rules, system)
         self._introduced = asyncio.Event()
         self._changed = asyncio.Event()
         self._agreement = Agreement()
 
     @property
-    def odds(self) -> str:
-        """Why this node decides nothing, as a sentence; empty as long as it may."""
-        return self._agreement.odds
-
-    @property
     def node(self) -> Node:
         """This one, as it is now."""
-        seq, leads = self._standing()
-        return replace(self._told, seq=seq, leads=leads)
-
-    @property
-    def draining(self) -> bool:
-        return self._told.draining
+        standing = self._standing
+        return replace(self._told, seq=self._seq(), leads=standing.leads, draining=standing.draining)
 
     def introduce(self, name: str, faces: tuple[str, ...], urls: tuple[str, ...]) -> None:
         self._told = replace(self._told, name=name, faces=faces, urls=urls)
         self._introduced.set()
 
     def drain(self) -> None:
-        self._told = replace(self._told, draining=True)
+        """Say that this node is about to go; it works on until it does."""
+        self._standing.draining = True
         self.announce_soon()
 
     def announce_soon(self) -> None:
@@ -101,7 +102,7 @@ class Membership:
             except Exception:
                 _log.exception("This node could not be announced.")
             try:
-                async with asyncio.timeout(_ANNOUNCE_SECONDS):
+                async with asyncio.timeout(self._announce_seconds):
                     await self._changed.wait()
             except TimeoutError:
                 pass
@@ -109,7 +110,7 @@ class Membership:
     async def look(self) -> None:
         """See whether the others go by the same rules."""
         if self._shared is not None:
-            self._agreement.look(await asyncio.to_thread(self._shared.nodes), self.node)
+            self._standing.odds = self._agreement.look(await asyncio.to_thread(self._shared.nodes), self.node)
 
     async def withdraw(self) -> None:
         if self._shared is None:
@@ -122,5 +123,5 @@ class Membership:
     async def nodes(self) -> list[Node]:
         """Everybody, as the store knows them; a region of one node knows only itself."""
         if self._shared is None:
-            return [replace(self.node, seen_at=wall_time())]
+            return [replace(self.node, seen_at=self._wall())]
         return await asyncio.to_thread(self._shared.nodes)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from forewarn.core.commands import Command
 from forewarn.core.facts import Fact
 from forewarn.core.region import Event, Region
 
@@ -24,6 +25,9 @@ class Origin(Struct, frozen=True, gc=False):
     def label(self) -> str:
         """Door and caller, for lines that people read."""
         return f"{self.door} {self.who}".strip()
+
+
+CLOCK = Origin("clock")  # what happens because time has passed
 
 
 class Record(Struct, frozen=True, gc=False):
@@ -175,3 +179,14 @@ class Driver(Protocol):
     """
 
     def begin(self, event: Event, now: datetime) -> datetime | None: ...
+
+
+class Writes(Protocol):
+    """The writing of commands, as those parts of a plane see it that act by themselves."""
+
+    @property
+    def region(self) -> Region:
+        """The last published state."""
+
+    async def submit_ours(self, command: Command, origin: Origin) -> None:
+        """Carry out a command that nobody outside waits for. A failure is logged, and this returns a moment later."""

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 from itertools import takewhile
 
+from forewarn.core.commands import Pulse
 from forewarn.core.region import Region, Scope, fold
 from forewarn.core.settle import DUE_MOST
+from forewarn.plane.clock import Clock
+from forewarn.plane.ports import Origin, Writes
+from forewarn.plane.standing import Standing
+
+VM = Origin("vm")
+_PULSE_EVERY = timedelta(hours=1)
+_KEEP_EVERY = timedelta(seconds=10)
+_PULSE_MOST = 1_000  # reads of one pulse: others write in between
 
 
 class ReadBook:
@@ -65,3 +75,42 @@ def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:
 def _lapsing(region: Region, now: datetime, most: int) -> list[Scope]:
     due = takewhile(lambda due: due.at <= now, region.agenda.soonest(most))
     return [region.scopes[key] for key in dict.fromkeys(each.key for each in due) if key in region.scopes]
+
+
+class Pulses:
+    """Tells the journal of reads: now and then of all, and in time of those without which a scope would lapse."""
+
+    def __init__(
+        self, book: ReadBook, clock: Clock, standing: Standing, disable_after: timedelta, *, shared: bool
+    ) -> None:
+        self._book = book
+        self._clock = clock
+        self._standing = standing
+        self._pulse_every = min(_PULSE_EVERY, disable_after / 4) if shared else _PULSE_EVERY
+        self._keep_every = min(_KEEP_EVERY, disable_after / 8)
+
+    async def pulse_on(self, writing: Writes) -> None:
+        """Once an hour of the region's time; more often where nodes share a region whose scopes lapse soon."""
+        while True:
+            await self._clock.sleep_until(self._clock.now() + self._pulse_every)
+            if not self._standing.odds:
+                for pulse in _pulses(self._book.newer_than(writing.region, self._pulse_every)):
+                    await writing.submit_ours(pulse, VM)
+
+    async def keep_on(self, writing: Writes) -> None:
+        """Whoever leads knows of reads through other nodes only what these have told: in time for what would lapse."""
+        while True:
+            await asyncio.sleep(self._keep_every.total_seconds())
+            soon = self._clock.now() + 2 * self._keep_every
+            if not self._standing.odds and (kept := self._book.keeping_alive(writing.region, soon)):
+                await writing.submit_ours(Pulse(tuple(kept)), VM)
+
+    def last(self, region: Region) -> list[Pulse]:
+        """All that the journal does not know yet, for a node that closes; at least one pulse, if an empty one."""
+        reads = [] if self._standing.odds else self._book.newer_than(region, timedelta(0))
+        return _pulses(reads) or [Pulse(())]
+
+
+def _pulses(reads: list[tuple[str, datetime]]) -> list[Pulse]:
+    portions = (reads[first : first + _PULSE_MOST] for first in range(0, len(reads), _PULSE_MOST))
+    return [Pulse(tuple(portion)) for portion in portions]

@@ -9,20 +9,23 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import Journal, JournalFault
 
 _log = logging.getLogger(__name__)
-_EVERY = 20_000  # facts, or as many as there are VMs where that is more
 
 
 class Snapshots:
-    """One at a time, in a thread. ``kept_seq`` is the record that the last one stands for."""
+    """One at a time, in a thread: after every so many facts, or as many as there are VMs where that is more.
 
-    def __init__(self, journal: Journal, kept_seq: int) -> None:
+    ``kept_seq`` is the record that the last one stands for.
+    """
+
+    def __init__(self, journal: Journal, kept_seq: int, every: int) -> None:
         self._journal = journal
+        self._every = every
         self._kept_seq = kept_seq
         self._keeping: asyncio.Task[None] | None = None
 
     def consider(self, region: Region, seq: int) -> None:
         """Keep one if it is time."""
-        if self._keeping is None and seq - self._kept_seq > max(_EVERY, len(region.vms)):
+        if self._keeping is None and seq - self._kept_seq > max(self._every, len(region.vms)):
             self._keeping = asyncio.create_task(self._keep(region, seq))
 
     async def close(self, region: Region, seq: int) -> None:

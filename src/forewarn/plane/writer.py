@@ -2,41 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from asyncio import Future
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from forewarn.core.commands import Command
+from forewarn.core.commands import Command, Pulse
 from forewarn.core.facts import Fact
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
-from forewarn.core.settle import tidied
+from forewarn.core.settle import is_behind, tidied
 from forewarn.core.step import step
-from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import Entry, Journal, Origin, Record, Transaction
+from forewarn.plane.reads import VM, ReadBook
 
+BATCH_MOST = 1_000  # commands of one transaction
+_BATCH_FEW = 3  # where so much is due that each of them takes on as much of it as it may
 _READ_AT_ONCE = 10_000
 _TIDIED_LEAST = 100  # more entries of the agenda than facts can have added, so that it becomes no longer than it must
 _ENOUGH_FACTS = 5_000  # for one transaction: others wait for the journal's head meanwhile, and for our own thread
 
 
 class Asked(Struct, frozen=True):
-    """A command on its way to the writer. ``since`` is when it was received, by ``clock.elapsed``."""
+    """A command on its way to the writer, received at ``since`` (by ``System.elapsed``).
+
+    ``done`` is for the loop: nothing on the writer's side touches it. Without one, nobody waits for the answer.
+    """
 
     command: Command
     origin: Origin
-    since: float = field(default_factory=elapsed)
+    since: float
+    done: Future[tuple[Fact, ...]] | None = None
+
+
+class Line:
+    """Commands that wait for the writer, oldest first.
+
+    The loop appends, and the writer's thread takes from the front when the journal's head is its own, so that whoever
+    asks while that is waited for comes into the same transaction. A deque's ends need no lock for that.
+    """
+
+    def __init__(self, asked: Iterable[Asked] = ()) -> None:
+        self._waiting = deque(asked)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def append(self, asked: Asked) -> None:
+        self._waiting.append(asked)
+
+    def take(self, most: int) -> tuple[Asked, ...]:
+        """The first ones, at most so many; they are in line no more."""
+        taken: list[Asked] = []
+        while self._waiting and len(taken) < most:
+            taken.append(self._waiting.popleft())
+        return tuple(taken)
+
+    def put_back(self, asked: Sequence[Asked]) -> None:
+        """To the front, in the order in which they were taken."""
+        self._waiting.extendleft(reversed(asked))
 
 
 Answer: TypeAlias = tuple[Fact, ...] | Exception
-
-
-Ask: TypeAlias = Callable[[Region, datetime], Sequence[Asked]]  # what to do, once it is known where things stand
-First: TypeAlias = Callable[[Region, datetime, int], Sequence[Asked]]  # and before that: at that time, with so many
 
 
 class Written(Struct, frozen=True):
@@ -48,65 +80,120 @@ class Written(Struct, frozen=True):
     answers: tuple[Answer, ...]
 
 
+class Batch(Struct, frozen=True):
+    """The commands of one transaction and what came of them: what the writer's thread hands to the loop.
+
+    After an exception nothing was written, unless it is ``Uncertain``; it is the answer to each of them.
+    """
+
+    asked: tuple[Asked, ...]
+    outcome: Written | Exception
+
+
+class Loaded(Struct, frozen=True):
+    """A journal read to its end. All after ``snapshot_seq`` had to be read: the next start should not have to."""
+
+    region: Region
+    seq: int
+    snapshot_seq: int
+
+
+def load(journal: Journal) -> Loaded:
+    """Read a journal to its end. Blocks, for long where there is much of it."""
+    region, seq = journal.load()
+    snapshot_seq = seq
+    while records := journal.read(seq, _READ_AT_ONCE):
+        region, seq = _tidy(_evolved(region, records), records), records[-1].seq
+    return Loaded(region, seq, snapshot_seq)
+
+
+def _evolved(region: Region, records: Sequence[Record]) -> Region:
+    for record in records:
+        region = evolve(region, record.fact)
+    return region
+
+
+def _tidy(region: Region, records: Sequence[Record]) -> Region:
+    """Facts only ever add to the agenda; who wrote them has looked at what was due by then."""
+    return tidied(region, records[-1].fact.at, 2 * len(records) + _TIDIED_LEAST) if records else region
+
+
 class Writer:
     """Owns the newest region. A transaction that fails leaves it, and the journal, as they were."""
 
-    def __init__(self, journal: Journal, rules: Rules, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        loaded: Loaded,
+        rules: Rules,
+        now: Callable[[], datetime],
+        reads: ReadBook,
+        elapsed: Callable[[], float],
+    ) -> None:
         self._journal = journal
         self._rules = rules
         self._now = now
-        self.region, self.seq = journal.load()
-        self.loaded_seq = self.seq  # all after it had to be read: the next start should not have to
-        while records := journal.read(self.seq, _READ_AT_ONCE):
-            self._take(records)
-            self._tidy(records)
+        self._reads = reads
+        self._elapsed = elapsed
+        self.region, self.seq = loaded.region, loaded.seq
         self._untold: list[Record] = []  # taken from others, but the transaction that found them failed
-
-    def _take(self, records: Sequence[Record]) -> None:
-        for record in records:
-            self.region = evolve(self.region, record.fact)
-            self.seq = record.seq
-
-    def _tidy(self, records: Sequence[Record]) -> None:
-        """Facts only ever add to the agenda; who wrote them has looked at what was due by then."""
-        if records:
-            self.region = tidied(self.region, records[-1].fact.at, 2 * len(records) + _TIDIED_LEAST)
-
-    def _hear(self, records: Sequence[Record]) -> None:
-        for record in records:
-            self._take((record,))
-            self._untold.append(record)
-
-    def _told(self) -> tuple[Record, ...]:
-        told, self._untold = tuple(self._untold), []
-        return told
 
     def catch_up(self) -> Written:
         """Take what others have appended, without holding anybody up. What is left over comes the next time."""
         records = self._journal.read(self.seq, _READ_AT_ONCE)
         self._hear(records)
-        self._tidy(records)
+        self.region = _tidy(self.region, records)
         return Written(self.region, self.seq, self._told(), ())
 
-    def write(self, batch: Sequence[Asked] | Ask, first: First | None = None) -> Written:
-        """Carry out commands, each whole or refused, in one transaction.
+    def write(self, asked: Sequence[Asked]) -> Written:
+        """Carry out these commands in one transaction, as ``carry_out`` does; raises what kept it from that."""
+        outcome = self.carry_out(Line(asked), len(asked)).outcome
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-        Where they lead to very much, the last of them are left for another one: those have no answer. What is to be
-        done ``first`` has none either.
+    def carry_out(self, line: Line, waiting: int) -> Batch:
+        """Take commands from a line and carry them out in one transaction, each whole or refused.
+
+        They are taken when the journal's head is ours: who has to wait waits in company. Reads that keep scopes enabled
+        go before what would settle. Where commands lead to very much, the last ones are left without an answer, for
+        another transaction. A fault that comes before they are taken is the answer to the first ``waiting`` in line.
         """
-        begun = elapsed()
-        with self._journal.write() as transaction:
-            self._hear(transaction.since(self.seq))
-            asked = batch(self.region, self._dated(transaction.now)) if callable(batch) else batch
-            now = self._closed_at(transaction, asked, begun)
-            before = first(self.region, now, len(asked)) if first is not None else ()
-            region, answers, entries = self._step_all((*before, *asked), now)
-            transaction.append(entries)
-        records = tuple(
-            Record(seq, entry.fact, entry.command, entry.origin) for seq, entry in enumerate(entries, self.seq + 1)
-        )
+        begun, asked = self._elapsed(), tuple[Asked, ...]()
+        try:
+            with self._journal.write() as transaction:
+                self._hear(transaction.since(self.seq))
+                asked = line.take(self._portion(transaction))
+                now = self._closed_at(transaction, asked, begun)
+                kept = self._kept_alive(now, len(asked), begun)
+                region, answers, entries = self._step_all((*kept, *asked), now)
+                transaction.append(entries)
+        except Exception as fault:
+            return Batch((*asked, *line.take(waiting - len(asked))), fault)
+        return Batch(asked, self._published(region, entries, answers[len(kept) :]))
+
+    def _portion(self, transaction: Transaction) -> int:
+        return _BATCH_FEW if is_behind(self.region, self._dated(transaction.now)) else BATCH_MOST
+
+    def _kept_alive(self, now: datetime, commands: int, since: float) -> tuple[Asked, ...]:
+        kept = tuple(self._reads.keeping_alive(self.region, now, commands))
+        return (Asked(Pulse(kept), VM, since),) if kept else ()
+
+    def _published(self, region: Region, entries: Sequence[Entry], answers: Sequence[Answer]) -> Written:
+        """The transaction is committed: from here on its region is the newest."""
+        numbered = enumerate(entries, self.seq + 1)
+        records = tuple(Record(seq, entry.fact, entry.command, entry.origin) for seq, entry in numbered)
         self.region, self.seq = region, self.seq + len(entries)
-        return Written(region, self.seq, self._told() + records, tuple(answers[len(before) :]))
+        return Written(region, self.seq, self._told() + records, tuple(answers))
+
+    def _hear(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self.region, self.seq = evolve(self.region, record.fact), record.seq
+            self._untold.append(record)
+
+    def _told(self) -> tuple[Record, ...]:
+        told, self._untold = tuple(self._untold), []
+        return told
 
     def _closed_at(self, transaction: Transaction, asked: Sequence[Asked], begun: float) -> datetime:
         """An instant after all of them were received: no fact is older than its command.
@@ -121,10 +208,7 @@ class Writer:
 
     def _dated(self, now: datetime | None) -> datetime:
         """By the store's clock where it has one; and not before the last fact."""
-        return self._not_before_the_last(now or self._now())
-
-    def _not_before_the_last(self, now: datetime) -> datetime:
-        latest = self.region.latest_at
+        now, latest = now or self._now(), self.region.latest_at
         return now if latest is None else max(now, latest)
 
     def _step_all(self, batch: Sequence[Asked], now: datetime) -> tuple[Region, list[Answer], list[Entry]]:

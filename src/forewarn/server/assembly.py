@@ -1,181 +1,116 @@
-"""The server, put together: journal, plane and the faces that this node has. Needs the server extra."""
+"""A server put together from values: the plane and the faces on it, without a socket. Needs the server extra.
+
+``server.parts`` makes the values from settings, for ``forewarn serve``. The test kit, the simulator and tests make
+their own: everything that runs a plane with faces goes through here.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import urlsplit
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
 
+from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from forewarn.plane.clock import RealClock, wall_time
+from forewarn.core.rules import Rules
+from forewarn.engines.simulated import SimulatedDriver
+from forewarn.plane.clock import ClockFrom
 from forewarn.plane.plane import Plane
-from forewarn.server.fleet import bind_all, create_missing
-from forewarn.server.listening import explained, hosts_of, listen, serve_app, url_of
-from forewarn.server.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
-from forewarn.settings.binding_file import BindingEntry
-from forewarn.settings.errors import CommandFailed
-from forewarn.settings.fleet_file import FleetEntry
-from forewarn.settings.kinds import Address
-from forewarn.settings.resolve import Settings
+from forewarn.plane.ports import Driver, Journal
+from forewarn.plane.system import PACE, SYSTEM, Pace, System
 from forewarn.web.faults import FaultRules
-from forewarn.web.forwarded import Forwarded
-from forewarn.web.health import Health, HealthDoor, nothing_else
 from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
-from forewarn.web.operator.app import end_streams, operator_app
-from forewarn.web.operator.gate import ANY_HOST
+from forewarn.web.metadata.settings import MetadataSettings
+from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.login.access import Access
-from forewarn.web.resource_manager.login.tls import prepare
-from forewarn.web.resource_manager.login.tokens import introduction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a server is made of. The journal is open; it is closed with the plane."""
+
+    journal: Journal
+    clock_from: ClockFrom  # makes the clock from the instant of the last fact
+    driver: Driver = field(default_factory=SimulatedDriver)
+    rules: Rules = field(default_factory=Rules)
+    metadata: MetadataSettings = field(default_factory=MetadataSettings)
+    faults: FaultRules = field(default_factory=FaultRules)
+    bind_nics: bool = False  # whether addresses of the Resource Manager's NICs bind VMs
+    token: str = ""  # of the control faces; empty: none is asked for
+    region_name: str = ""
+    kept_in: str = ""
+    shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
+    system: System = SYSTEM
+    pace: Pace = PACE
 
 
 @dataclass(frozen=True)
-class Running:
-    """A server that answers."""
+class Assembly:
+    """A plane, and the faces that can stand on it."""
 
+    parts: Parts
     plane: Plane
-    health: Health
-    name: str
-    urls: dict[str, str]  # where it listens, by the setting that says so
+
+    def metadata_face(self) -> MetadataFace:
+        """What guests see; it listens once it is started."""
+        return MetadataFace(self.plane, self.parts.faults, self.parts.metadata)
+
+    def operator_app(
+        self, *, metadata_url: str, hosts: Collection[str] = (), resource_manager: Introduction | None = None
+    ) -> FastAPI:
+        """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
+        parts = self.parts
+        return operator_app(
+            self.plane,
+            parts.faults,
+            parts.shown,
+            hosts=hosts,
+            token=parts.token or None,
+            metadata_url=metadata_url,
+            region_name=parts.region_name,
+            kept_in=parts.kept_in,
+            resource_manager=resource_manager,
+            not_before_format=parts.metadata.not_before_format,
+        )
+
+    @asynccontextmanager
+    async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[Desk, ASGIApp]]:
+        """The face for az and the SDKs. Deletions of groups that an earlier run left go on from here."""
+        desk = Desk(self.plane, access=Access(self.parts.token), bind_nics=self.parts.bind_nics)
+        await group_deletion.finish(desk)
+        await nic_bindings.bind_all(desk)
+        stop = group_deletion.watch(desk)
+        try:
+            yield desk, resource_manager_app(desk, hosts=hosts)
+        finally:
+            stop()
+
+
+async def assemble(parts: Parts) -> Assembly:
+    """Read the journal, in a thread, and put a server together. Its life is ``plane.start`` and ``plane.close``."""
+    opening = partial(Plane.open, system=parts.system, pace=parts.pace)
+    plane = await asyncio.to_thread(opening, parts.journal, parts.clock_from, parts.driver, parts.rules)
+    return Assembly(parts, plane)
 
 
 @asynccontextmanager
-async def open_server(
-    settings: Settings, fleet: Sequence[FleetEntry] = (), bindings: Sequence[BindingEntry] = ()
-) -> AsyncIterator[Running]:
-    """Everything that ``forewarn serve`` runs. It ends in the reverse order: the faces first, the journal last."""
-    async with AsyncExitStack() as stack:
-        opening = _Opening(settings, stack)
-        health_url = await opening.open_health()
-        plane = await _open_plane(settings, stack)
-        await create_missing(plane, fleet)
-        await bind_all(plane, bindings)
-        urls = await opening.open_faces(plane)
-        name = settings.node_name or _usual_name(urls)
-        plane.introduce(name, tuple(face.replace("_", "-") for face in urls), tuple(urls.values()))
-        opening.health.started(plane)
-        stack.callback(asyncio.create_task(plane.watch_on()).cancel)
-        yield Running(plane, opening.health, name, {**urls, **health_url})
-
-
-async def _open_plane(settings: Settings, stack: AsyncExitStack) -> Plane:
-    """The journal is opened first: whoever holds a data directory is the server of its region."""
-    journal = await asyncio.to_thread(journal_of, settings)
-    parts = (journal, RealClock(), driver_of(settings), rules_of(settings))
+async def running(parts: Parts) -> AsyncIterator[Assembly]:
+    """A server from its start to its close. The journal is closed in any case."""
     try:
-        plane = await asyncio.to_thread(lambda: Plane(*parts, staleness=settings.staleness))
+        assembly = await assemble(parts)
     except BaseException:
-        journal.close()
+        parts.journal.close()
         raise
-    stack.push_async_callback(plane.close)
-    plane.clock = clock_of(settings, plane.region.latest_at)
-    await plane.start()
-    return plane
-
-
-def _usual_name(urls: dict[str, str]) -> str:
-    """The machine, and the port of its first face: nodes on one machine are told apart by that."""
-    return f"{socket.gethostname()}:{next(iter(urls.values())).rpartition(':')[2]}"
-
-
-class _Opening:
-    """A server while it opens. What is open is on the stack, and closes with it."""
-
-    def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
-        self._settings = settings
-        self._stack = stack
-        self._faults = FaultRules()
-        self.health = Health()
-
-    async def open_health(self) -> dict[str, str]:
-        """Before everything else: a start may take long, and this says so."""
-        address = self._settings.health
-        if address is None:
-            return {}
-        listening = self._listen(address, "health")
-        await self._serve(HealthDoor(nothing_else, self.health), listening, "health listener")
-        return {"health": url_of("http", address, listening)}
-
-    async def open_faces(self, plane: Plane) -> dict[str, str]:
-        """Those that this node shall have. The control face is opened last, because it tells of the others."""
-        addresses, urls = self._settings.addresses, dict.fromkeys(("metadata", "control", "resource_manager"), "")
-        introduced = None
-        if "metadata" in addresses:
-            urls["metadata"] = await self._open_metadata(plane, addresses["metadata"])
-        if "resource_manager" in addresses:
-            address = addresses["resource_manager"]
-            introduced, urls["resource_manager"] = await self._open_resource_manager(plane, address)
-        if "control" in addresses:
-            urls["control"] = await self._open_control(plane, addresses["control"], urls["metadata"], introduced)
-        return {face: url for face, url in urls.items() if url}
-
-    async def _open_metadata(self, plane: Plane, address: Address) -> str:
-        settings = metadata_settings(self._settings)
-        tell_if_short_of_files(settings.limits)
-        face = MetadataFace(plane, self._faults, settings)
-        with explained(address, "metadata"):
-            await face.start(address.host, address.port)
-        self._stack.push_async_callback(face.close)
-        return f"http://{Address(address.host, face.port)}"
-
-    async def _open_resource_manager(self, plane: Plane, address: Address) -> tuple[Introduction, str]:
-        """The face for az and the SDKs, which insist on https; where it is told to be found, and where it listens."""
-        settings, listening = self._settings, self._listen(address, "resource_manager")
-        public = settings.resource_manager_url
-        hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
-        named = tuple(host for host in hosts if host != ANY_HOST)
-        try:
-            files = await asyncio.to_thread(prepare, settings.data / "tls", named, wall_time())
-            authority = await asyncio.to_thread(files.authority_pem)
-        except OSError as problem:
-            raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
-        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics == "on")
-        await group_deletion.finish(desk)
-        await nic_bindings.bind_all(desk)
-        self._stack.callback(group_deletion.watch(desk))
-        app = self._behind(resource_manager_app(desk, hosts=hosts))
-        await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
-        url = url_of("https", address, listening)
-        return introduction(public or url, authority, desk), url
-
-    async def _open_control(
-        self, plane: Plane, address: Address, metadata_url: str, introduced: Introduction | None
-    ) -> str:
-        settings, listening = self._settings, self._listen(address, "control")
-        views = [SettingView(each.name, each.value, each.source, each.help) for each in settings.shown]
-        app = operator_app(
-            plane,
-            self._faults,
-            views,
-            hosts=(*hosts_of(address), *settings.hosts),
-            token=settings.token or None,
-            metadata_url=metadata_url,
-            resource_manager=introduced,
-            not_before_format=metadata_settings(settings).not_before_format,
-        )
-        await self._serve(self._behind(app), listening, "operator API")
-        self._stack.callback(end_streams, app)
-        return url_of("http", address, listening)
-
-    def _behind(self, app: ASGIApp) -> ASGIApp:
-        """What stands before a face that may be behind a load balancer."""
-        return HealthDoor(Forwarded(app, self._settings.trusted_proxies), self.health)
-
-    def _listen(self, address: Address, setting: str) -> socket.socket:
-        listening = listen(address, setting)
-        self._stack.callback(listening.close)
-        return listening
-
-    async def _serve(
-        self, app: ASGIApp, listening: socket.socket, name: str, certificate: tuple[Path, Path] | None = None
-    ) -> None:
-        self._stack.push_async_callback(await serve_app(app, listening, name, certificate))
+    try:
+        await assembly.plane.start()
+        yield assembly
+    finally:
+        await assembly.plane.close()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from uuid import uuid4
+from collections.abc import Callable, Sequence
 
 from forewarn.core.commands import BindVm, Command, CreateVms, Pulse, Together
 from forewarn.core.deciding.bindings import checked
@@ -66,7 +65,7 @@ async def _create(plane: Plane, entry: FleetEntry, run: Run) -> None:
     missing = tuple(name for name in names if _is_missing(plane, name))
     if not missing:
         return
-    creating = CreateVms(missing, spec_of(entry), str(uuid4()).upper(), binding_of(entry))
+    creating = CreateVms(missing, spec_of(entry), plane.system.new_guid(), binding_of(entry))
     reading = Pulse(tuple((fold(name), plane.now()) for name in missing))
     try:
         await plane.submit(Together((creating, reading)) if entry.read else creating, _ORIGIN)
@@ -110,7 +109,7 @@ async def bind_all(plane: Plane, entries: Sequence[BindingEntry]) -> None:
     """
     for entry in entries:
         async with plane.editing:
-            command = _binding_command(plane.region, entry)
+            command = _binding_command(plane.region, entry, plane.system.new_id)
             if command is None:
                 _log.warning("The region file binds %s, which does not exist.", entry)
                 continue
@@ -120,11 +119,11 @@ async def bind_all(plane: Plane, entries: Sequence[BindingEntry]) -> None:
                 raise CommandFailed(f"the region file's binding of {entry} was refused: {refused.message}") from None
 
 
-def _binding_command(region: Region, entry: BindingEntry) -> Command | None:
+def _binding_command(region: Region, entry: BindingEntry, new_id: Callable[[], str]) -> Command | None:
     said = (entry.address, entry.local_address, entry.netns, entry.interface)
     if entry.vm:
         return BindVm(entry.vm, Binding(*said)) if fold(entry.vm) in region.vms else None
     found = region.scale_sets.get(fold(entry.scale_set))
     if found is None:
         return None
-    return replace(put_as_it_is(found, str(uuid4())), spec=replace(found.spec, binding=BindingPattern(*said)))
+    return replace(put_as_it_is(found, new_id()), spec=replace(found.spec, binding=BindingPattern(*said)))

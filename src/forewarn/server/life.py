@@ -16,8 +16,8 @@ from forewarn.core.refusal import Refused
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
 from forewarn.server import log as log_lines
-from forewarn.server.assembly import Running, open_server
 from forewarn.server.listening import take_all_files
+from forewarn.server.opening import Running, open_server
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.fleet_file import FleetEntry
@@ -29,27 +29,36 @@ _COLLECT_EVERY = (10_000, 10, 1_000)  # new objects, small searches, larger ones
 
 
 def run(
-    settings: Settings, fleet: Sequence[FleetEntry], bindings: Sequence[BindingEntry], say: Callable[[str], None]
+    settings: Settings,
+    fleet: Sequence[FleetEntry],
+    bindings: Sequence[BindingEntry],
+    greet: Callable[[Running], None],
 ) -> int:
-    """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence."""
+    """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence.
+
+    ``greet`` is called in a thread, once everything answers.
+    """
     log_lines.configure(settings.log_level)
     take_all_files()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, fleet, bindings, say))
+            runner.run(_serve(settings, fleet, bindings, greet))
     except (JournalFault, Refused) as problem:
         raise CommandFailed(str(problem)) from None
     return Exit.OK
 
 
 async def _serve(
-    settings: Settings, fleet: Sequence[FleetEntry], bindings: Sequence[BindingEntry], say: Callable[[str], None]
+    settings: Settings,
+    fleet: Sequence[FleetEntry],
+    bindings: Sequence[BindingEntry],
+    greet: Callable[[Running], None],
 ) -> None:
     stop = asyncio.Event()
     with _stopped_by_signals(stop):
         async with open_server(settings, fleet, bindings) as server:
             _spare_the_collector()
-            say(ready_line(settings, server))
+            await asyncio.to_thread(greet, server)
             await _until_stopped(stop, server.plane)
             await _drain(settings, server)
             _log.info("Shutting down.")
@@ -66,20 +75,22 @@ def _spare_the_collector() -> None:
 
 async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:
     """Until a signal comes; or until the store has another history than this node, which then must not go on."""
-    waiting = [asyncio.ensure_future(each.wait()) for each in (stop, plane.lost)]
+    waiting = [asyncio.ensure_future(each.wait()) for each in (stop, plane.standing.lost)]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for each in waiting:
             each.cancel()
-    if plane.lost.is_set():
-        raise CommandFailed(f"{plane.stale} This node ends; started anew, it begins with what the store holds.")
+    if plane.standing.lost.is_set():
+        raise CommandFailed(
+            f"{plane.standing.stale} This node ends; started anew, it begins with what the store holds."
+        )
 
 
 async def _drain(settings: Settings, server: Running) -> None:
     """Serve on while those who send requests notice that they should send them elsewhere."""
     server.health.draining = True
-    server.plane.drain()
+    server.plane.membership.drain()
     if settings.drain:
         _log.info("Draining for %g s.", settings.drain.total_seconds())
         await asyncio.sleep(settings.drain.total_seconds())
@@ -109,8 +120,15 @@ def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
 def ready_line(settings: Settings, server: Running) -> str:
     """The one line that says that everything answers."""
     count = len(server.plane.region.vms)
-    data = settings.data if settings.data.is_absolute() else f"./{settings.data}"
-    kept = f"store {show_store(settings.store)}, node {server.name}" if settings.store else f"data {data}"
     faces = "".join(f"{name.replace('_', ' ')} {url}, " for name, url in server.urls.items())
     vms = f"{count} {'VM' if count == 1 else 'VMs'}"
-    return f"forewarn {__version__} ready: {faces}{vms}, clock {settings.clock}, {kept}"
+    region = f"region {settings.name}, " if settings.name else ""
+    return f"forewarn {__version__} ready: {region}{faces}{vms}, clock {settings.clock}, {_kept(settings, server)}"
+
+
+def _kept(settings: Settings, server: Running) -> str:
+    if settings.ephemeral:
+        return "in memory: nothing is kept"
+    if settings.store:
+        return f"store {show_store(settings.store)}, node {server.name}"
+    return f"data {settings.data if settings.data.is_absolute() else f'./{settings.data}'}"

@@ -4,20 +4,43 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
+from functools import partial
 
 from forewarn.core.causes import Cause
 from forewarn.core.rules import Rules
 from forewarn.engines.simulated import Durations, SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
 from forewarn.plane.ports import Journal
+from forewarn.plane.system import Pace
+from forewarn.server.assembly import Parts
 from forewarn.server.listening import GRACE_SECONDS, open_files_most
 from forewarn.settings.extras import import_part
 from forewarn.settings.kinds import ClockChoice
 from forewarn.settings.resolve import Settings
+from forewarn.settings.store_url import show_store
+from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
+from forewarn.web.operator.schema.answers import SettingView
 
 _log = logging.getLogger(__name__)
+
+
+def parts_of(settings: Settings, journal: Journal) -> Parts:
+    """What ``forewarn serve`` is put together from."""
+    return Parts(
+        journal=journal,
+        clock_from=partial(clock_of, settings),
+        driver=driver_of(settings),
+        rules=rules_of(settings),
+        metadata=metadata_settings(settings),
+        bind_nics=settings.bind_nics,
+        region_name=settings.name,
+        kept_in=kept_in(settings),
+        token=settings.token,
+        shown=tuple(SettingView(each.name, each.value, each.source, each.help) for each in settings.shown),
+        pace=Pace(staleness=settings.staleness),
+    )
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -76,12 +99,21 @@ def tell_if_short_of_files(limits: Limits) -> None:
 
 
 def journal_of(settings: Settings) -> Journal:
-    """The database that nodes share, or the data directory, which has one server at a time. Opening it blocks."""
+    """Memory, the database that nodes share, or the data directory, which has one server at a time. Opening blocks."""
+    if settings.ephemeral:
+        return MemoryJournal()
     if not settings.store:
         return SqliteJournal(settings.data)
     postgres = import_part("forewarn.stores.postgres.journal", "forewarn serve --store")
     journal: Journal = postgres.PostgresJournal(settings.store)
     return journal
+
+
+def kept_in(settings: Settings) -> str:
+    """Where the region is, for whoever asks which one it is."""
+    if settings.ephemeral:
+        return "in memory"
+    return show_store(settings.store) if settings.store else str(settings.data.resolve())
 
 
 def clock_of(settings: Settings, latest_at: datetime | None) -> Clock:

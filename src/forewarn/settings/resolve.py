@@ -36,7 +36,9 @@ class Settings:
     """What a server was told, checked and typed. The three tables are keyed by cause as the core names it."""
 
     data: Path
+    name: str
     store: str = field(repr=False)
+    ephemeral: bool
     clock: ClockChoice
     metadata: Address
     control: Address
@@ -47,7 +49,7 @@ class Settings:
     log_level: str
     update_domains: int
     fault_domains: int
-    bind_nics: str
+    bind_nics: bool
     vms_per_host: int
     availability_set_size: int
     user_operation_limit: int
@@ -168,6 +170,7 @@ def check(settings: Settings) -> None:
     """What no single setting can know: refuse combinations that would be unsafe or could not work."""
     _check_faces(settings)
     _check_addresses(settings)
+    _check_keeping(settings)
     if settings.store and settings.clock.kind != "real":
         raise usage("nodes that share a store go by its clock, which cannot be turned; leave off --clock or --store.")
 
@@ -176,6 +179,15 @@ def _check_faces(settings: Settings) -> None:
     chosen = any(each.name == "faces" and each.source != "default" for each in settings.shown)
     if settings.resource_manager is None and chosen and "resource-manager" in settings.faces:
         raise usage("faces asks for the resource-manager face and resource_manager is off: change one of them.")
+
+
+def _check_keeping(settings: Settings) -> None:
+    kept = [each for each in settings.shown if each.name in ("data", "store") and each.source != "default"]
+    if settings.ephemeral and kept:
+        raise usage(
+            f"an ephemeral region is kept nowhere, and {kept[0].name} ({kept[0].where}) says where to keep it: "
+            "leave off one of the two."
+        )
 
 
 def _check_addresses(settings: Settings) -> None:

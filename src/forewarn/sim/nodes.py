@@ -9,26 +9,32 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from random import Random
 from typing import Any
 
 from fastapi import FastAPI
 
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
+from forewarn.plane.system import Pace, System
+from forewarn.server.assembly import Parts, assemble
 from forewarn.sim.fabric.loop import PLACE, SimLoop
 from forewarn.sim.fabric.network import Network
 from forewarn.sim.fabric.store import Handle, Store
 from forewarn.web.faults import FaultRules
-from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.settings import Limits, MetadataSettings
-from forewarn.web.operator.app import operator_app
 
 METADATA = ("169.254.169.254", 80)
 STALENESS = timedelta(seconds=90)
+SWEEP_SECONDS = 60.0  # how often the metadata face looks for connections that have gone quiet; in production 5 at most
+PACE = Pace(
+    staleness=STALENESS,
+    announce_seconds=300.0,  # in production 3
+    glance_seconds=20.0,  # in production 1
+)
 _ANSWER_SECONDS = 10.0  # how long a person waits for an answer
 _log = logging.getLogger(__name__)
 
@@ -52,8 +58,18 @@ class Answered:
 class Server:
     """One node. ``up`` from the moment it answers until it is killed or ends."""
 
-    def __init__(self, loop: SimLoop, network: Network, store: Store, rules: Rules, place: str, random: Random) -> None:
+    def __init__(
+        self,
+        loop: SimLoop,
+        network: Network,
+        store: Store,
+        rules: Rules,
+        place: str,
+        random: Random,
+        system: System,
+    ) -> None:
         self._loop, self._network, self._store, self._rules, self._random = loop, network, store, rules, random
+        self._system = system
         self.place = place
         self.up = False
         self.starts = 0
@@ -87,22 +103,35 @@ class Server:
     async def _run(self) -> None:
         handle = self.handle
         try:
-            plane = Plane(handle, RealClock(), SimulatedDriver(), self._rules, staleness=STALENESS)
-            plane.clock = RealClock(plane.region.latest_at)
+            dice = Random()
+            server = await assemble(self._parts(handle, dice))
+            plane = server.plane
             await plane.start()
-            faults = FaultRules(Random(self._random.random()))
-            face = MetadataFace(plane, faults, metadata_settings())
-            await face.start("127.0.0.1", METADATA[1])
+            dice.seed(self._random.random())
+            await server.metadata_face().start("127.0.0.1", METADATA[1])
         except JournalFault as fault:
             _log.info("%s cannot start: %s", self.place, fault)
             self._loop.call_soon(self.kill)
             return
-        self._app = operator_app(plane, faults, (), hosts=("*",), token=None, metadata_url="http://169.254.169.254")
-        plane.introduce(self.place, ("metadata", "control"), ())
-        self.plane, self.faults, self.up = plane, faults, True
+        self._app = server.operator_app(metadata_url="http://169.254.169.254", hosts=("*",))
+        plane.membership.introduce(self.place, ("metadata", "control"), ())
+        self.plane, self.faults, self.up = plane, server.parts.faults, True
         self.starts += 1
-        await plane.lost.wait()
+        await plane.standing.lost.wait()
         self._loop.call_soon(self.kill)
+
+    def _parts(self, handle: Handle, dice: Random) -> Parts:
+        """Production's, with the simulation's clock, chance and ids, and a slower pace."""
+        system = self._system
+        return Parts(
+            journal=handle,
+            clock_from=partial(RealClock, wall=system.wall, elapsed=system.elapsed),
+            rules=self._rules,
+            metadata=metadata_settings(),
+            faults=FaultRules(dice),
+            system=system,
+            pace=PACE,
+        )
 
     # The operator face
 
@@ -126,7 +155,12 @@ class Server:
 def metadata_settings() -> MetadataSettings:
     """Production's, with the times of idle and stalled connections stretched: one look a minute is enough."""
     limits = Limits(
-        wait_seconds=7200, idle_seconds=14_400.0, request_seconds=240.0, stalled_seconds=240.0, linger_seconds=120.0
+        wait_seconds=7200,
+        idle_seconds=14_400.0,
+        request_seconds=240.0,
+        stalled_seconds=240.0,
+        linger_seconds=120.0,
+        sweep_seconds=SWEEP_SECONDS,
     )
     return MetadataSettings(limits=limits)
 

@@ -19,7 +19,6 @@ from forewarn.sim.history import History
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.people import People
 from forewarn.sim.plan import Plan, Violation
-from forewarn.sim.stage import staged
 from forewarn.sim.trace import Trace
 from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
 
@@ -55,7 +54,6 @@ def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: Non
     with _collector_on_time():
         world = World(plan, loop, trace)
         with (
-            staged(world.hub, world.chance, world.wall),
             _listening(world),
             _stopped_by_ctrl_c(world),
         ):

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Container, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
+from uuid import UUID
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
@@ -17,6 +18,7 @@ from forewarn.core.rules import Rules
 from forewarn.guest.agent.telling.logs import LOGGER_NAME
 from forewarn.guest.http1 import Request, Response
 from forewarn.plane.ports import JournalFault, Record
+from forewarn.plane.system import System
 from forewarn.sim.fabric.disk import Disks
 from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.fabric.network import Network
@@ -56,6 +58,7 @@ class World:
         self.disks = Disks(self.hub, self.random("disks"))
         self.disks.write(SECRET, b"a secret that all agents share")
         self.skews: dict[str, timedelta] = {}
+        self.chance = self.random("chance")  # for ids and the like, of servers and of guests
         self.store = Store(self.hub, self.random("store"), lambda: self.wall("store"), shared=plan.nodes > 1)
         self.store.committed = self._committed
         self.truth = Region()
@@ -73,7 +76,6 @@ class World:
         self.violations: list[Violation] = []
         self.stopped: asyncio.Future[None] = loop.create_future()
         self.interrupted = False
-        self.chance = self.random("chance")
         self._around = Surroundings(
             loop, self.hub, self.network, self.disks, self, HOLD_SECONDS, self.chance, self.wall
         )
@@ -108,9 +110,19 @@ class World:
 
     def _server(self, number: int) -> Server:
         place = f"node-{number}"
-        server = Server(self.loop, self.network, self.store, RULES, place, self.random(place))
+        server = Server(self.loop, self.network, self.store, RULES, place, self.random(place), self._system(place))
         server.died = self._server_died
         return server
+
+    def _system(self, place: str) -> System:
+        """What a server takes for its machine."""
+        return System(
+            wall=lambda: self.wall(place),
+            elapsed=self.loop.time,
+            new_uuid=lambda: UUID(int=self.chance.getrandbits(128), version=4),
+            random_bytes=self.chance.randbytes,
+            host_name=lambda: place,
+        )
 
     def _server_died(self, server: Server) -> None:
         pause = self.random(f"restart/{server.place}/{server.starts}/{self.elapsed}").uniform(*_RESTART_SECONDS)

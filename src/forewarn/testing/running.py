@@ -10,14 +10,12 @@ from forewarn.core.region import Event, Vm, fold
 from forewarn.core.region import Region as State
 from forewarn.core.rules import Rules
 from forewarn.core.story import remembered
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
-from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin, Record
+from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.testing.loop import LoopThread
 from forewarn.web.faults import FaultRules
-from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.settings import MetadataSettings
 
 OPERATOR = Origin("operator")
@@ -38,8 +36,16 @@ class Running:
             raise
 
     async def _open(self, start: datetime, rules: Rules, metadata: MetadataSettings) -> None:
-        self.plane = Plane(self._journal, TurnableClock(start), SimulatedDriver(), rules)
-        self._face = MetadataFace(self.plane, self.faults, metadata)
+        server = await assemble(
+            Parts(
+                journal=self._journal,
+                clock_from=lambda _: TurnableClock(start),
+                rules=rules,
+                metadata=metadata,
+                faults=self.faults,
+            )
+        )
+        self.plane, self._face = server.plane, server.metadata_face()
         await self.plane.start()
         await self._face.start("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._face.port}"

@@ -18,7 +18,7 @@ UNCERTAIN = (
 
 async def be_current(plane: Plane) -> None:
     """Know what was written before now, or fail. While the store is silent, what is known will do for a while."""
-    if not plane.stale:
+    if not plane.standing.stale:
         await plane.refresh()
-    if plane.stale:
-        raise JournalFault(plane.stale)
+    if plane.standing.stale:
+        raise JournalFault(plane.standing.stale)

@@ -34,8 +34,8 @@ class Health:
         """Why requests should go elsewhere; nothing where they may come."""
         if self._plane is None:
             return [_STARTING]
-        plane = self._plane
-        reasons = (plane.stale, plane.odds, plane.journal.ailment(), _DRAINING if self.draining else "")
+        standing, ailment = self._plane.standing, self._plane.journal.ailment()
+        reasons = (standing.stale, standing.odds, ailment, _DRAINING if self.draining else "")
         return [reason for reason in reasons if reason]
 
     def answer(self, path: str) -> JSONResponse:
@@ -46,7 +46,7 @@ class Health:
         found: dict[str, Any] = {
             "status": "not ready" if reasons else "ready",
             "seq": self._plane.seq if self._plane else 0,
-            "leads": self._plane.leads if self._plane else False,
+            "leads": self._plane.standing.leads if self._plane else False,
             "reasons": reasons,
         }
         return _uncached(found, 503 if reasons else 200)

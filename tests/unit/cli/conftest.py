@@ -18,13 +18,9 @@ import pytest
 import uvicorn
 
 from forewarn.cli.main import main
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock
-from forewarn.plane.plane import Plane
+from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.faults import FaultRules
-from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.operator.stream import Streams
 from tests.unit.web.apps import reused
@@ -115,19 +111,15 @@ class Region:
 
     def __init__(self, house: House, clock: Clock, token: str | None) -> None:
         self._house = house
-        self.plane = self.wait(self._start(clock))
         view = SettingView("clock", "virtual", "flag", "the clock")
-        fresh = operator_app(
-            self.plane, FaultRules(), [view], hosts=(), token=token, metadata_url="http://127.0.0.1:16925"
-        )
+        parts = Parts(journal=MemoryJournal(), clock_from=lambda _: clock, token=token or "", shown=(view,))
+        server = self.wait(assemble(parts))
+        self.plane = server.plane
+        self.wait(self.plane.start())
+        fresh = server.operator_app(metadata_url="http://127.0.0.1:16925")
         self.app = reused(fresh, "cli", token)
         self._streams: Streams = fresh.state.desk.streams
         house.region = self
-
-    async def _start(self, clock: Clock) -> Plane:
-        plane = Plane(MemoryJournal(), clock, SimulatedDriver(), Rules())
-        await plane.start()
-        return plane
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Have the region's loop do something."""

@@ -38,6 +38,33 @@ def test_next_goes_to_the_next_change_or_stays(run: Run, region: Region) -> None
     assert run("event", "list", "--json").json[0]["phase"] == "started"
 
 
+def test_turning_the_clock_lists_what_happened(run: Run, region: Region) -> None:
+    run("vm", "create", "web", "--count", "2", "--availability-set", "front", "--read")
+    run("vm", "restart", "web-0")
+
+    assert run("clock", "next").lines[:2] == [
+        "2026-01-01T12:15:00Z  web-0: 1 Reboot event started",
+        "2026-01-01T12:15:00Z  web-0: 1 Reboot impact begun",
+    ]
+    later = run("clock", "advance", "2d")
+    assert later.lines[-2] == "2026-01-02T12:00:00Z  availability-set/front: 1 scope disabled: nobody has read there"
+    assert run("clock", "to", "2026-01-09T00:00:00Z", "--json").json["happened"] == []
+
+
+def test_a_long_turn_is_told_in_a_screen_and_whole_as_json(run: Run, region: Region) -> None:
+    run("vm", "create", "web", "--count", "6", "--read")
+    for number in range(6):
+        run("vm", "restart", f"web-{number}")
+        run("clock", "advance", "1s")
+
+    long = run("clock", "advance", "1h")
+
+    assert len(long.lines) == 22
+    assert long.lines[10] == "… 4 more; 'forewarn activity' lists what happened."
+    assert "web-0: 1 Reboot event started" in long.lines[0]
+    assert "web-5: 1 Reboot event completed" in long.lines[-2]
+
+
 def test_time_that_would_go_back_or_cannot_be_read_is_refused(run: Run, region: Region) -> None:
     back = run("clock", "to", "2025-01-01T00:00:00Z")
 

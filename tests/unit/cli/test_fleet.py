@@ -10,12 +10,11 @@ import pytest
 from forewarn.core.commands import PutScaleSet
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import Binding, VmSpec
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.server import fleet
+from forewarn.server.assembly import Parts, assemble
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry
@@ -32,7 +31,7 @@ def anyio_backend() -> str:
 
 
 async def start(store: SharedMemory) -> Plane:
-    plane = Plane(store.join(), RealClock(), SimulatedDriver(), Rules())
+    plane = (await assemble(Parts(journal=store.join(), clock_from=RealClock))).plane
     await plane.start()
     return plane
 

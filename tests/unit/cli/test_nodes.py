@@ -18,7 +18,7 @@ STORE = "postgresql://me:hush@127.0.0.1:1/forewarn"
 
 
 def test_a_region_of_one_node_lists_it(run: Run, region: Region) -> None:
-    region.plane.introduce("alpha", ("metadata", "control"), ("http://127.0.0.1:1",))
+    region.plane.membership.introduce("alpha", ("metadata", "control"), ("http://127.0.0.1:1",))
 
     table, found = run("node", "list"), run("node", "list", "--json").json
 

@@ -20,6 +20,9 @@ _NAMED: dict[str, str] = {
     "ScaleSetStory": "ScaleSetStory",
     "SettingShown": "SettingAnswer",
     "Verdict": "VerifyAnswer",
+    "Turned": "ClockTurned",
+    "Happened": "Happened",
+    "CampaignHosts": "CampaignHosts",
 }
 _JSON = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", dict: "object"}
 SHAPES = {name: shape for name, shape in vars(shapes).items() if is_typeddict(shape)}

@@ -17,6 +17,7 @@ from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Driver, Entry, JournalFault, Origin, Record
+from forewarn.plane.system import Pace
 from forewarn.stores.memory import MemoryJournal, _Staged
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -149,8 +150,10 @@ async def opened(
 ) -> AsyncIterator[Bench]:
     """A plane from start to close; what it leaves behind must hold."""
     journal = journal or ShakyJournal()
-    plane = Plane(journal, clock or TurnableClock(NOON), driver or SimulatedDriver(), rules or Rules())
-    plane.retry_seconds = 0
+    chosen = clock or TurnableClock(NOON)
+    plane = Plane.open(
+        journal, lambda _: chosen, driver or SimulatedDriver(), rules or Rules(), pace=Pace(retry_seconds=0)
+    )
     await plane.start()
     try:
         yield Bench(plane, journal)

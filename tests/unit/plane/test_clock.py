@@ -149,5 +149,7 @@ async def test_a_region_that_has_come_further_does_not_go_back() -> None:
 
 
 async def test_the_real_clock_has_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forewarn.plane.clock.wall_time", lambda: END + 999 * HOUR)
-    assert RealClock().now() == RealClock(END - HOUR).now() == END
+    def far_ahead() -> datetime:
+        return END + 999 * HOUR
+
+    assert RealClock(wall=far_ahead).now() == RealClock(END - HOUR, wall=far_ahead).now() == END

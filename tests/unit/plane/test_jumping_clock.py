@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from forewarn.plane import clock as clocks
 from forewarn.plane.clock import RealClock
 from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND
 
@@ -16,14 +15,15 @@ JUMPS = (2 * SECOND, 5 * MINUTE, HOUR, 400 * DAY)
 class Machine:
     """A wall clock that can be set, and one that only grows."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         self.grown = 1000.0
         self.set_by = timedelta(0)
-        monkeypatch.setattr(clocks, "wall_time", self.wall)
-        monkeypatch.setattr(clocks, "elapsed", lambda: self.grown)
 
     def wall(self) -> datetime:
         return NOON + timedelta(seconds=self.grown - 1000) + self.set_by
+
+    def clock(self, not_before: datetime | None = None) -> RealClock:
+        return RealClock(not_before, wall=self.wall, elapsed=lambda: self.grown)
 
     def live(self, clock: RealClock, seconds: float) -> datetime:
         """So much time passes, and the clock is looked at all the while."""
@@ -37,8 +37,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    return Machine(monkeypatch)
+def machine() -> Machine:
+    return Machine()
 
 
 def _messages(caplog: pytest.LogCaptureFixture) -> str:
@@ -49,7 +49,7 @@ def _messages(caplog: pytest.LogCaptureFixture) -> str:
 def test_a_jump_ahead_for_a_moment_leaves_no_trace(
     machine: Machine, jump: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = RealClock()
+    clock = machine.clock()
     machine.live(clock, 10)
     machine.set_by = jump
     assert machine.live(clock, 30) == NOON + 40 * SECOND
@@ -64,7 +64,7 @@ def test_a_jump_ahead_for_a_moment_leaves_no_trace(
 def test_a_jump_ahead_that_lasts_is_followed(
     machine: Machine, jump: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = RealClock()
+    clock = machine.clock()
     machine.set_by = jump
     assert machine.live(clock, 50) == NOON + 50 * SECOND
     assert machine.live(clock, 50) == machine.wall() == NOON + 100 * SECOND + jump
@@ -76,7 +76,7 @@ def test_a_step_back_slows_time_until_the_two_meet(
     machine: Machine, jump: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    clock = RealClock()
+    clock = machine.clock()
     machine.live(clock, 10)
     machine.set_by = -jump
     assert machine.live(clock, 100) < NOON + 110 * SECOND
@@ -93,7 +93,7 @@ def test_a_step_back_slows_time_until_the_two_meet(
 def test_a_region_that_is_ahead_goes_on_from_its_last_fact(
     machine: Machine, ahead: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = RealClock(NOON + ahead)
+    clock = machine.clock(NOON + ahead)
     assert clock.now() == NOON + ahead
     assert NOON + ahead < machine.live(clock, 10) < NOON + ahead + 10 * SECOND
     assert "behind the region's time" in _messages(caplog)
@@ -102,7 +102,7 @@ def test_a_region_that_is_ahead_goes_on_from_its_last_fact(
 def test_a_machine_that_learns_the_time_after_its_start_is_followed(machine: Machine) -> None:
     """It came up in 1970, where the region had been before; then somebody told it what time it is."""
     machine.set_by = -20_000 * DAY
-    clock = RealClock(NOON)
+    clock = machine.clock(NOON)
     assert NOON < machine.live(clock, 100) < NOON + 100 * SECOND
     machine.set_by = HOUR
     machine.live(clock, 30)
@@ -112,12 +112,12 @@ def test_a_machine_that_learns_the_time_after_its_start_is_followed(machine: Mac
 def test_a_start_takes_the_time_that_passed_meanwhile_at_once(
     machine: Machine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert RealClock(NOON - 400 * DAY).now() == NOON
+    assert machine.clock(NOON - 400 * DAY).now() == NOON
     assert caplog.records == []
 
 
 def test_small_corrections_are_followed_without_a_word(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
-    clock = RealClock()
+    clock = machine.clock()
     for correction in (0.4, -0.3, 0.5, 0.2):
         machine.set_by = correction * SECOND
         machine.live(clock, 10)

@@ -21,6 +21,7 @@ from forewarn.plane.agreement import Agreement
 from forewarn.plane.clock import RealClock, elapsed
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import LEASE_SECONDS, JournalFault, News, Node, Record, Transaction, Uncertain
+from forewarn.plane.system import SYSTEM, Pace, System
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
 from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, SECOND, WatchedDriver
@@ -38,11 +39,13 @@ class House:
         self.drivers: list[WatchedDriver] = []
 
     @asynccontextmanager
-    async def node(self, rules: Rules | None = None, staleness: timedelta = QUICK) -> AsyncIterator[Plane]:
+    async def node(
+        self, rules: Rules | None = None, staleness: timedelta = QUICK, system: System = SYSTEM
+    ) -> AsyncIterator[Plane]:
         driver = WatchedDriver()
         self.drivers.append(driver)
-        plane = Plane(self.store.join(), RealClock(), driver, rules or Rules(), staleness=staleness)
-        plane.retry_seconds = 0.01
+        pace = Pace(staleness=staleness, retry_seconds=0.01)
+        plane = Plane.open(self.store.join(), RealClock, driver, rules or Rules(), system=system, pace=pace)
         await plane.start()
         try:
             yield plane
@@ -145,23 +148,23 @@ async def test_a_write_whose_outcome_was_not_heard_is_taken_up_when_it_was_done(
 async def test_a_node_that_is_cut_off_says_so_in_time_and_is_current_again_afterwards() -> None:
     house = House()
     async with house.node() as one, house.node() as two:
-        assert not two.stale
+        assert not two.standing.stale
         journal_of(two).cut_off = "The cable is out."
         await create(one, "web-0")
-        await until(lambda: bool(two.stale))
-        assert "not heard from its store for 0.2 s" in two.stale
+        await until(lambda: bool(two.standing.stale))
+        assert "not heard from its store for 0.2 s" in two.standing.stale
         assert "web-0" not in two.region.vms
         with pytest.raises(JournalFault, match="The cable is out"):
             await create(two, "web-1")
         journal_of(two).cut_off = ""
-        await until(lambda: not two.stale)
+        await until(lambda: not two.standing.stale)
         assert "web-0" in two.region.vms
         assert "web-1" not in one.region.vms
 
 
 async def test_a_region_of_one_node_is_always_current(plane: Plane) -> None:
-    assert plane.stale == ""
-    assert plane.leads
+    assert plane.standing.stale == ""
+    assert plane.standing.leads
 
 
 async def test_a_refreshed_node_knows_what_was_written_before() -> None:
@@ -180,7 +183,7 @@ async def test_a_node_that_cannot_be_refreshed_goes_on_with_what_it_knows() -> N
         await create(one, "web-0")
         await two.refresh()
         assert "web-0" not in two.region.vms
-        assert two.stale == ""
+        assert two.standing.stale == ""
 
 
 async def test_a_node_whose_store_has_gone_back_is_lost() -> None:
@@ -188,14 +191,14 @@ async def test_a_node_whose_store_has_gone_back_is_lost() -> None:
     async with house.node() as plane:
         await create(plane, "web-0")
         house.store.lose(1)
-        await asyncio.wait_for(plane.lost.wait(), 30)
-        assert "has lost what this node has seen" in plane.stale
-        assert not plane.leads
+        await asyncio.wait_for(plane.standing.lost.wait(), 30)
+        assert "has lost what this node has seen" in plane.standing.stale
+        assert not plane.standing.leads
 
 
 async def test_a_node_does_not_start_on_a_store_that_does_not_answer() -> None:
     journal = SharedMemory(lambda: NOON).join()
-    plane = Plane(journal, RealClock(), WatchedDriver(), Rules())
+    plane = Plane.open(journal, RealClock, WatchedDriver(), Rules())
     journal.cut_off = "The cable is out."
     with pytest.raises(JournalFault, match="The cable is out"):
         await plane.start()
@@ -252,7 +255,7 @@ async def test_reads_through_any_node_keep_a_scope_enabled() -> None:
 async def test_one_node_leads_and_begins_each_impact_once() -> None:
     house = House()
     async with house.node() as one, house.node() as two, house.node() as three:
-        assert [one.leads, two.leads, three.leads] == [True, False, False]
+        assert [one.standing.leads, two.standing.leads, three.standing.leads] == [True, False, False]
         await create(three, "web-0", "web-1")
         events = {await restart(three, "web-0"), await restart(two, "web-1")}
         await until(lambda: len(house.facts(f.ImpactBegan)) == 2)
@@ -268,7 +271,7 @@ async def test_the_next_leader_takes_up_what_the_last_one_left() -> None:
         event_id = await restart(two, "web-0")
         journal_of(one).cut_off = "The cable is out."
         house.store.depose()
-        await until(lambda: two.leads and not one.leads)
+        await until(lambda: two.standing.leads and not one.standing.leads)
         await until(lambda: bool(house.facts(f.ImpactBegan)))
         assert house.drivers[1].begun[0][0] == event_id
         journal_of(one).cut_off = ""
@@ -286,23 +289,20 @@ async def test_a_frozen_leader_is_replaced_and_steps_back_when_it_wakes() -> Non
 
         journal_of(one).await_news = sleep  # type: ignore[method-assign]
         house.now = NOON + timedelta(seconds=11)
-        await until(lambda: two.leads)
-        await until(lambda: bool(one.stale))
+        await until(lambda: two.standing.leads)
+        await until(lambda: bool(one.standing.stale))
         awake.set()
-        await until(lambda: not one.stale)
-        assert (one.leads, two.leads) == (False, True)
+        await until(lambda: not one.standing.stale)
+        assert (one.standing.leads, two.standing.leads) == (False, True)
 
 
-async def test_a_leader_that_hears_nothing_stops_leading_before_the_next_one_begins(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    house = House()
-    async with house.node() as only:
-        assert only.leads
-        passed = elapsed() + LEASE_SECONDS
+async def test_a_leader_that_hears_nothing_stops_leading_before_the_next_one_begins() -> None:
+    house, passed = House(), [0.0]
+    async with house.node(system=System(elapsed=lambda: elapsed() + passed[0])) as only:
+        assert only.standing.leads
         journal_of(only).cut_off = "The cable is out."
-        monkeypatch.setattr("forewarn.plane.plane.elapsed", lambda: passed)
-        assert not only.leads
+        passed[0] = LEASE_SECONDS
+        assert not only.standing.leads
 
 
 async def test_an_impact_whose_record_may_have_been_kept_is_begun_once() -> None:
@@ -338,8 +338,8 @@ def _full() -> AbstractContextManager[Transaction]:
 async def test_a_node_that_drains_hands_the_lead_on_and_works_on() -> None:
     house = House()
     async with house.node() as one, house.node() as two:
-        one.drain()
-        await until(lambda: two.leads and not one.leads)
+        one.membership.drain()
+        await until(lambda: two.standing.leads and not one.standing.leads)
         await create(one, "web-0")
         await until(lambda: "web-0" in two.region.vms)
 
@@ -348,11 +348,11 @@ async def test_a_node_that_closes_hands_the_lead_on() -> None:
     house = House()
     async with house.node() as two_later:
         async with house.node() as one:
-            assert two_later.leads
-            assert not one.leads
-        assert two_later.leads
+            assert two_later.standing.leads
+            assert not one.standing.leads
+        assert two_later.standing.leads
     async with house.node() as three:
-        await until(lambda: three.leads)
+        await until(lambda: three.standing.leads)
 
 
 # Editing
@@ -406,26 +406,26 @@ async def test_nodes_see_each_other_until_they_leave() -> None:
     house = House()
     async with house.node() as one:
         async with house.node() as two:
-            one.introduce("one", ("metadata",), ("http://one",))
-            two.introduce("two", ("control",), ())
+            one.membership.introduce("one", ("metadata",), ("http://one",))
+            two.membership.introduce("two", ("control",), ())
             await until(lambda: len(house.store.nodes) == 2)
-            first, second = await one.nodes()
+            first, second = await one.membership.nodes()
             assert (first.name, first.faces, first.leads) == ("one", ("metadata",), True)
             assert (second.name, second.leads, second.rules) == ("two", False, first.rules)
-            two.drain()
+            two.membership.drain()
             await until(lambda: house.store.nodes[second.id].draining)
-        assert [node.name for node in await one.nodes()] == ["one"]
+        assert [node.name for node in await one.membership.nodes()] == ["one"]
 
 
 async def test_a_node_that_nobody_has_introduced_is_not_announced_though_it_leads() -> None:
     house = House()
     async with house.node() as one:
-        assert one.leads
+        assert one.standing.leads
         async with house.node() as two:
-            two.introduce("two", ("control",), ())
+            two.membership.introduce("two", ("control",), ())
             await until(lambda: bool(house.store.nodes))
         assert [node.name for node in house.store.nodes.values()] == []
-        assert one.node.leads
+        assert one.membership.node.leads
 
 
 # Rules
@@ -440,19 +440,24 @@ async def test_a_node_with_other_rules_than_the_leaders_decides_nothing_and_both
     caplog.set_level("INFO")
     house = House()
     async with house.node() as one:
-        one.introduce("one", (), ())
+        one.membership.introduce("one", (), ())
         await until(lambda: bool(house.store.nodes))
         await create(one, "web")
         async with house.node(OTHER) as two:
-            assert "other rules than one, which leads the region, and decides nothing" in two.odds
-            two.introduce("two", (), ())
+            assert "other rules than one, which leads the region, and decides nothing" in two.standing.odds
+            two.membership.introduce("two", (), ())
             await until(lambda: "other rules than this one: two." in caplog.text)
             assert "other rules than this one: one." in caplog.text
             with pytest.raises(JournalFault, match=r"decides nothing\. .* Nothing was changed; ask another node"):
                 await create(two, "lost")
             await create(one, "kept")
             await until(lambda: "kept" in two.region.vms)
-            assert (one.odds, one.leads, two.leads, two.willing) == ("", True, False, False)
+            assert (one.standing.odds, one.standing.leads, two.standing.leads, two.standing.willing) == (
+                "",
+                True,
+                False,
+                False,
+            )
             assert sorted(two.region.vms) == ["kept", "web"]
         await until(lambda: "All nodes go by the same rules again." in caplog.text)
         assert caplog.text.count("other rules than this one: two.") == 1
@@ -462,13 +467,13 @@ async def test_when_the_leader_has_gone_the_node_with_other_rules_takes_over() -
     house = House()
     async with AsyncExitStack() as first:
         one = await first.enter_async_context(house.node())
-        one.introduce("one", (), ())
+        one.membership.introduce("one", (), ())
         await until(lambda: bool(house.store.nodes))
         async with house.node(OTHER) as two:
-            two.introduce("two", (), ())
-            assert two.odds
+            two.membership.introduce("two", (), ())
+            assert two.standing.odds
             await first.aclose()
-            await until(lambda: two.leads)
+            await until(lambda: two.standing.leads)
             await create(two, "web")
 
 
@@ -486,14 +491,13 @@ async def test_when_the_leader_has_gone_the_node_with_other_rules_takes_over() -
 def test_whose_rules_count(what: dict[str, Any], decides: bool) -> None:
     this = Node("this", "this", "1.0", (), (), "ours", NOON, NOON, 1, leads=False, draining=False)
     other = replace(this, id="other", name="other", rules="theirs", leads=True)
-    agreement = Agreement()
-    agreement.look([this, replace(other, **what)], this)
-    assert (agreement.odds == "") is decides
+    odds = Agreement().look([this, replace(other, **what)], this)
+    assert (odds == "") is decides
 
 
 @pytest.fixture
 async def plane() -> AsyncIterator[Plane]:
-    made = Plane(MemoryJournal(), RealClock(), WatchedDriver(), Rules())
+    made = Plane.open(MemoryJournal(), RealClock, WatchedDriver(), Rules())
     await made.start()
     yield made
     await made.close()

@@ -12,17 +12,23 @@ from forewarn.core.refusal import Refused
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
+from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import JournalFault
-from forewarn.plane.writer import Asked, Writer
+from forewarn.plane.reads import ReadBook
+from forewarn.plane.writer import Asked, Line, Writer, load
 from tests.unit.plane.bench import HOUR, NOON, OPERATOR, ShakyJournal
 
 
 def writer(journal: ShakyJournal, now: datetime = NOON) -> Writer:
-    return Writer(journal, Rules(), lambda: now)
+    return Writer(journal, load(journal), Rules(), lambda: now, ReadBook(), elapsed)
 
 
 def create(*names: str) -> Asked:
-    return Asked(c.CreateVms(names, VmSpec(), "s"), OPERATOR)
+    return asked(c.CreateVms(names, VmSpec(), "s"))
+
+
+def asked(command: c.Command) -> Asked:
+    return Asked(command, OPERATOR, elapsed())
 
 
 def test_what_is_written_is_numbered_without_a_gap() -> None:
@@ -70,7 +76,7 @@ def test_a_clock_that_was_set_back_does_not_set_the_region_back() -> None:
 
 def test_an_empty_step_appends_nothing() -> None:
     journal = ShakyJournal()
-    written = writer(journal).write([Asked(c.Tick(), OPERATOR)])
+    written = writer(journal).write([asked(c.Tick())])
     assert (written.answers, written.records, journal.head()) == (((),), (), 0)
 
 
@@ -87,26 +93,47 @@ def test_commands_that_lead_to_very_much_are_answered_in_several_transactions() 
 
 def test_who_only_follows_does_not_keep_what_others_have_done_long_ago() -> None:
     journal, now = ShakyJournal(), NOON
-    one, follower = Writer(journal, Rules(user_operation_limit=0), lambda: now), writer(journal)
-    one.write([create("a"), Asked(c.Pulse((("a", NOON),)), OPERATOR)])
+    rules, follower = Rules(user_operation_limit=0), writer(journal)
+    one = Writer(journal, load(journal), rules, lambda: now, ReadBook(), elapsed)
+    one.write([create("a"), asked(c.Pulse((("a", NOON),)))])
     for turn in range(500):
-        (facts,) = one.write([Asked(c.RestartVms(("a",), f"S{turn}"), OPERATOR)]).answers
+        (facts,) = one.write([asked(c.RestartVms(("a",), f"S{turn}"))]).answers
         assert not isinstance(facts, Exception)
         event_id = next(fact.event.id for fact in facts if isinstance(fact, f.EventScheduled))
-        one.write([Asked(c.CancelEvents((event_id,), "no"), OPERATOR)])
+        one.write([asked(c.CancelEvents((event_id,), "no"))])
         now += HOUR / 4
-        one.write([Asked(c.Pulse((("a", now),)), OPERATOR)])
+        one.write([asked(c.Pulse((("a", now),)))])
         follower.catch_up()
     for late in (follower, writer(journal)):
         assert len(list(late.region.agenda.soonest(1_000))) < 10
     assert next_deadline(follower.region) == next_deadline(one.region)
 
 
-def test_a_writer_knows_how_much_it_had_to_read() -> None:
+def test_a_journal_that_was_loaded_tells_how_much_of_it_had_to_be_read() -> None:
     journal = ShakyJournal()
     one = writer(journal)
     one.write([create("a")])
     journal.snapshot(one.region, one.seq)
     one.write([create("b")])
-    again = writer(journal)
-    assert (again.loaded_seq, again.seq) == (2, one.seq)
+    again = load(journal)
+    assert (again.snapshot_seq, again.seq) == (2, one.seq)
+
+
+def test_a_batch_tells_who_was_taken_and_a_fault_is_the_answer_to_those_who_had_asked() -> None:
+    journal = ShakyJournal()
+    one, line = writer(journal), Line([create("a"), create("b"), create("c")])
+    journal.failures = 1
+    batch = one.carry_out(line, 2)
+    assert isinstance(batch.outcome, JournalFault)
+    assert [each.command for each in batch.asked] == [create("a").command, create("b").command]
+    assert [each.command for each in line.take(10)] == [create("c").command]
+    assert (journal.head(), one.seq) == (0, 0)
+
+
+def test_what_a_batch_leaves_without_an_answer_goes_back_to_the_front_of_the_line() -> None:
+    one, line = writer(ShakyJournal()), Line(create(*(f"{name}-{n}" for n in range(3_000))) for name in "abc")
+    batch = one.carry_out(line, len(line))
+    assert not isinstance(batch.outcome, Exception)
+    line.append(create("late"))
+    line.put_back(batch.asked[len(batch.outcome.answers) :])
+    assert [len(each.command.names) for each in line.take(10) if isinstance(each.command, c.CreateVms)] == [3_000, 1]

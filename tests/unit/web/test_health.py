@@ -8,14 +8,11 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
-from forewarn.plane.plane import Plane
+from forewarn.plane.standing import Standing
+from forewarn.server.assembly import Assembly, Parts, running
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.faults import FaultRules
 from forewarn.web.health import Health, HealthDoor, nothing_else
-from forewarn.web.operator.app import operator_app
 
 pytestmark = pytest.mark.anyio
 
@@ -28,24 +25,24 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-async def plane(anyio_backend: str) -> AsyncIterator[Plane]:
-    opened = Plane(MemoryJournal(), TurnableClock(datetime(2026, 1, 1, tzinfo=UTC)), SimulatedDriver(), Rules())
-    await opened.start()
-    yield opened
-    await opened.close()
+async def server(anyio_backend: str) -> AsyncIterator[Assembly]:
+    clock = TurnableClock(datetime(2026, 1, 1, tzinfo=UTC))
+    parts = Parts(journal=MemoryJournal(), clock_from=lambda _: clock, token="sesame")
+    async with running(parts) as opened:
+        yield opened
 
 
-def client_of(plane: Plane, health: Health) -> httpx.AsyncClient:
+def client_of(server: Assembly, health: Health) -> httpx.AsyncClient:
     """Before an operator face that lets nobody in."""
-    app = operator_app(plane, FaultRules(), (), hosts=(), token="sesame", metadata_url="")
+    app = server.operator_app(metadata_url="")
     return httpx.AsyncClient(transport=httpx.ASGITransport(HealthDoor(app, health)), base_url="http://odd.example")
 
 
-async def test_a_node_is_ready_when_every_face_answers(plane: Plane) -> None:
+async def test_a_node_is_ready_when_every_face_answers(server: Assembly) -> None:
     health = Health()
-    async with client_of(plane, health) as client:
+    async with client_of(server, health) as client:
         before = await client.get("/health/ready")
-        health.started(plane)
+        health.started(server.plane)
         after = await client.get("/health/ready")
 
     assert before.status_code == 503
@@ -55,13 +52,13 @@ async def test_a_node_is_ready_when_every_face_answers(plane: Plane) -> None:
 
 
 async def test_a_node_that_may_not_be_current_or_drains_is_alive_and_not_ready(
-    plane: Plane, monkeypatch: pytest.MonkeyPatch
+    server: Assembly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     health = Health()
-    health.started(plane)
+    health.started(server.plane)
     health.draining = True
-    monkeypatch.setattr(Plane, "stale", "This node has not heard from its store for 10 s.")
-    async with client_of(plane, health) as client:
+    monkeypatch.setattr(Standing, "stale", "This node has not heard from its store for 10 s.")
+    async with client_of(server, health) as client:
         ready, live = await client.get("/health/ready"), await client.get("/health/live")
 
     assert ready.status_code == 503
@@ -73,10 +70,10 @@ async def test_a_node_that_may_not_be_current_or_drains_is_alive_and_not_ready(
 
 
 @pytest.mark.parametrize("host", ["odd.example", "10.0.0.9:16926", "", "[::1"])
-async def test_a_load_balancer_needs_no_token_and_no_right_name(plane: Plane, host: str) -> None:
+async def test_a_load_balancer_needs_no_token_and_no_right_name(server: Assembly, host: str) -> None:
     health = Health()
-    health.started(plane)
-    async with client_of(plane, health) as client:
+    health.started(server.plane)
+    async with client_of(server, health) as client:
         for path in ("/health/ready", "/health/live"):
             assert (await client.get(path, headers={"Host": host})).status_code == 200
             assert (await client.head(path, headers={"Host": host})).status_code == 200
@@ -96,21 +93,21 @@ async def test_a_load_balancer_needs_no_token_and_no_right_name(plane: Plane, ho
         ("GET", "/Health/Ready"),
     ],
 )
-async def test_nothing_but_the_two_paths_is_let_through(plane: Plane, method: str, path: str) -> None:
+async def test_nothing_but_the_two_paths_is_let_through(server: Assembly, method: str, path: str) -> None:
     health = Health()
-    health.started(plane)
-    async with client_of(plane, health) as client:
+    health.started(server.plane)
+    async with client_of(server, health) as client:
         named = await client.request(method, path, headers={"Host": "localhost"})
         unnamed = await client.request(method, path)
 
     assert (named.status_code, unnamed.status_code) == (401, 400)
 
 
-async def test_while_it_drains_a_node_serves_and_asks_its_clients_to_go(plane: Plane) -> None:
+async def test_while_it_drains_a_node_serves_and_asks_its_clients_to_go(server: Assembly) -> None:
     health = Health()
-    health.started(plane)
+    health.started(server.plane)
     headers = {"Host": "localhost", "Authorization": "Bearer sesame"}
-    async with client_of(plane, health) as client:
+    async with client_of(server, health) as client:
         before = await client.get("/v1/ping", headers=headers)
         health.draining = True
         after = await client.get("/v1/ping", headers=headers)

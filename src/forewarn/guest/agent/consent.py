@@ -18,7 +18,7 @@ from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.reporting import LOG, Reporter
 from forewarn.guest.agent.values import AgentConfig, Sharing
 from forewarn.guest.faults import Fault
-from forewarn.guest.system import System
+from forewarn.guest.system.parts import System
 
 _OVERDUE = timedelta(minutes=1)  # a document takes its time to show a start
 

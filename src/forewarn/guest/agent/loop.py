@@ -55,7 +55,8 @@ from forewarn.guest.agent.telling.reporting import LOG, Reporter
 from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.agent.worker import Worker
 from forewarn.guest.client import Client
-from forewarn.guest.system import System, this_machine
+from forewarn.guest.system import this_machine
+from forewarn.guest.system.parts import System
 from forewarn.guest.watch import Change, Ending, Started, Watcher, is_started
 from forewarn.guest.watch import Ended as Gone
 

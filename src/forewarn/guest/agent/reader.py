@@ -14,7 +14,7 @@ from forewarn.guest.client import Client
 from forewarn.guest.faults import Closed, Fault, GuestError
 from forewarn.guest.instance import Instance, doubt_about, own_name
 from forewarn.guest.reading import Reading
-from forewarn.guest.system import System
+from forewarn.guest.system.parts import System
 
 _UNNAMED = Backoff(1.0, 30.0)  # a service that does not say who we are
 

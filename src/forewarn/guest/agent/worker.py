@@ -12,7 +12,7 @@ from forewarn.guest.agent.doing.programs import Receipts, adopt
 from forewarn.guest.agent.inbox import Inbox, WorkEnded
 from forewarn.guest.agent.steps import KINDS, Task
 from forewarn.guest.agent.values import Step
-from forewarn.guest.system import System
+from forewarn.guest.system.parts import System
 
 
 class Worker:

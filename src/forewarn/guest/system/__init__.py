@@ -9,10 +9,18 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from typing import TYPE_CHECKING
 
-from forewarn.guest.system.parts import System
+if TYPE_CHECKING:
+    from forewarn.guest.system.parts import System  # the types weigh more than what they describe
 
-__all__ = ["System", "this_machine"]
+
+class DhcpFailed(Exception):  # noqa: N818 - it reads as what happened
+    """Nobody told, or we may not ask. ``lasting``: asking again as the same user gives the same."""
+
+    def __init__(self, reason: str, *, lasting: bool = False) -> None:
+        super().__init__(reason)
+        self.lasting = lasting
 
 
 @cache

@@ -21,14 +21,6 @@ _DISCOVER = 1
 _LEAST_BYTES = 300  # what relays of the time of BOOTP pass on
 
 
-class DhcpFailed(Exception):  # noqa: N818 - it reads as what happened
-    """Nobody told, or we may not ask. ``lasting``: asking again as the same user gives the same."""
-
-    def __init__(self, reason: str, *, lasting: bool = False) -> None:
-        super().__init__(reason)
-        self.lasting = lasting
-
-
 def build_discover(mac: bytes, transaction: int) -> bytes:
     """Who is there? The answer is wanted as a broadcast: the address it offers is not ours, nor will it be taken."""
     assert len(mac) == 6, "an Ethernet address has six bytes"

@@ -161,7 +161,7 @@ class Sockets(Protocol):
     def ask_dhcp(self, transaction: int) -> str:
         """The address that a DHCP server of this network tells in option 245. Blocks for seconds.
 
-        Raises ``dhcp.DhcpFailed``. ``transaction`` is any number of 32 bits.
+        Raises ``DhcpFailed``. ``transaction`` is any number of 32 bits.
         """
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Protocol
 
-from forewarn.guest.system.dhcp import DhcpFailed
+from forewarn.guest.system import DhcpFailed
 from forewarn.guest.system.parts import Connection
 from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.fabric.strands import OVER, Process, Strands, Ticket

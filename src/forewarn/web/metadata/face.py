@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Callable, Sequence
 
 from forewarn.core.region import Region
@@ -24,7 +23,7 @@ class MetadataFace:
     def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings) -> None:
         self._plane = plane
         self._settings = settings
-        self._service = Service(plane, faults, settings, secrets.token_bytes(8))
+        self._service = Service(plane, faults, settings, plane.system.random_bytes(8))
         self._connections = Connections(settings.limits)
         self._listeners = Listeners(self._connect, settings)
         self._unsubscribe: Callable[[], None] | None = None

@@ -106,7 +106,7 @@ class Service:
     def _refuse(self, answer: Answer, request: Request, caller: Caller) -> Reply:
         if answer is not errors.NOT_FOUND:
             return reply_to(answer)
-        if self._plane.stale:
+        if self._plane.standing.stale:
             return STALE
         if not caller.may_name:
             return _NOT_FOUND
@@ -116,7 +116,7 @@ class Service:
         if request.oversized:
             return _TOO_LARGE
         match question:
-            case ReadDocument() | ReadInstance() if self._plane.stale:
+            case ReadDocument() | ReadInstance() if self._plane.standing.stale:
                 return STALE
             case ReadDocument():
                 return self.reading.read(question, caller)

@@ -34,6 +34,7 @@ class Limits:
     stalled_seconds: float = 30.0  # for a client that does not take its answers
     linger_seconds: float = 2.0  # for a client to read an error before the connection goes
     grace_seconds: float = 2.0  # for what is still owed when the server closes
+    sweep_seconds: float = 5.0  # at most between two looks at all connections; less where the limits above are short
     wait_seconds: int = 120  # the most that ``Prefer: wait`` is granted
 
     def within(self, open_files: int) -> Limits:

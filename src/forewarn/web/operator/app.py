@@ -79,6 +79,8 @@ def operator_app(
     metadata_url: str,
     resource_manager: Introduction | None = None,
     not_before_format: NotBeforeFormat = "rfc1123",
+    region_name: str = "",
+    kept_in: str = "",
 ) -> FastAPI:
     """The ASGI app.
 
@@ -96,13 +98,23 @@ def operator_app(
         dependencies=[Depends(_BEARER)] if token else [],
         lifespan=_ending(streams),
     )
-    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams, resource_manager, not_before_format)
+    app.state.desk = Desk(
+        plane,
+        faults,
+        tuple(settings),
+        metadata_url,
+        streams,
+        resource_manager,
+        not_before_format,
+        region_name,
+        kept_in,
+    )
     for routes in _ROUTES:
         app.include_router(routes.router)
     if resource_manager is not None:
         routes_resource_manager.add_metadata_routes(app, resource_manager)
     answer_errors(app)
-    app.add_middleware(Gate, hosts=frozenset(hosts), token=token)
+    app.add_middleware(Gate, hosts=frozenset(hosts), token=token, new_id=plane.system.new_id)
     return app
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
-from uuid import uuid4
 
 from fastapi import Depends, Request
 
@@ -35,6 +34,8 @@ class Desk:
     streams: Streams
     resource_manager: Introduction | None = None
     not_before_format: NotBeforeFormat = "rfc1123"  # as the metadata face of this server writes its documents
+    region_name: str = ""
+    kept_in: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,14 @@ class Asker:
         """The region after what was submitted."""
         return look_at(self.plane)
 
+    def new_guid(self) -> str:
+        """A fresh id or seed, in the spelling of event ids."""
+        return self.plane.system.new_guid()
+
     @property
     def name(self) -> str:
         """As approvals and cancellations tell it."""
         return f"operator ({self.origin.who})" if self.origin.who else "operator"
-
-
-def new_guid() -> str:
-    """A fresh id or seed, in the spelling of event ids."""
-    return str(uuid4()).upper()
 
 
 def look_at(plane: Plane) -> Look:

@@ -12,6 +12,7 @@ from forewarn.core.deciding.events import is_in_hand, joined
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, fold, replace
 from forewarn.web.operator.desk import Look
+from forewarn.web.operator.remedy import remedy
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, OutcomeAnswer
 from forewarn.web.operator.views import event_fields, vm_names
 
@@ -23,11 +24,15 @@ _DIRECT = (f.VmDeleted, f.VmDeallocated, f.VmStopped, f.VmStarted, f.InstanceUpg
 
 @dataclass(frozen=True)
 class Deed:
-    """What was asked for: which causes it works by, and how to tell that it was done without an event."""
+    """What was asked for: which causes it works by, and how to tell that it was done without an event.
+
+    ``notice`` names the field of a VM's specification without which even a VM that reads is not warned.
+    """
 
     done: str
     why: str
     causes: Collection[Cause] = ()
+    notice: str = ""
     nothing: str = "Nothing had to be done."  # what to say where nobody was hit and nobody is told
 
 
@@ -36,14 +41,20 @@ class Deed:
 RESTARTED = Deed("restarted", NOBODY_READS, (Cause.USER_RESTART,))
 REDEPLOYED = Deed("redeployed", NOBODY_READS, (Cause.USER_REDEPLOY,))
 REIMAGED = Deed(
-    "reimaged", "only a VM with an OS image notice, where scheduled events are read, is warned", (Cause.REIMAGE,)
+    "reimaged",
+    "only a VM with an OS image notice, where scheduled events are read, is warned",
+    (Cause.REIMAGE,),
+    "os_image_notice",
 )
 EVICTED = Deed("evicted", NOBODY_READS, (Cause.EVICTION,))
 STOPPED = Deed("stopped", "stopping never makes one")
 DEALLOCATED = Deed("deallocated", "deallocation never makes one")
 STARTED = Deed("started", "")
 DELETED = Deed(
-    "deleted", "only a VM with a terminate notice, where scheduled events are read, is warned", (Cause.DELETION,)
+    "deleted",
+    "only a VM with a terminate notice, where scheduled events are read, is warned",
+    (Cause.DELETION,),
+    "terminate_notice",
 )
 UPGRADED = Deed("given the latest model", "")
 PROTECTED = Deed("protected from scale-in", "")
@@ -71,13 +82,14 @@ def outcome_of(
     silent = [key for event in made.silent for key in event.vms]
     direct = [fact.vm for fact in facts if isinstance(fact, _DIRECT) and fact.vm in own]
     at_once = vm_names(before.region, list(dict.fromkeys([*silent, *direct])))
+    next_time = remedy(before.region, at_once, deed.notice) if deed.causes else ""
     return OutcomeAnswer(
         events=[
             _as_it_is(after, event)
             for event in (*made.waiting, *made.started, *(each for each in made.joined if each.announced))
         ],
         at_once=at_once,
-        message=" ".join([_message(made, at_once, deed), *_warnings(after, made)]),
+        message=" ".join(filter(None, [_message(made, at_once, deed), *_warnings(after, made), next_time])),
     )
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from forewarn.core.commands import CreateVms
 from forewarn.core.region import VmSpec
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.asking.callers import Door
@@ -118,7 +117,7 @@ class _Stage:
 
 
 async def _stage(limits: Limits | None = None) -> _Stage:
-    plane = Plane(MemoryJournal(), RealClock(), SimulatedDriver(), Rules())
+    plane = (await assemble(Parts(journal=MemoryJournal(), clock_from=RealClock))).plane
     await plane.start()
     await plane.submit(CreateVms(("web",), VmSpec(), "seed"), Origin("operator"))
     return _Stage(plane, limits or Limits())

@@ -10,11 +10,10 @@ import pytest
 
 from forewarn.core.commands import CreateVms
 from forewarn.core.region import Binding, VmSpec
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.asking.callers import Door
@@ -94,7 +93,7 @@ class _Stage:
 
 
 async def _stage(door: Door) -> tuple[Plane, _Stage]:
-    plane = Plane(MemoryJournal(), RealClock(), SimulatedDriver(), Rules())
+    plane = (await assemble(Parts(journal=MemoryJournal(), clock_from=RealClock))).plane
     await plane.start()
     for number in (2, 3):
         binding = Binding(address=f"10.0.0.{number}")

@@ -13,13 +13,11 @@ from fastapi import FastAPI
 
 from forewarn.core.commands import Tick
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, Origin
+from forewarn.server.assembly import Parts, running
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.faults import FaultRules
-from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.schema.answers import SettingView
 from tests.unit.web.apps import reused
 
@@ -93,16 +91,18 @@ async def open_bench(
     base_url: str = "http://127.0.0.1:16926",
     metadata_url: str = "http://127.0.0.1:16925",
 ) -> AsyncIterator[Bench]:
-    chosen = rules or Rules(vms_per_host=4)
-    plane = Plane(journal or MemoryJournal(), clock or TurnableClock(NOON), SimulatedDriver(), chosen)
-    fresh = operator_app(plane, FaultRules(), SETTINGS, hosts=hosts, token=token, metadata_url=metadata_url)
-    app = reused(fresh, hosts, token)
-    await plane.start()
-    try:
+    chosen = clock or TurnableClock(NOON)
+    parts = Parts(
+        journal=journal or MemoryJournal(),
+        clock_from=lambda _: chosen,
+        rules=rules or Rules(vms_per_host=4),
+        token=token or "",
+        shown=SETTINGS,
+    )
+    async with running(parts) as server:
+        app = reused(server.operator_app(metadata_url=metadata_url, hosts=hosts), hosts, token)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url) as client:
-            yield Bench(plane, app, client)
-    finally:
-        await plane.close()
+            yield Bench(server.plane, app, client)
 
 
 @pytest.fixture

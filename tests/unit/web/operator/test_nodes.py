@@ -12,6 +12,7 @@ from forewarn import __version__
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Node, Uncertain
+from forewarn.plane.standing import Standing
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.shared_memory import SharedMemory
 from forewarn.web.operator.routes.nodes import leader_of, warnings
@@ -34,7 +35,7 @@ NOT_OF_THE_REGION = {
 
 
 async def test_a_region_of_one_node_lists_that_one(bench: Bench) -> None:
-    bench.plane.introduce("alpha", ("metadata", "control"), ("http://127.0.0.1:1",))
+    bench.plane.membership.introduce("alpha", ("metadata", "control"), ("http://127.0.0.1:1",))
     await bench.create("lone")
 
     found = await bench.get("/v1/nodes")
@@ -48,7 +49,7 @@ async def test_a_region_of_one_node_lists_that_one(bench: Bench) -> None:
 
 
 async def test_a_node_that_drains_is_listed_as_such(bench: Bench) -> None:
-    bench.plane.drain()
+    bench.plane.membership.drain()
 
     assert (await bench.get("/v1/nodes"))["nodes"][0]["draining"] is True
 
@@ -60,8 +61,8 @@ async def test_what_one_node_has_answered_the_other_knows_and_lists(open_bench: 
         open_bench(journal=store.join(), clock=RealClock()) as beta,
     ):
         for bench, name in ((alpha, "alpha"), (beta, "beta")):
-            bench.plane.introduce(name, ("control",), ())
-            store.join().shared.announce(bench.plane.node)
+            bench.plane.membership.introduce(name, ("control",), ())
+            store.join().shared.announce(bench.plane.membership.node)
         for turn, (here, there) in enumerate([(alpha, beta), (beta, alpha)] * 10):
             await here.create(f"vm-{turn}")
             assert (await there.get(f"/v1/vms/vm-{turn}"))["name"] == f"vm-{turn}"
@@ -144,7 +145,7 @@ async def test_a_stream_begins_with_what_others_have_written(bench: Bench, monke
 
 async def test_a_node_that_may_not_be_current_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     await bench.create("lone")
-    monkeypatch.setattr(Plane, "stale", STALE)
+    monkeypatch.setattr(Standing, "stale", STALE)
 
     for method, path in (("GET", "/v1/vms"), ("GET", "/v1/ping"), ("POST", "/v1/clock/next")):
         answer = await bench.client.request(method, path)

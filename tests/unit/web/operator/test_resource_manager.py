@@ -8,14 +8,10 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
-from forewarn.plane.plane import Plane
+from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
-from forewarn.web.faults import FaultRules
-from forewarn.web.operator.app import operator_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.login.access import Access
 from forewarn.web.resource_manager.login.tokens import introduction
@@ -28,11 +24,10 @@ IDENTITY = "/metadata/identity/oauth2/token?resource=x"
 
 @asynccontextmanager
 async def open_client(token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
-    plane = Plane(MemoryJournal(), TurnableClock(NOON), SimulatedDriver(), Rules())
-    introduced = introduction(URL, "PEM", Desk(plane, access=Access(token or "")))
-    app = operator_app(
-        plane, FaultRules(), (), hosts=("operator.test",), token=token, metadata_url="", resource_manager=introduced
-    )
+    parts = Parts(journal=MemoryJournal(), clock_from=lambda _: TurnableClock(NOON), token=token or "")
+    server = await assemble(parts)
+    introduced = introduction(URL, "PEM", Desk(server.plane, access=Access(parts.token)))
+    app = server.operator_app(metadata_url="", hosts=("operator.test",), resource_manager=introduced)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:16926") as client:
         yield client
 

@@ -11,17 +11,12 @@ import httpx
 
 from forewarn.core.commands import CreateVms, Tick
 from forewarn.core.region import VmSpec
-from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
-from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.server.assembly import Parts, running
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.documents.whereabouts import SUBSCRIPTION
-from forewarn.web.resource_manager import group_deletion
-from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
-from forewarn.web.resource_manager.login.access import Access
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 URL = "https://127.0.0.1:16927"
@@ -90,17 +85,14 @@ async def open_bench(
     base_url: str = URL,
     bind_nics: bool = False,
 ) -> AsyncIterator[Bench]:
-    plane = Plane(journal or MemoryJournal(), TurnableClock(NOON), SimulatedDriver(), Rules())
-    desk = Desk(plane, access=Access(secret), bind_nics=bind_nics)
-    app = resource_manager_app(desk, hosts=hosts)
-    await plane.start()
-    await group_deletion.finish(desk)
-    stop = group_deletion.watch(desk)
     headers = {"Authorization": "Bearer x"}
-    try:
+    parts = Parts(
+        journal=journal or MemoryJournal(),
+        clock_from=lambda _: TurnableClock(NOON),
+        bind_nics=bind_nics,
+        token=secret,
+    )
+    async with running(parts) as server, server.resource_manager(hosts=hosts) as (desk, app):
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url=base_url, headers=headers) as client:
             yield Bench(desk, client)
-    finally:
-        stop()
-        await plane.close()

@@ -8,6 +8,7 @@ import pytest
 
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Uncertain
+from forewarn.plane.standing import Standing
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.resource_manager.reading import MOST_BODY_BYTES
 from tests.unit.web.resource_manager.bench import NETWORK, RG, Bench, S, open_bench
@@ -59,6 +60,7 @@ async def test_a_host_that_was_rebound_learns_nothing(bench: Bench) -> None:
 
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "InvalidHostHeader"
+    assert "is told so by --hosts (FOREWARN_HOSTS)." in answer.json()["error"]["message"]
 
 
 async def test_the_configured_host_is_ours(bench: Bench) -> None:
@@ -166,9 +168,9 @@ async def test_a_journal_that_cannot_be_written_is_unavailable() -> None:
 
 
 async def test_an_internal_fault_says_under_which_id_the_log_tells_more(
-    bench: Bench, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench.desk.plane.region = None  # type: ignore[assignment]
+    monkeypatch.setattr(Plane, "region", None)
 
     answer = await bench.ask("GET", f"{S}/resourceGroups", status=500)
 
@@ -176,11 +178,11 @@ async def test_an_internal_fault_says_under_which_id_the_log_tells_more(
     assert answer.json()["error"]["code"] == "InternalServerError"
     assert request_id in answer.json()["error"]["message"]
     assert request_id in caplog.text
-    bench.desk.plane.region = bench.desk.plane._writer.region
+    monkeypatch.undo()  # the region closes by itself
 
 
 async def test_a_node_that_may_not_be_current_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Plane, "stale", "This node has not heard from its store for 10 s.")
+    monkeypatch.setattr(Standing, "stale", "This node has not heard from its store for 10 s.")
 
     for method in ("GET", "PUT"):
         answer = await bench.client.request(method, f"{RG}?api-version=2024-11-01", json={"location": "westus"})

@@ -13,8 +13,7 @@ from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.inbox import Answered, Inbox, Spoken
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import parse_listen
-from forewarn.guest.system import System
-from forewarn.guest.system.parts import Connection, Listener
+from forewarn.guest.system.parts import Connection, Listener, System
 
 _PATIENCE_SECONDS = 3.0
 _LONGEST_QUESTION = 8192

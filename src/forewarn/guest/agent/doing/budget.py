@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forewarn.guest.system import System
+from forewarn.guest.system.parts import System
 
 _SLACK_SECONDS = 0.25  # between the two threads that count the same seconds
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.system import System
-from forewarn.guest.system.parts import OUTPUT_BYTES, Files, Program
+from forewarn.guest.system.parts import OUTPUT_BYTES, Files, Program, System
 
 
 @dataclass(frozen=True, slots=True)

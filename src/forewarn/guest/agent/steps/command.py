@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from forewarn.guest.agent.deciding.state import Ended, Outcome
 from forewarn.guest.agent.doing.programs import run
 from forewarn.guest.agent.steps.keys import Key, Keys, check_flag, check_path, check_table, check_words
@@ -61,7 +59,11 @@ class Command:
 
 def command_words(value: object) -> str:
     """A command for a person to read, as a shell would take it."""
-    return shlex.join(str(each) for each in value) if isinstance(value, list) else str(value or "")
+    if not isinstance(value, list):
+        return str(value or "")
+    import shlex  # for a person who asks; a running agent needs none of it
+
+    return shlex.join(str(each) for each in value)
 
 
 def run_words(task: Task, key: str) -> Ended:

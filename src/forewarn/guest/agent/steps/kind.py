@@ -11,7 +11,7 @@ from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps.keys import Keys
 from forewarn.guest.agent.values import Step
-from forewarn.guest.system import System
+from forewarn.guest.system.parts import System
 from forewarn.guest.watch import is_started
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.json_bytes import write_json

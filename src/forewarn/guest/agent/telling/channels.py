@@ -19,8 +19,7 @@ from forewarn.guest.agent.telling.occasions import OCCASIONS, Occasion
 from forewarn.guest.agent.telling.sending import Undeliverable, send_by_apprise, send_by_webhook, shown_url
 from forewarn.guest.agent.values import Notification
 from forewarn.guest.backoff import Backoff
-from forewarn.guest.system import System
-from forewarn.guest.system.parts import Queue, Thread
+from forewarn.guest.system.parts import Queue, System, Thread
 from forewarn.terms import ScheduledEvent
 
 __all__ = ["OCCASIONS", "Message", "Occasion", "Teller"]

@@ -13,8 +13,7 @@ from functools import partial
 
 from forewarn.guest.agent.telling.health import Health
 from forewarn.guest.agent.telling.metrics import Metrics
-from forewarn.guest.system import System
-from forewarn.guest.system.parts import Connection, Listener, Thread
+from forewarn.guest.system.parts import Connection, Listener, System, Thread
 
 __all__ = ["Health", "Page", "StatusServer", "parse_listen", "render"]
 

@@ -17,7 +17,7 @@ from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.values import AgentConfig, Verdict
 from forewarn.guest.instance import concerns
 from forewarn.guest.reading import Reading
-from forewarn.guest.system import System
+from forewarn.guest.system.parts import System
 from forewarn.guest.watch import Appeared, Change, Changed, Ended, Ending, Started, is_started
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.times import format_iso8601

@@ -12,7 +12,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from forewarn.guest.system.dhcp import CLIENT_PORT, SERVER_PORT, DhcpFailed, build_discover, endpoint_in
+from forewarn.guest.system import DhcpFailed
+from forewarn.guest.system.dhcp import CLIENT_PORT, SERVER_PORT, build_discover, endpoint_in
 
 TIMEOUT_SECONDS = 10.0
 RESEND_SECONDS = 3.0

@@ -34,6 +34,7 @@ class Reading:
 
     def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, signer: Signer) -> None:
         self._plane = plane
+        self._standing = plane.standing
         self._faults = faults
         self._signer = signer
         self._first_read_delay = settings.first_read_delay
@@ -80,7 +81,7 @@ class Reading:
 
     def again(self, known: Known) -> bytes | None:
         """The answer to a question already understood, or None where it must be looked at anew."""
-        if self._faults.active or self._plane.stale or (known.seq != self._plane.seq and not self._renew(known)):
+        if self._faults.active or self._standing.stale or (known.seq != self._plane.seq and not self._renew(known)):
             return None
         now = self._plane.read_by(known.question.vm)
         return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply, now)
@@ -126,13 +127,13 @@ class Reading:
             elif not self._is_ready(scope):
                 await self._plane.clock.sleep_until(scope.enabled_at + self._first_read_delay)
             else:
-                if self._plane.stale:
+                if self._standing.stale:
                     return STALE._replace(request_id=request_id)
                 served = self._served(vm, scope, question)
                 if patience.over or not question.unless.covers(served.incarnation):
                     return _pick(served, question)._replace(request_id=request_id)
                 await patience.until_news(self._waiters, scope.key)
-        return STALE if self._plane.stale else _NOT_FOUND
+        return STALE if self._standing.stale else _NOT_FOUND
 
     def _is_ready(self, scope: Scope) -> bool:
         """Whether the scope has a document: enabling takes its time, if the owner of the region wants it so."""

@@ -10,7 +10,6 @@ from forewarn.web.metadata.http.connection import Connection
 from forewarn.web.metadata.http.turns import Turns
 from forewarn.web.metadata.settings import Limits
 
-_LONGEST_SWEEP_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -26,7 +25,7 @@ class Connections:
         self.turns = Turns(limits.answers_each_turn)
         self._grace_seconds = limits.grace_seconds
         shortest = min(limits.request_seconds, limits.idle_seconds, limits.stalled_seconds, limits.linger_seconds * 2)
-        self._sweep_seconds = min(_LONGEST_SWEEP_SECONDS, shortest / 4)
+        self._sweep_seconds = min(limits.sweep_seconds, shortest / 4)
         self._admitted = 0
         self._connections: dict[Connection, bool] = {}  # in the order in which they came; whether there was room
         self._empty = asyncio.Event()

@@ -13,7 +13,7 @@ from forewarn.core.lookup import scope_named, vm_named
 from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
 from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.operator import outcomes
-from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
+from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook
 from forewarn.web.operator.documents import find_version, read_by
 from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v1/vms", tags=["vms"])
 @router.post("", status_code=201, summary="Create VMs")
 async def create(body: CreateVmsBody, asker: TheAsker) -> CreatedAnswer:
     """One VM, or many that are numbered. All of them are created or, where one name is refused, none."""
-    creating = c.CreateVms(body.names(), _spec(body), new_guid(), body.binding_or_none())
+    creating = c.CreateVms(body.names(), _spec(body), asker.new_guid(), body.binding_or_none())
     facts = await asker.submit(c.Together((creating, _reading(body, asker))) if body.read else creating)
     return CreatedAnswer(created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
 
@@ -95,31 +95,31 @@ async def read(name: str, query: Annotated[ReadQuery, Query()], asker: TheAsker,
 @router.post("/restart", status_code=202, summary="Restart VMs")
 async def restart(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Reboot event for each VM; at once where nobody in the scope reads scheduled events."""
-    return await _act(asker, body, c.RestartVms(tuple(body.names), new_guid()), outcomes.RESTARTED)
+    return await _act(asker, body, c.RestartVms(tuple(body.names), asker.new_guid()), outcomes.RESTARTED)
 
 
 @router.post("/redeploy", status_code=202, summary="Redeploy VMs")
 async def redeploy(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Redeploy event for each VM, which then moves to another host; at once where nobody reads."""
-    return await _act(asker, body, c.RedeployVms(tuple(body.names), new_guid()), outcomes.REDEPLOYED)
+    return await _act(asker, body, c.RedeployVms(tuple(body.names), asker.new_guid()), outcomes.REDEPLOYED)
 
 
 @router.post("/reimage", status_code=202, summary="Reimage VMs")
 async def reimage(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """Give VMs a fresh OS disk: a Reboot event for each with an OS image notice in a scope that reads."""
-    return await _act(asker, body, c.ReimageVms(tuple(body.names), new_guid()), outcomes.REIMAGED)
+    return await _act(asker, body, c.ReimageVms(tuple(body.names), asker.new_guid()), outcomes.REIMAGED)
 
 
 @router.post("/evict", status_code=202, summary="Evict Spot VMs")
 async def evict(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Preempt event for each VM, which is then deallocated or deleted by its policy; at once where nobody reads."""
-    return await _act(asker, body, c.EvictVms(tuple(body.names), new_guid()), outcomes.EVICTED)
+    return await _act(asker, body, c.EvictVms(tuple(body.names), asker.new_guid()), outcomes.EVICTED)
 
 
 @router.post("/delete", status_code=202, summary="Delete VMs")
 async def delete(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
     """A Terminate event for each VM with a terminate notice in a scope that reads; at once for the others."""
-    return await _act(asker, body, c.DeleteVms(tuple(body.names), new_guid()), outcomes.DELETED)
+    return await _act(asker, body, c.DeleteVms(tuple(body.names), asker.new_guid()), outcomes.DELETED)
 
 
 @router.post("/stop", status_code=202, summary="Stop VMs")

@@ -11,7 +11,7 @@ from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.commands import Command, FailHosts, MaintainHosts
 from forewarn.core.lookup import host_named
 from forewarn.core.region import Host
-from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
+from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.outcomes import NOBODY_READS, Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import HostAnswer, HostsAnswer, OutcomeAnswer
@@ -21,9 +21,12 @@ from forewarn.web.operator.views import host_fields
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
 
 _MAINTAINED = Deed(
-    "worked on", NOBODY_READS, HOST_MAINTENANCE, "No VM lives there, so there was nothing to do and nobody to tell."
+    "worked on",
+    NOBODY_READS,
+    HOST_MAINTENANCE,
+    nothing="No VM lives there, so there was nothing to do and nobody to tell.",
 )
-_FAILED = Deed("rebuilt elsewhere", NOBODY_READS, (Cause.FAILURE,), "No VM lived there, so nobody was hit.")
+_FAILED = Deed("rebuilt elsewhere", NOBODY_READS, (Cause.FAILURE,), nothing="No VM lived there, so nobody was hit.")
 
 
 @router.get("", summary="List hosts")
@@ -46,13 +49,13 @@ async def show(name: str, look: TheLook) -> HostAnswer:
 @router.post("/maintain", status_code=202, summary="Maintain hosts")
 async def maintain(body: MaintainBody, asker: TheAsker) -> OutcomeAnswer:
     """One event for each scope on each host. A host's work starts when all of them are approved, or at NotBefore."""
-    return await _act(asker, MaintainHosts(tuple(body.hosts), Cause(body.kind), new_guid()), _MAINTAINED)
+    return await _act(asker, MaintainHosts(tuple(body.hosts), Cause(body.kind), asker.new_guid()), _MAINTAINED)
 
 
 @router.post("/fail", status_code=202, summary="Let hosts fail")
 async def fail(body: FailBody, asker: TheAsker) -> OutcomeAnswer:
     """The hosts break now: their events are born started, and their VMs are rebuilt on other hosts."""
-    return await _act(asker, FailHosts(tuple(body.hosts), new_guid()), _FAILED)
+    return await _act(asker, FailHosts(tuple(body.hosts), asker.new_guid()), _FAILED)
 
 
 async def _act(asker: Asker, command: Command, deed: Deed) -> OutcomeAnswer:

@@ -54,7 +54,7 @@ class NodesAnswer(Answer):
 @router.get("", summary="List nodes")
 async def list_nodes(plane: ThePlane) -> NodesAnswer:
     """Every server of the region that has been seen lately, by name; a region of its own directory has one."""
-    this, listed = plane.node, await plane.nodes()
+    this, listed = plane.membership.node, await plane.membership.nodes()
     now = plane.now()
     nodes = [replace(this, seen_at=now) if node.id == this.id else node for node in listed]
     lags = await asyncio.to_thread(lambda: [_lag(plane.journal, node, this.seq) for node in nodes])

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from forewarn.core.refusal import Hint, Refused
+from forewarn.web.host_names import LOOPBACK_HOSTS
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.desk import TheDesk
-from forewarn.web.operator.gate import LOOPBACK_HOSTS
 from forewarn.web.operator.schema.answers import Answer
 
 router = APIRouter(prefix="/v1", tags=["service"])

@@ -15,7 +15,7 @@ from forewarn.core.lookup import scale_set_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
 from forewarn.web.operator import outcomes
-from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
+from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook
 from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.scale_set_outcomes import NOTHING, set_outcome
@@ -49,7 +49,7 @@ async def create(body: CreateScaleSetBody, desk: TheDesk, asker: TheAsker) -> Sc
     async with desk.plane.editing:
         if fold(body.name) in asker.look().region.scale_sets:
             raise Refused(Hint.CONFLICT, f"A scale set named '{body.name}' exists already.")
-        return await _act_on_set(asker, body.name, body.command(new_guid()))
+        return await _act_on_set(asker, body.name, body.command(asker.new_guid()))
 
 
 @router.put("/{name}", status_code=202, summary="Change a scale set")
@@ -57,7 +57,7 @@ async def change(name: str, body: ScaleSetChangeBody, desk: TheDesk, asker: TheA
     """What is left out stays as it is. A changed model counts for an instance once that has been upgraded to it."""
     async with desk.plane.editing:
         scale_set = scale_set_named(asker.look().region, name)
-        return await _act_on_set(asker, name, body.change_of(scale_set, new_guid()))
+        return await _act_on_set(asker, name, body.change_of(scale_set, asker.new_guid()))
 
 
 @router.post("/{name}/scale", status_code=202, summary="Scale a scale set")
@@ -65,7 +65,7 @@ async def scale(name: str, body: ScaleBody, desk: TheDesk, asker: TheAsker) -> S
     """Out: new instances of the latest model. In: by the scale-in rule, with a Terminate event where there is one."""
     async with desk.plane.editing:
         scale_set = scale_set_named(asker.look().region, name)
-        command = replace(put_as_it_is(scale_set, new_guid()), capacity=body.capacity)
+        command = replace(put_as_it_is(scale_set, asker.new_guid()), capacity=body.capacity)
         return await _act_on_set(asker, name, command)
 
 
@@ -86,7 +86,7 @@ def show(name: str, look: TheLook) -> ScaleSetStory:
 @router.delete("/{name}", status_code=202, summary="Delete a scale set")
 async def delete(name: str, asker: TheAsker) -> ScaleSetOutcome:
     """Every instance goes, with a Terminate event where it has a notice and somebody reads; the set goes last."""
-    return await _act_on_set(asker, name, c.DeleteScaleSet(name, new_guid()))
+    return await _act_on_set(asker, name, c.DeleteScaleSet(name, asker.new_guid()))
 
 
 async def _act_on_set(asker: Asker, name: str, command: c.Command) -> ScaleSetOutcome:
@@ -104,7 +104,7 @@ async def delete_instances(name: str, body: ChosenInstancesBody, asker: TheAsker
     region = asker.look().region
     scale_set = scale_set_named(region, name)
     chosen = _names(find_instances(region, scale_set, body.instances))
-    return await _act_on_set(asker, name, c.DeleteInstances(scale_set.name, chosen, new_guid()))
+    return await _act_on_set(asker, name, c.DeleteInstances(scale_set.name, chosen, asker.new_guid()))
 
 
 @router.post("/{name}/upgrade", status_code=202, summary="Upgrade instances")
@@ -132,7 +132,7 @@ class _Operation:
 
     verb: str
     told: str
-    command: Callable[[tuple[str, ...]], c.Command]
+    command: Callable[[Asker, tuple[str, ...]], c.Command]
     deed: Deed
     running: bool = False  # where no instance is named, those that run are meant
 
@@ -141,29 +141,42 @@ _OPERATIONS = (
     _Operation(
         "restart",
         "A Reboot event for each instance; at once where nobody in the scope reads scheduled events.",
-        lambda names: c.RestartVms(names, new_guid()),
+        lambda asker, names: c.RestartVms(names, asker.new_guid()),
         outcomes.RESTARTED,
         running=True,
     ),
     _Operation(
         "redeploy",
         "A Redeploy event for each instance, which then moves to another host; at once where nobody reads.",
-        lambda names: c.RedeployVms(names, new_guid()),
+        lambda asker, names: c.RedeployVms(names, asker.new_guid()),
         outcomes.REDEPLOYED,
         running=True,
     ),
     _Operation(
         "reimage",
         "A fresh OS disk: a Reboot event for each instance with an OS image notice in a scope that reads.",
-        lambda names: c.ReimageVms(names, new_guid()),
+        lambda asker, names: c.ReimageVms(names, asker.new_guid()),
         outcomes.REIMAGED,
         running=True,
     ),
     _Operation(
-        "deallocate", "Stop instances and give back their hosts, at once.", c.DeallocateVms, outcomes.DEALLOCATED
+        "deallocate",
+        "Stop instances and give back their hosts, at once.",
+        lambda _, names: c.DeallocateVms(names),
+        outcomes.DEALLOCATED,
     ),
-    _Operation("stop", "Power instances off, at once; they keep their hosts.", c.StopVms, outcomes.STOPPED),
-    _Operation("start", "Start instances that are stopped or deallocated, at once.", c.StartVms, outcomes.STARTED),
+    _Operation(
+        "stop",
+        "Power instances off, at once; they keep their hosts.",
+        lambda _, names: c.StopVms(names),
+        outcomes.STOPPED,
+    ),
+    _Operation(
+        "start",
+        "Start instances that are stopped or deallocated, at once.",
+        lambda _, names: c.StartVms(names),
+        outcomes.STARTED,
+    ),
 )
 
 
@@ -177,7 +190,7 @@ def _handler(operation: _Operation) -> Callable[..., Awaitable[OutcomeAnswer]]:
             vms = [vm for vm in every if _is_running(vm)] if operation.running else every
         if not vms:
             return OutcomeAnswer(events=[], at_once=[], message=NOTHING)
-        return await _act(asker, _names(vms), operation.command(_names(vms)), operation.deed)
+        return await _act(asker, _names(vms), operation.command(asker, _names(vms)), operation.deed)
 
     return operate
 

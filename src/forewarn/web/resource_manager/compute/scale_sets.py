@@ -21,10 +21,10 @@ _RESOURCE = Resource(
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", in_subscription(SCALE_SETS), _list)
-    router.add("GET", _ALL, _list)
+    for place in (in_subscription(SCALE_SETS), _ALL):
+        router.add("GET", place, _list, (), views.EXPANDED)
     _RESOURCE.add_to(router)
-    router.add("GET", _ONE, _get)
+    router.add("GET", _ONE, _get, (), views.EXPANDED)
     router.add("DELETE", _ONE, _delete)
     router.add("GET", f"{_ONE}/instanceView", _instance_view)
     for verb in actions.VERBS:

@@ -20,9 +20,9 @@ _RESOURCE = Resource(VMS, finding.seek_vm, finding.find_vm, vm_orders.order, vie
 
 def add_to(router: Router) -> None:
     for place in (in_subscription(VMS), _ALL):
-        router.add("GET", place, _list, (FILTER,))
+        router.add("GET", place, _list, (FILTER,), views.EXPANDED)
     _RESOURCE.add_to(router)
-    router.add("GET", _ONE, _get)
+    router.add("GET", _ONE, _get, (), views.EXPANDED)
     router.add("DELETE", _ONE, _delete)
     router.add("GET", f"{_ONE}/instanceView", _instance_view)
     for verb in actions.VERBS:

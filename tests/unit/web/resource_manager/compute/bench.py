@@ -12,10 +12,10 @@ from forewarn.core.commands import Approve, Tick
 from forewarn.core.documents import document_for
 from forewarn.core.refusal import Refused
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.server.assembly import Parts, running
 from forewarn.stores.memory import MemoryJournal
 from forewarn.terms import ScheduledEvent
 from forewarn.web.documents.whereabouts import SUBSCRIPTION
@@ -198,9 +198,6 @@ class Operation:
 
 @asynccontextmanager
 async def open_bench(journal: MemoryJournal | None = None, rules: Rules | None = None) -> AsyncIterator[Bench]:
-    plane = Plane(journal or MemoryJournal(), TurnableClock(NOON), SimulatedDriver(), rules or Rules())
-    await plane.start()
-    try:
-        yield Bench(plane)
-    finally:
-        await plane.close()
+    parts = Parts(journal=journal or MemoryJournal(), clock_from=lambda _: TurnableClock(NOON), rules=rules or Rules())
+    async with running(parts) as server:
+        yield Bench(server.plane)

@@ -1,0 +1,141 @@
+"""Time in a region: ticks when something falls due, and the turning of a clock by hand.
+
+While a clock runs, the leader ticks at each deadline. A clock that is turned stops at every instant at which something
+happens on the way. What happens there is time's own doing; that the clock was moved is its mover's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+from forewarn.core.commands import Tick
+from forewarn.core.facts import ScopeRead, ScopesRead
+from forewarn.core.region import Region
+from forewarn.core.settle import next_deadline
+from forewarn.plane.clock import Clock, check_forward
+from forewarn.plane.ports import CLOCK, Journal, Origin, Record
+from forewarn.plane.standing import Standing
+from forewarn.plane.writing import Writing
+
+_NOT_YET_SECONDS = 0.25  # until the next try where the store's clock is behind ours
+_LONGEST_WAIT_SECONDS = 3600.0  # a deadline years ahead would be more than a timer takes
+
+
+class Ticking:
+    """Ticks while the clock runs."""
+
+    def __init__(self, writing: Writing, clock: Clock, standing: Standing) -> None:
+        self._writing = writing
+        self._clock = clock
+        self._standing = standing
+
+    def look_again(self) -> None:
+        """Something has changed that decides when the next tick is: the speed of the clock, or who leads."""
+        self._writing.published.set()
+
+    def agree(self, now: datetime) -> None:
+        """The store has just said what time it is; it may be later than we thought."""
+        self._clock.agree(now)
+        self._look_if_due(now)
+
+    async def tick_on(self) -> None:
+        """Tick when the agenda says so. An entry that has become stale costs an idle tick."""
+        writing, clock = self._writing, self._clock
+        while True:
+            writing.published.clear()
+            due = writing.region.agenda.first() if self._standing.leads else None
+            if due is not None and due.at <= clock.now():
+                await writing.submit_ours(Tick(), CLOCK)
+                if writing.region.agenda.first() == due:  # not yet, by the clock of a store that others share
+                    await asyncio.sleep(_NOT_YET_SECONDS)
+                continue
+            timeout = None
+            if due is not None and clock.speed:
+                timeout = min((due.at - clock.now()).total_seconds() / clock.speed, _LONGEST_WAIT_SECONDS)
+            await _wait(writing.published, timeout)
+
+    async def watch_on(self, journal: Journal, seconds: float) -> None:
+        """See, and say in the log, what may go wrong while nobody asks: the machine's clock, and the store's place."""
+        while True:
+            await asyncio.sleep(seconds)
+            journal.ailment()
+            self._look_if_due(self._clock.now())
+
+    def _look_if_due(self, now: datetime) -> None:
+        """It may be later than whoever waits for a deadline thinks."""
+        due = self._writing.region.agenda.first()
+        if due is not None and due.at <= now:
+            self.look_again()
+
+
+class Turning:
+    """Turns a clock by hand; one turn at a time."""
+
+    def __init__(self, writing: Writing, clock: Clock) -> None:
+        self._writing = writing
+        self._clock = clock
+        self._moving = asyncio.Lock()
+
+    async def advance(self, to: datetime, origin: Origin) -> None:
+        """Move the clock to an instant, through every change on the way."""
+        async with self._moving:
+            await self._writing.settled()  # an impact that is just being recorded has a deadline too
+            check_forward(self._clock.now(), to)
+            while (due := self._next_deadline()) is not None and due <= to:
+                await self._tick_at(due)
+                assert self._next_deadline() != due, "ticks did not do what was due"
+            await self._tick_at(to, moved_by=origin)
+
+    async def advance_to_next(self, origin: Origin) -> datetime | None:
+        """Move the clock to the next change, and return when that is; None where nothing is due.
+
+        That a read was kept, which puts off the end of its scope, is no change that anybody waits for.
+        """
+        changes: list[Record] = []
+
+        def note(_: Region, records: Sequence[Record]) -> None:
+            changes.extend(record for record in records if not isinstance(record.fact, ScopeRead | ScopesRead))
+
+        async with self._moving:
+            await self._writing.settled()
+            if self._next_deadline() is None and self._clock.kind == "real":
+                self._clock.move_to(self._clock.now())  # which it refuses, whether something is due or not
+            forget = self._writing.subscribe(note)
+            try:
+                while (due := self._next_deadline()) is not None:
+                    await self._tick_at(due)
+                    assert self._next_deadline() != due, "ticks did not do what was due"
+                    if changes:
+                        await self._tick_at(due, moved_by=origin)
+                        return due
+            finally:
+                forget()
+            return None
+
+    def is_ahead_of_facts(self) -> bool:
+        """A turnable clock goes on, at the next start, from the last fact: what ran since would be lived again."""
+        latest = self._writing.region.latest_at
+        return self._clock.kind != "real" and latest is not None and latest < self._clock.now()
+
+    async def _tick_at(self, at: datetime, *, moved_by: Origin | None = None) -> None:
+        """Let all happen that is due at an instant, which may take a tick and more."""
+        writing = self._writing
+        self._clock.move_to(max(at, self._clock.now()))
+        await writing.submit(Tick(moved=moved_by is not None), moved_by or CLOCK)
+        await writing.settled()
+        while (due := writing.region.agenda.first()) is not None and due.at <= at:
+            await writing.submit(Tick(), CLOCK)
+            await writing.settled()
+
+    def _next_deadline(self) -> datetime | None:
+        return next_deadline(self._writing.region)
+
+
+async def _wait(event: asyncio.Event, timeout_seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            await event.wait()
+    except TimeoutError:
+        pass

@@ -1,0 +1,168 @@
+"""A server opened from its settings: journal, plane, and the sockets of the faces that this node has."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp
+
+from forewarn.plane.plane import Plane
+from forewarn.server.assembly import Assembly, running
+from forewarn.server.fleet import bind_all, create_missing
+from forewarn.server.listening import explained, hosts_of, listen, serve_app, url_of
+from forewarn.server.parts import journal_of, parts_of, tell_if_short_of_files
+from forewarn.settings.binding_file import BindingEntry
+from forewarn.settings.errors import CommandFailed
+from forewarn.settings.fleet_file import FleetEntry
+from forewarn.settings.kinds import Address
+from forewarn.settings.resolve import Settings
+from forewarn.stores.sqlite import own_directory
+from forewarn.web.forwarded import Forwarded
+from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.host_names import ANY_HOST
+from forewarn.web.introduction import Introduction
+from forewarn.web.operator.app import end_streams
+from forewarn.web.resource_manager.login.tls import CERTIFICATE, TlsFiles, prepare
+from forewarn.web.resource_manager.login.tokens import introduction
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers."""
+
+    plane: Plane
+    health: Health
+    name: str
+    urls: dict[str, str]  # where it listens, by the setting that says so
+
+
+@asynccontextmanager
+async def open_server(
+    settings: Settings, fleet: Sequence[FleetEntry] = (), bindings: Sequence[BindingEntry] = ()
+) -> AsyncIterator[Running]:
+    """Everything that ``forewarn serve`` runs. It ends in the reverse order: the faces first, the journal last."""
+    async with AsyncExitStack() as stack:
+        opening = _Opening(settings, stack)
+        health_url = await opening.open_health()
+        journal = await asyncio.to_thread(journal_of, settings)  # who holds a data directory serves its region
+        server = await stack.enter_async_context(running(parts_of(settings, journal)))
+        plane = server.plane
+        await create_missing(plane, fleet)
+        await bind_all(plane, bindings)
+        urls = await opening.open_faces(server)
+        name = settings.node_name or _usual_name(plane.system.host_name(), urls)
+        plane.membership.introduce(name, tuple(face.replace("_", "-") for face in urls), tuple(urls.values()))
+        opening.health.started(plane)
+        stack.callback(asyncio.create_task(plane.watch_on()).cancel)
+        yield Running(plane, opening.health, name, {**urls, **health_url})
+
+
+def _usual_name(host: str, urls: dict[str, str]) -> str:
+    """The machine, and the port of its first face: nodes on one machine are told apart by that."""
+    return f"{host}:{next(iter(urls.values())).rpartition(':')[2]}"
+
+
+@contextmanager
+def _certificates_in(settings: Settings) -> Iterator[Path]:
+    """Where certificates are kept. They are read once, so those of an ephemeral region need no place after that."""
+    if not settings.ephemeral:
+        yield settings.data / "tls"
+        return
+    with TemporaryDirectory(prefix="forewarn-tls-") as directory:
+        yield Path(directory)
+
+
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
+    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    if not settings.ephemeral:
+        own_directory.prepare(settings.data, directory.name)
+        own_directory.prepare(directory, CERTIFICATE)
+    return prepare(directory, hosts, now)
+
+
+class _Opening:
+    """A server while it opens. What is open is on the stack, and closes with it."""
+
+    def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
+        self._settings = settings
+        self._stack = stack
+        self.health = Health()
+
+    async def open_health(self) -> dict[str, str]:
+        """Before everything else: a start may take long, and this says so."""
+        address = self._settings.health
+        if address is None:
+            return {}
+        listening = self._listen(address, "health")
+        await self._serve(HealthDoor(nothing_else, self.health), listening, "health listener")
+        return {"health": url_of("http", address, listening)}
+
+    async def open_faces(self, server: Assembly) -> dict[str, str]:
+        """Those that this node shall have. The control face is opened last, because it tells of the others."""
+        addresses, urls = self._settings.addresses, dict.fromkeys(("metadata", "control", "resource_manager"), "")
+        introduced = None
+        if "metadata" in addresses:
+            urls["metadata"] = await self._open_metadata(server, addresses["metadata"])
+        if "resource_manager" in addresses:
+            address = addresses["resource_manager"]
+            introduced, urls["resource_manager"] = await self._open_resource_manager(server, address)
+        if "control" in addresses:
+            urls["control"] = await self._open_control(server, addresses["control"], urls["metadata"], introduced)
+        return {face: url for face, url in urls.items() if url}
+
+    async def _open_metadata(self, server: Assembly, address: Address) -> str:
+        tell_if_short_of_files(server.parts.metadata.limits)
+        face = server.metadata_face()
+        with explained(address, "metadata"):
+            await face.start(address.host, address.port)
+        self._stack.push_async_callback(face.close)
+        return f"http://{Address(address.host, face.port)}"
+
+    async def _open_resource_manager(self, server: Assembly, address: Address) -> tuple[Introduction, str]:
+        """The face for az and the SDKs, which insist on https; where it is told to be found, and where it listens."""
+        settings, listening = self._settings, self._listen(address, "resource_manager")
+        public = settings.resource_manager_url
+        hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
+        named = tuple(host for host in hosts if host != ANY_HOST)
+        desk, app = await self._stack.enter_async_context(server.resource_manager(hosts=hosts))
+        with _certificates_in(settings) as directory:
+            try:
+                now = server.parts.system.wall()
+                files = await asyncio.to_thread(_certificates, settings, directory, named, now)
+                authority = await asyncio.to_thread(files.authority_pem)
+            except OSError as problem:
+                raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
+            await self._serve(self._behind(app), listening, "Resource Manager", (files.certificate, files.key))
+        url = url_of("https", address, listening)
+        return introduction(public or url, authority, desk), url
+
+    async def _open_control(
+        self, server: Assembly, address: Address, metadata_url: str, introduced: Introduction | None
+    ) -> str:
+        listening, hosts = self._listen(address, "control"), (*hosts_of(address), *self._settings.hosts)
+        app = server.operator_app(metadata_url=metadata_url, hosts=hosts, resource_manager=introduced)
+        await self._serve(self._behind(app), listening, "operator API")
+        self._stack.callback(end_streams, app)
+        return url_of("http", address, listening)
+
+    def _behind(self, app: ASGIApp) -> ASGIApp:
+        """What stands before a face that may be behind a load balancer."""
+        return HealthDoor(Forwarded(app, self._settings.trusted_proxies), self.health)
+
+    def _listen(self, address: Address, setting: str) -> socket.socket:
+        listening = listen(address, setting)
+        self._stack.callback(listening.close)
+        return listening
+
+    async def _serve(
+        self, app: ASGIApp, listening: socket.socket, name: str, certificate: tuple[Path, Path] | None = None
+    ) -> None:
+        self._stack.push_async_callback(await serve_app(app, listening, name, certificate))
