@@ -104,7 +104,7 @@ class Misfortunes:
             if machine is not None and machine.on and self._world.truth.vms[name].power.value != "frozen":
                 machine.power_off()
                 machine.power_on()
-                self._world.judge.restarted(name)
+                self._world.judge.eyes.restarted(name)
                 self._world.mishap("crash", f"{name} panicked", 60.0, (name,))
 
     async def _partition(self, random: Random) -> None:

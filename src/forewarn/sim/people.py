@@ -122,6 +122,13 @@ class People:
         kind = self._random.choice(HOST_MAINTENANCE)
         await self._ask("POST", "/v1/hosts/maintain", {"hosts": self._hosts(2), "kind": kind})
 
+    async def predict_failure(self, scope: str) -> None:
+        """A long notice for whoever lives where a VM of the scope does."""
+        hosts = sorted({vm.host for vm in self._world.truth.vms.values() if vm.scope == scope and vm.host is not None})
+        if hosts:
+            host = self._world.truth.hosts[hosts[0]].name
+            await self._ask("POST", "/v1/hosts/maintain", {"hosts": [host], "kind": "predicted-failure"})
+
     async def _campaign(self) -> None:
         body: dict[str, Any] = {"kind": self._random.choice(HOST_MAINTENANCE[:5]), "hosts": self._hosts(4)}
         if at_once := self._random.choice((0, 1, 2)):

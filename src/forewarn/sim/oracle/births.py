@@ -26,6 +26,7 @@ def born(memory: Memory, settings: Settings, fact: EventScheduled | EventBornSta
         victims=[each.key for each in named],
         labels=[each.label for each in named],
         born_at=fact.at,
+        shown_at=fact.at,
         not_before=event.not_before,
         recovery=settings.recovery(cause) if shown else timedelta(0),
         duration=settings.duration(cause),

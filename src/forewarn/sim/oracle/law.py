@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from forewarn.core import facts as f
 from forewarn.sim.oracle import encoding
 from forewarn.sim.oracle.births import born, wrong_births
+from forewarn.sim.oracle.encoding import Paper
 from forewarn.sim.oracle.memory import Audience, Machine, Memory, Turn, Work
 from forewarn.sim.oracle.tables import API_VERSIONS, USER_OPERATIONS, Settings
 
@@ -31,8 +33,15 @@ class Oracle:
 
     def document(self, scope: str, api_version: str, incarnation: int) -> bytes:
         """The body of a 200 to any VM of the scope. Which number it has is for the product to say: ``number``."""
-        shown = (work for work in self.memory.works.values() if work.shown and work.scope == scope)
-        return encoding.document(shown, self.memory.audience(scope).kind, api_version, incarnation)
+        return encoding.document(self._shown(scope), self.memory.audience(scope).kind, api_version, incarnation)
+
+    def paper(self, scope: str) -> Paper:
+        """The scope's document as it is now, for later."""
+        works = tuple(replace(work, labels=[*work.labels]) for work in self._shown(scope))
+        return Paper(works, self.memory.audience(scope).kind)
+
+    def _shown(self, scope: str) -> list[Work]:
+        return [work for work in self.memory.works.values() if work.shown and work.scope == scope]
 
     def number(self, scope: str, incarnation: int) -> list[str]:
         """Note that the scope's document has this number now: one number, one document, and never back."""
@@ -212,7 +221,7 @@ class Oracle:
                 if not timedelta(0) <= fact.at + after - fact.lapses_at < _ENABLING_TAKES:
                     yield f"{scope} was enabled at {fact.at} until {fact.lapses_at}"
                 audience.reading, audience.lapses_at = True, fact.lapses_at
-                self._announce(scope)
+                self._announce(scope, fact.at)
             case f.ScopeDisabled(scope=scope):
                 audience = self.memory.audience(scope)
                 if audience.lapses_at is None or fact.at < audience.lapses_at:
@@ -229,7 +238,7 @@ class Oracle:
         for scope in scopes:
             self.memory.audience(scope).lapses_at = fact.lapses_at
 
-    def _announce(self, scope: str) -> None:
+    def _announce(self, scope: str, at: datetime) -> None:
         """Whoever begins to read is told of all that is still ahead, and is asked. What is told later stands last."""
         works = self.memory.works
         untold = [each for each in works.values() if each.scope == scope and each.pending and not each.shown]
@@ -237,6 +246,7 @@ class Oracle:
             if work.cause == "reimage" and self.memory.machines[work.victims[0]].image_notice is None:
                 continue
             work.shown, work.shown_late, work.approved = True, True, False
+            work.shown_at = at
             work.recovery = self._settings.recovery(work.cause)
             works[work.id] = works.pop(work.id)
 
