@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from forewarn.guest.http1 import Request, Response
@@ -13,6 +14,9 @@ from forewarn.sim.oracle import API_VERSIONS, Oracle, Paper
 from forewarn.wire.document import decode_document
 
 _REMEMBERED = 200  # documents of a scope that may still be under way
+_DAY = 86_400.0
+_FORGETTING = frozenset({"crash", "store"})  # the journal hears of reads once an hour; until then they can be lost
+_CLOCKS_ARE_WRONG_BY = 180.0
 _FEED = "/metadata/scheduledevents"
 
 
@@ -51,6 +55,7 @@ class Eyes:
         self._last_seen: dict[str, int] = {}  # VM -> number
         self._watchers: dict[str, Watcher] = {}
         self.endings: dict[str, str] = {}  # event -> completed or canceled
+        self._read_at: dict[str, float] = {}  # scope -> when somebody of it was last answered
 
     # What was to be seen
 
@@ -60,11 +65,21 @@ class Eyes:
         if latest is not None and latest.number == number:
             return
         known = self._known.setdefault(scope, {})
-        if latest is not None:
+        if latest is not None and latest.over_at is None:
             latest.over_at = self._world.ticks()
         self._latest[scope] = known[number] = _Known(number, self._oracle.paper(scope), self._world.ticks())
         while len(known) > _REMEMBERED:
             del known[next(iter(known))]
+
+    def disabled(self, scope: str) -> None:
+        """From now on there is no document; and nobody has read for a day."""
+        latest = self._latest.get(scope)
+        if latest is not None:
+            latest.over_at = self._world.ticks()
+        read_at = self._read_at.get(scope, -1e9)
+        ago = self._world.ticks() - read_at
+        if ago < _DAY - SLACK_SECONDS and not self._world.disturbed("", read_at, _FORGETTING):
+            self._blame("law", f"{scope} was disabled, and was answered {ago:.0f} s ago", scope)
 
     def forget(self, vm: str) -> None:
         """A VM of the same name may come again; its programs start anew."""
@@ -82,10 +97,11 @@ class Eyes:
         machine = self._oracle.memory.machines.get(vm)
         if machine is None or not request.target.startswith(_FEED):
             return
+        self._on_time(vm, response)
         if request.verb == "POST":
             self._approval(vm, machine.scope, request, response)
         elif response.status == 304:
-            self._unchanged(vm, machine.scope, request, response)
+            self._unchanged(vm, machine.scope, request, response, asked_at)
         elif response.status == 200 and response.body:
             self._document(vm, machine.scope, request, response, asked_at)
 
@@ -96,6 +112,14 @@ class Eyes:
         if 200 <= response.status < 300:
             told = f"{vm} tried {what} ({request.verb} {request.target}) and was answered {response.status}"
             self._blame("forbidden", told, f"vm/{vm}")
+
+    def _on_time(self, vm: str, response: Response) -> None:
+        """The date of an answer is the region's time, which is as right as its servers' clocks."""
+        told = parsedate_to_datetime(response.headers["date"])
+        gap = self._world.ticks() - self._world.seconds(told)
+        late = self._world.disturbed(vm, self._world.ticks() - 600.0, DELAYING)
+        if gap < -_CLOCKS_ARE_WRONG_BY or (gap > _CLOCKS_ARE_WRONG_BY and not late):
+            self._blame("date", f"{vm} was told that it is {told:%F %T}, which is {gap:.0f} s ago", f"vm/{vm}")
 
     def _approval(self, vm: str, scope: str, request: Request, response: Response) -> None:
         """What was answered with 200 is on disk; what the scope can see and may approve is not refused."""
@@ -108,7 +132,7 @@ class Eyes:
             if response.status == 400 and work.shown and not self._many_nodes:
                 self._blame("refused", f"{vm} may approve {work.id} and was answered {response.body!r}", work.id)
 
-    def _unchanged(self, vm: str, scope: str, request: Request, response: Response) -> None:
+    def _unchanged(self, vm: str, scope: str, request: Request, response: Response, asked_at: float) -> None:
         """Who is told that nothing has changed has the document that there is."""
         self._counts["answers without news"] += 1
         tag = response.headers.get("etag", "").strip('"')
@@ -118,6 +142,7 @@ class Eyes:
             told = f"{vm} has {asked} and was told that nothing has changed since {tag or 'nothing'}"
             self._blame("wire", told, scope)
             return
+        self._read_at[scope] = asked_at
         self._in_time(vm, known, scope)
 
     def _document(self, vm: str, scope: str, request: Request, response: Response, asked_at: float) -> None:
@@ -134,6 +159,7 @@ class Eyes:
         if response.headers.get("etag") != f'"{number}"':
             told = f"document {number} came to {vm} with the ETag {response.headers.get('etag')}"
             self._blame("wire", told, scope)
+        self._read_at[scope] = asked_at
         self._in_order(vm, number, scope)
         self._in_time(vm, known, scope)
         self._at_once(vm, known, scope, asked_at)

@@ -20,6 +20,8 @@ from forewarn.sim.eyes import Eyes
 from forewarn.sim.oracle import Oracle, Settings
 from forewarn.sim.promises import Promises
 
+_CLOCKS_ARE_WRONG_BY = 180.0  # seconds: more than any clock is set by for longer than a moment
+
 
 class Judge:
     """Looks at every transaction and at every answer. The first thing that is wrong ends the simulation."""
@@ -55,6 +57,9 @@ class Judge:
             touched.update(dict.fromkeys(self._scopes_near(record.fact)))
             self._follow(record.fact)
             touched.update(dict.fromkeys(self._scopes_near(record.fact)))
+        ahead = self._world.seconds(now) - self._world.ticks()
+        if ahead > _CLOCKS_ARE_WRONG_BY:
+            self._blame("clock", f"the region's time is {ahead:.0f} s ahead", subject_of(records[-1].fact))
         for sentence in self.oracle.settled(now):
             self._blame("law", sentence, subject_of(records[-1].fact))
         self._number(touched)
@@ -81,6 +86,8 @@ class Judge:
                 self._promises.watch_approval(works[key], by.lower())
             case f.ImpactBegan(event_id=key) if key in works:
                 self._promises.watch_impact(works[key], fact.at)
+            case f.ScopeDisabled(scope=scope):
+                self.eyes.disabled(scope)
             case f.EventCompleted(event_id=key):
                 self.eyes.endings[key] = "completed"
             case f.EventCanceled(event_id=key):

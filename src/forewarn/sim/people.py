@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 from forewarn.core.causes import HOST_MAINTENANCE
@@ -66,14 +67,22 @@ class People:
 
     async def _create_lone(self, many: int) -> None:
         for _ in range(many):
-            spot = self._made % 3 == 0
-            body: dict[str, Any] = {"name": f"lone-{self._made}", "spot": spot}
+            number = self._number()
+            spot = number % 3 == 0
+            body: dict[str, Any] = {"name": f"lone-{number}", "spot": spot}
             if not spot:
                 body["terminate_notice_seconds"] = self._random.choice((300, 900))
-            elif self._made % 2:
+            elif number % 2:
                 body["eviction_policy"] = "Delete"
-            self._made += 1
             await self._ask("POST", "/v1/vms", body)
+
+    def _number(self) -> int:
+        """A new one, or that of a VM that is gone: whoever comes back under a name goes on where it was left."""
+        gone = [number for number in range(self._made) if f"lone-{number}" not in self._world.truth.vms]
+        if gone and self._random.random() < 0.6:
+            return self._random.choice(gone)
+        self._made += 1
+        return self._made - 1
 
     # Asking
 
@@ -142,7 +151,20 @@ class People:
             await self._ask("POST", f"/v1/campaigns/{key}/{what}", None)
 
     async def _operate(self) -> None:
-        await self._about(f"/v1/vms/{self._random.choice(('restart', 'redeploy'))}", self._pick())
+        verb, names = self._random.choice(("restart", "redeploy")), self._pick()
+        asked_at = self._world.truth.latest_at
+        answer = await self._ask("POST", f"/v1/vms/{verb}", {"names": names}) if names else None
+        if answer is not None and answer.good and asked_at is not None:
+            self._check_done(names, f"user-{verb}", asked_at)
+
+    def _check_done(self, names: list[str], cause: str, asked_at: datetime) -> None:
+        """What a person was told is under way is under way, or was since it was asked for."""
+        lives = [life for life in self._world.history.lives.values() if life.cause == cause]
+        for name in names:
+            over = [life.impact_ended_at or life.ended_at for life in lives if name in life.vms]
+            if name in self._world.truth.vms and not any(end is None or end >= asked_at for end in over):
+                told = f"{cause} of {name} was answered as done, and no event of it is open or was since"
+                self._world.blame("asked", told, f"vm/{name}")
 
     async def _evict(self) -> None:
         """Rather one that is just preparing for something else, which must then give way."""

@@ -40,6 +40,7 @@ from forewarn.sim.disk import Disks, fcntl_of, os_of, path_of
 from forewarn.sim.loop import PLACE
 from forewarn.sim.machines import Machine
 from forewarn.sim.network import Network, socket_of
+from forewarn.sim.store import LEAD_SECONDS
 from forewarn.sim.strands import Strands, queue_of, threading_of, time_of
 from forewarn.web.metadata import face, roster
 from forewarn.web.operator import desk, gate
@@ -116,6 +117,7 @@ def _seams(
         (membership, "_ANNOUNCE_SECONDS", ANNOUNCE_SECONDS),
         (snapshots, "_EVERY", SNAPSHOT_EVERY),
         (following, "_GLANCE_SECONDS", GLANCE_SECONDS),
+        (following, "LEASE_SECONDS", LEAD_SECONDS),
         (roster, "_LONGEST_SWEEP_SECONDS", SWEEP_SECONDS),
         (face, "secrets", SimpleNamespace(token_bytes=random.randbytes)),
         (desk, "uuid4", guid),

@@ -13,7 +13,7 @@ from random import Random
 
 from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
 from forewarn.sim.loop import PLACE
-from forewarn.sim.machines import Machine, Tenant
+from forewarn.sim.machines import Machine
 from forewarn.sim.nodes import METADATA
 from forewarn.sim.world import World
 
@@ -126,8 +126,8 @@ class Strangers:
 
 
 def _is_there(machine: Machine) -> bool:
-    """Whether a user of this VM would ask; where nobody lives, nobody does."""
-    return machine.on and not machine.hushed and machine.tenant is not Tenant.NOBODY
+    """Whether a user of this VM would ask."""
+    return machine.on and not machine.hushed
 
 
 def _target(version: str) -> str:

@@ -59,6 +59,7 @@ class World:
         self.disks = Disks(self.hub, self.random("disks"))
         self.disks.write(SECRET, b"a secret that all agents share")
         self.skews: dict[str, timedelta] = {}
+        self.leaps: dict[str, timedelta] = {}  # for a moment, on top of it
         self.store = Store(self.hub, self.random("store"), lambda: self.wall("store"), shared=plan.nodes > 1)
         self.store.committed = self._committed
         self.truth = Region()
@@ -105,7 +106,7 @@ class World:
 
     def wall(self, place: str) -> datetime:
         """What the clock on the wall of a place says."""
-        return self.now() + self.skews.get(place, timedelta(0))
+        return self.now() + self.skews.get(place, timedelta(0)) + self.leaps.get(place, timedelta(0))
 
     # Servers
 
@@ -118,6 +119,7 @@ class World:
     def _server_died(self, server: Server) -> None:
         pause = self.random(f"restart/{server.place}/{server.starts}/{self.elapsed}").uniform(*_RESTART_SECONDS)
         self.mishap("crash", f"{server.place} died", pause, ())
+        self.leaps.pop(server.place, None)  # a machine that boots asks what time it is
         self.loop.call_later(pause, server.boot)
 
     def _route(self, place: str, host: str, port: int) -> str | None:

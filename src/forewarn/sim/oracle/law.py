@@ -14,6 +14,7 @@ from forewarn.sim.oracle.memory import Audience, Machine, Memory, Turn, Work
 from forewarn.sim.oracle.tables import API_VERSIONS, USER_OPERATIONS, Settings
 
 _ENABLING_TAKES = timedelta(minutes=10)  # at most, between the read and its fact
+_BEGINNING_TAKES = timedelta(minutes=30)  # at most, where the journal fails again and again
 _NEWEST = API_VERSIONS[-1]
 
 
@@ -101,6 +102,10 @@ class Oracle:
         elif work.pending:
             if work.not_before <= now and not self._waits_its_turn(work):
                 yield f"{work.id} ({work.cause}) is not started at {now}, and its NotBefore was {work.not_before}"
+            elif work.approved and not self._awaited(work) and not self._waits_its_turn(work):
+                yield f"all have approved {work.id} ({work.cause}), and it is not started at {now}"
+        elif work.began_at is None and work.started_at is not None and work.started_at + _BEGINNING_TAKES < now:
+            yield f"{work.id} ({work.cause}) started at {work.started_at}, and its impact has not begun at {now}"
         elif work.over_at is not None and work.over_at <= now:
             yield f"{work.id} ({work.cause}) was over at {work.over_at} and is still there at {now}"
         elif work.under_way and work.impact_ends_at is not None and work.impact_ends_at <= now:
@@ -183,12 +188,16 @@ class Oracle:
             yield f"{work.id} was started twice"
         if at >= work.not_before:
             return
-        awaited = [each.id for each in self.memory.batch(work) if each.pending and each.shown and not each.approved]
+        awaited = self._awaited(work)
         if awaited or (work.shown and not work.approved):
             yield (
                 f"{work.id} ({work.cause}) started before its NotBefore, "
                 f"and nobody had approved {', '.join(awaited) or 'it'}"
             )
+
+    def _awaited(self, work: Work) -> list[str]:
+        """Whose approval the host, or the scale set, still waits for."""
+        return [each.id for each in self.memory.batch(work) if each.pending and each.shown and not each.approved]
 
     def _wrong_impact(self, work: Work) -> Iterator[str]:
         if work.began_at is not None:
