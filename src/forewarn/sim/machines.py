@@ -171,8 +171,9 @@ class Machine:
         return sum(max(0.0, min(last, end) - max(first, begin)) for first, last in stretches)
 
     def troubled_since(self, begin: float) -> bool:
-        """Whether a step failed, hung, was called off or was undone, or the disk was lost, not long before or since."""
-        return max(self.programs.trouble_at, self.disk_lost_at) >= begin - 300.0
+        """Whether a step failed, hung, was called off, cut short or undone, or the disk was lost, recently or since."""
+        troubled_at = max(self.programs.trouble_at, self.disk_lost_at)
+        return troubled_at >= begin - 300.0 or self.programs.left_half_before(begin)
 
     # Whoever is at work inside
 

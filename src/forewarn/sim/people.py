@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from forewarn.core.causes import HOST_MAINTENANCE
+from forewarn.core.lifecycle import Phase
 from forewarn.core.region import DOWN, Power, ScopeKind, Vm
 from forewarn.sim.nodes import Answered, NoAnswer
 from forewarn.sim.world import World
@@ -19,6 +20,7 @@ _EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs
 _SOON_SECONDS = 240.0  # within which one thing leads to another, so that trouble meets preparations
 _AGAIN = 0.4  # how likely one thing leads to another
 _TRIES = 20
+_USER_OPERATIONS = ("user-restart", "user-redeploy")
 
 Deed = Callable[[], Awaitable[None]]
 
@@ -36,6 +38,7 @@ class People:
             (3, self._campaign),
             (4, self._interfere),
             (14, self._operate),
+            (5, self._again),
             (10, self._evict),
             (6, self._delete),
             (4, self._resize),
@@ -128,8 +131,12 @@ class People:
     # Deeds
 
     async def _maintain(self) -> None:
-        kind = self._random.choice(HOST_MAINTENANCE)
-        await self._ask("POST", "/v1/hosts/maintain", {"hosts": self._hosts(2), "kind": kind})
+        """Now and then of a host that has something ahead already."""
+        kind, hosts = self._random.choice(HOST_MAINTENANCE), self._hosts(2)
+        busy = sorted({each.host for each in self._world.truth.events.values() if each.host is not None})
+        if busy and self._random.random() < 0.3:
+            hosts = [self._world.truth.hosts[self._random.choice(busy)].name]
+        await self._ask("POST", "/v1/hosts/maintain", {"hosts": hosts, "kind": kind})
 
     async def predict_failure(self, scope: str) -> None:
         """A long notice for whoever lives where a VM of the scope does."""
@@ -150,8 +157,18 @@ class People:
             what = self._random.choice(("pause", "resume", "resume", "cancel"))
             await self._ask("POST", f"/v1/campaigns/{key}/{what}", None)
 
+    async def _again(self) -> None:
+        """The same once more, for a VM that it is being done to, or was until a moment ago."""
+        asked = [(event.vms, event.cause.value) for event in self._world.truth.events.values() if event.vms]
+        found = sorted((cause.removeprefix("user-"), vms[0]) for vms, cause in asked if cause in _USER_OPERATIONS)
+        if found:
+            verb, name = self._random.choice(found)
+            await self._operate_on(verb, [name])
+
     async def _operate(self) -> None:
-        verb, names = self._random.choice(("restart", "redeploy")), self._pick()
+        await self._operate_on(self._random.choice(("restart", "redeploy")), self._pick())
+
+    async def _operate_on(self, verb: str, names: list[str]) -> None:
         asked_at = self._world.truth.latest_at
         answer = await self._ask("POST", f"/v1/vms/{verb}", {"names": names}) if names else None
         if answer is not None and answer.good and asked_at is not None:
@@ -194,8 +211,12 @@ class People:
             await self._ask("POST", "/v1/hosts/fail", {"hosts": hosts})
 
     async def _cancel(self) -> None:
-        if events := sorted(self._world.truth.events):
-            await self._ask("POST", "/v1/events/cancel", {"ids": [self._random.choice(events)]})
+        """Rather one for whose approval others wait."""
+        events = self._world.truth.events
+        approved = {event.group for event in events.values() if event.group and event.phase is Phase.APPROVED}
+        awaited = [key for key, event in events.items() if event.group in approved and event.phase is Phase.SCHEDULED]
+        if found := sorted(awaited) or sorted(events):
+            await self._ask("POST", "/v1/events/cancel", {"ids": [self._random.choice(found)]})
 
     async def _approve(self) -> None:
         if events := sorted(self._world.truth.events):

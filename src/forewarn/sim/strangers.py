@@ -48,11 +48,18 @@ class Strangers:
         while True:
             await asyncio.sleep(self._random.expovariate(1 / pause))
             machines = [each for _, each in sorted(self._world.machines.items()) if _is_there(each)]
+            untold = [each for each in machines if self._is_untold(each)]
             if machines:
-                machine, chance = self._random.choice(machines), Random(self._random.random())
+                found = untold if untold and self._random.random() < 0.5 else machines
+                machine, chance = self._random.choice(found), Random(self._random.random())
                 context = contextvars.copy_context()
                 context.run(PLACE.set, machine.key)
                 self._world.loop.create_task(self._visit(machine, chance), context=context)
+
+    def _is_untold(self, machine: Machine) -> bool:
+        """Whether something is ahead of it of which nobody there has been told."""
+        memory = self._world.judge.oracle.memory
+        return any(work.pending and not work.shown for work in memory.of(machine.key))
 
     async def _visit(self, machine: Machine, chance: Random) -> None:
         try:
