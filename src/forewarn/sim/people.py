@@ -39,6 +39,7 @@ class People:
             (4, self._interfere),
             (14, self._operate),
             (5, self._again),
+            (2, self._one_too_many),
             (10, self._evict),
             (6, self._delete),
             (4, self._resize),
@@ -164,6 +165,14 @@ class People:
         if found:
             verb, name = self._random.choice(found)
             await self._operate_on(verb, [name])
+
+    async def _one_too_many(self) -> None:
+        """Restarts of so many VMs that with those that wait already they are eleven, and ten may be."""
+        works = self._world.judge.oracle.memory.works.values()
+        waiting = sum(work.pending and work.cause in _USER_OPERATIONS for work in works)
+        free = sorted(key for key, vm in self._world.truth.vms.items() if vm.power is Power.RUNNING and not vm.events)
+        if len(free) >= 11 - waiting > 0:
+            await self._operate_on("restart", self._random.sample(free, 11 - waiting))
 
     async def _operate(self) -> None:
         await self._operate_on(self._random.choice(("restart", "redeploy")), self._pick())

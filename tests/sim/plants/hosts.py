@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.core import approvals, campaigns, draft, settle, work
+from forewarn.core import campaigns, draft, settle
 from forewarn.core.region import DOWN, CampaignState
 from tests.sim.plants.plant import Plant
 
@@ -34,14 +34,6 @@ def the_next_wave_does_not_wait(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(campaigns, "proceed", proceed)
 
 
-def a_past_operation_is_joined(patch: pytest.MonkeyPatch) -> None:
-    def joined(region: Any, vm: Any, cause: Any) -> Any:
-        events = (region.events[event_id] for event_id in vm.events)
-        return next((event for event in events if event.cause is cause), None)
-
-    patch.setattr(work, "joined", joined)
-
-
 def a_cancellation_frees_nobody(patch: pytest.MonkeyPatch) -> None:
     honest = draft._freed
 
@@ -58,14 +50,6 @@ def one_that_is_down_speaks_for_all(patch: pytest.MonkeyPatch) -> None:
         return wanted and any(region.vms[key].power in DOWN for key in event.vms)
 
     patch.setattr(settle, "_all_down", all_down)
-
-
-def an_enabling_announces_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(approvals, "announce_pending", lambda given, scope: [])
-
-
-def who_has_moved_is_hit_all_the_same(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(settle, "leave_host", lambda given, key: None)
 
 
 def nobody_waits_for_its_turn(patch: pytest.MonkeyPatch) -> None:
@@ -89,12 +73,6 @@ HOSTS = (
         the_next_wave_does_not_wait,
     ),
     Plant(
-        "who asks for a restart joins one that is over and only recovers",
-        "core.work.joined",
-        a_past_operation_is_joined,
-        seam=True,
-    ),
-    Plant(
         "when the last that was awaited is canceled, the approved others of its batch wait on",
         "core.draft._freed",
         a_cancellation_frees_nobody,
@@ -104,18 +82,6 @@ HOSTS = (
         "an event of several VMs is approved when one of them is down",
         "core.settle._all_down",
         one_that_is_down_speaks_for_all,
-        seam=True,
-    ),
-    Plant(
-        "who begins to read is not told of what is already ahead",
-        "core.work.announce_pending",
-        an_enabling_announces_nothing,
-        seam=True,
-    ),
-    Plant(
-        "a VM that has come to another host is hit by the maintenance of the one it left",
-        "core.work.leave_host",
-        who_has_moved_is_hit_all_the_same,
         seam=True,
     ),
     Plant("an event starts while another has its VM in hand", "core.work.is_in_hand", nobody_waits_for_its_turn),

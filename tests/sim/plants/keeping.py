@@ -13,7 +13,6 @@ from forewarn.core.retired import NONE_RETIRED
 from forewarn.guest.agent import barrier
 from forewarn.guest.agent.journal import Journal
 from forewarn.plane.clock import RealClock
-from forewarn.plane.impacts import Impacts
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.writer import Writer
 from forewarn.sim.plan import Misfortune
@@ -56,10 +55,6 @@ def snapshots_forget_what_is_due(patch: pytest.MonkeyPatch) -> None:
         return replaced(honest(region), agenda=region.agenda)
 
     patch.setattr(assemble, "_index", index)
-
-
-def debts_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Impacts, "_owe", lambda self, event_ids, fault: None)
 
 
 def a_leap_of_the_clock_is_believed(patch: pytest.MonkeyPatch) -> None:
@@ -105,13 +100,6 @@ KEEPING = (
         "core.assemble._index",
         snapshots_forget_what_is_due,
         faults=(Misfortune.CRASH,),
-        seam=True,
-    ),
-    Plant(
-        "an impact that could not be written down is never begun",
-        "plane.impacts.Impacts._owe",
-        debts_are_forgotten,
-        faults=(Misfortune.STORE,),
         seam=True,
     ),
     Plant(

@@ -137,8 +137,6 @@ OUTSIDE = (
         "an eleventh user operation is scheduled",
         "core.maintenance.user_operation",
         one_user_operation_too_many,
-        vms=40,
-        days=0.1,
-        pace=100.0,
+        vms=24,
     ),
 )

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from forewarn.core import facts as f
 from forewarn.core.commands import Pulse
 from forewarn.plane.plane import Plane
 from forewarn.plane.reads import ReadBook
 from forewarn.plane.writer import Writer, Written
 from forewarn.sim.plan import Misfortune
-from forewarn.web.metadata import reading, waiting
+from forewarn.web.metadata import reading
 from forewarn.web.metadata.answers import Reply, Signer
 from forewarn.web.metadata.faults import FaultKind, FaultRules
 from forewarn.web.metadata.lag import Lag
@@ -93,15 +92,6 @@ def followers_wake_nobody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Writer, "catch_up", catch_up)
 
 
-def a_shorter_list_wakes_nobody(patch: pytest.MonkeyPatch) -> None:
-    honest = waiting.changed_scopes
-
-    def changed(before: Any, after: Any, records: Any) -> Any:
-        return honest(before, after, [each for each in records if not isinstance(each.fact, f.VmSpared | f.VmDeleted)])
-
-    patch.setattr(reading, "changed_scopes", changed)
-
-
 def an_etag_matches_whatever_is_newer(patch: pytest.MonkeyPatch) -> None:
     def pick(served: Any, question: Any) -> Reply:
         seen = question.unless.incarnations
@@ -152,12 +142,6 @@ READERS = (
         "plane.writer.Writer.catch_up",
         followers_wake_nobody,
         nodes=2,
-        seam=True,
-    ),
-    Plant(
-        "nobody who waits is told that an event names fewer VMs",
-        "web.metadata.waiting.changed_scopes",
-        a_shorter_list_wakes_nobody,
         seam=True,
     ),
     Plant(
