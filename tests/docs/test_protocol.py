@@ -142,3 +142,10 @@ def test_the_profile_is_told_as_it_is() -> None:
 
 def test_every_type_is_in_the_page() -> None:
     assert all(f"`{kind.value}`" in PROTOCOL for kind in EventType)
+
+
+def test_no_reader_is_promised_every_number() -> None:
+    """One request may change several events of a scope, and the numbers in between are never shown."""
+    told = next(line for line in PROTOCOL.splitlines() if "a reader that waits" in line)
+    assert "numbers are left out" in told
+    assert "every" not in told.partition(" | ")[0]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from forewarn.guest.agent.config import AgentConfig, Barrier, Rule, Verdict
-from forewarn.guest.agent.journal import peek
+import pytest
+
+from forewarn.guest.agent.config import AgentConfig, Barrier, Rule, Step, Verdict
+from forewarn.guest.agent.inbox import Looked, Named
+from forewarn.guest.agent.journal import Journal, peek
 from forewarn.guest.agent.loop import Agent
-from forewarn.guest.agent.state import State
+from forewarn.guest.agent.state import Approval, Approving, Seen, State
+from forewarn.guest.reading import Reading
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document
 from forewarn.wire.versions import API_VERSIONS, NEWEST, find
@@ -120,3 +125,75 @@ def test_a_host_that_falls_back_does_not_make_a_users_reboot_the_platforms(tmp_p
             service.until(lambda: len(service.reads) >= seen + 2)
             assert _verdict(peek(tmp_path / "state")) == (Verdict.NOTIFY, "User")
     assert service.approvals == []
+
+
+STARTED = replace(EVENT, status="Started", not_before=None)
+
+
+@pytest.mark.parametrize(
+    ("not_before", "found", "told"),
+    [
+        (datetime(2099, 1, 1, tzinfo=UTC), Approval.CONFIRMED, True),
+        (datetime(2020, 1, 1, tzinfo=UTC), Approval.INTENDED, False),  # then it starts without anybody's approval
+    ],
+)
+def test_a_start_shows_that_an_unanswered_approval_was_heard_only_before_its_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, not_before: datetime, found: Approval, told: bool
+) -> None:
+    caplog.set_level("INFO")
+    left = Journal(tmp_path / "state")
+    left.write(Seen(replace(EVENT, not_before=not_before), datetime(2019, 12, 31, tzinfo=UTC), Verdict.APPROVE_NOW, ()))
+    left.write(Approving("A1", Approval.INTENDED))
+    left.close()
+    service = Service(Document(2, (STARTED,)))
+    with serving(service) as server, running(config(server, tmp_path)):
+        service.until(lambda: len(service.reads) >= 3)
+    assert peek(tmp_path / "state").cares["A1"].approval is found
+    assert "Reboot has started" in caplog.text
+    assert ("the approval of Reboot was heard" in caplog.text) is told
+
+
+def preparing(server: RawServer, tmp_path: Path) -> AgentConfig:
+    """With one step, which fails and is not tried again."""
+    step = Step("a", "command", {"run": ["false"]}, retries=False)
+    return config(server, tmp_path, steps=(step,), rules=(Rule("all", Verdict.PREPARE_ONLY),))
+
+
+def test_who_was_hit_without_notice_is_not_told_to_be_prepared(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    service = Service(Document(2, (STARTED,)))
+    with serving(service) as server, running(preparing(server, tmp_path)):
+        service.until(lambda: len(service.reads) >= 3)
+    assert "Reboot is under way" in caplog.text
+    assert "prepared for" not in caplog.text
+
+
+def test_a_failure_is_told_once_by_all_agents_together(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    service = Service()
+    with serving(service) as server:
+        for _ in range(3):  # as a line of cron would
+            Agent(preparing(server, tmp_path), once=True).run()
+        assert caplog.text.count("not prepared for Reboot: a") == 1
+        service.document = Document(2, (STARTED,))
+        for _ in range(2):
+            Agent(preparing(server, tmp_path), once=True).run()
+    assert caplog.text.count("not prepared for Reboot: a") == 1
+
+
+def test_a_preparation_that_ended_before_the_start_is_told_before_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Both wait in the inbox when the deciding thread comes to them."""
+    caplog.set_level("INFO")
+    settings = AgentConfig(
+        state_directory=str(tmp_path / "state"),
+        steps=(Step("a", "command", {"run": ["true"]}),),
+        rules=(Rule("all", Verdict.PREPARE_ONLY),),
+    )
+    agent, now = Agent(settings, dry_run=True), datetime(2098, 1, 1, tzinfo=UTC)
+    agent._turn([Named("web-0"), Looked(Reading(now, Document(1, (EVENT,))), time.monotonic())])
+    agent._turn([agent._inbox.get(), Looked(Reading(now, Document(2, (STARTED,))), time.monotonic())])
+    agent._close()
+    assert 0 < caplog.text.index("prepared for Reboot") < caplog.text.index("Reboot has started")

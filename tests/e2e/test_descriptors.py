@@ -6,7 +6,7 @@ import contextlib
 import json
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -56,14 +56,14 @@ def _get(server: ServerProgram, source: str) -> int:
 
 
 @contextlib.contextmanager
-def _flood(server: ServerProgram) -> Iterator[list[socket.socket]]:
+def _flood(server: ServerProgram, sources: Sequence[str] = (_GREEDY,)) -> Iterator[list[socket.socket]]:
     """Connections that are opened all at once and kept, whatever the server says to them."""
     held: list[socket.socket] = []
     try:
-        for _ in range(_FLOOD):
+        for number in range(_FLOOD):
             held.append(socket.socket())
             held[-1].setblocking(False)
-            held[-1].bind((_GREEDY, 0))
+            held[-1].bind((sources[number % len(sources)], 0))
             held[-1].connect_ex(("127.0.0.1", _port(server)))
         yield held
     finally:
@@ -94,6 +94,22 @@ def test_whoever_takes_all_connections_takes_none_of_the_others(files: int, tmp_
     assert writes == [201] * 3
     assert log.count(f"This process may have {files} files open") == 1
     assert "Traceback" not in log
+
+
+def test_nor_does_whoever_comes_from_many_addresses(tmp_path: Path) -> None:
+    """On a link with IPv6 anybody has as many addresses as it likes. None of these is a VM's."""
+    strange = [f"127.0.{number // 250 + 1}.{number % 250 + 1}" for number in range(_FLOOD)]
+    with _server(tmp_path / "data", 1024) as server:
+        with _flood(server, strange):
+            answers = [_get(server, _VICTIM) for _ in range(8)]
+            writes = [_create(server, f"new-{number}") for number in range(3)]
+            others = _get(server, "127.0.99.1")
+        log = server.log.read_text()
+        quiet = _get(server, "127.0.99.1")
+
+    assert (answers, writes) == ([200] * 8, [201] * 3)
+    assert (others, quiet) == (503, 404)
+    assert "too many open files" not in log
 
 
 def test_a_server_that_is_short_of_files_says_so_once_and_not_at_every_connection(tmp_path: Path) -> None:

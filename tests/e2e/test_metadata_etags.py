@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from forewarn.core import commands as c
@@ -61,7 +61,14 @@ class Reader:
         return "front" if name.startswith("web") else name
 
 
+# What 0.1 got wrong: an event comes, a silence, and the first document of the next enabling has it.
+_CARRIED_OVER = ["create", "maintain", "silence", "wait", "restart", "approve", "wait on"]
+_LONE_LOOKS = [9] * len(_CARRIED_OVER)  # of "lone", after each step; the maintenance is a reboot
+
+
 @settings(max_examples=25, deadline=None)
+@example(steps=_CARRIED_OVER, picks=_LONE_LOOKS, lag=False)
+@example(steps=_CARRIED_OVER, picks=_LONE_LOOKS, lag=True)
 @given(steps=_steps, picks=st.lists(st.integers(0, 99), min_size=14, max_size=14), lag=st.booleans())
 def test_not_modified_is_said_only_of_the_very_document_that_came_with_the_tag(
     steps: list[str], picks: list[int], lag: bool

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -17,24 +18,33 @@ from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet import bind_all, create_missing
 from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.listening import explained, hosts_of, listen, serve_app, url_of
-from forewarn.cli.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
+from forewarn.cli.parts import (
+    clock_of,
+    driver_of,
+    journal_of,
+    kept_in,
+    metadata_settings,
+    rules_of,
+    tell_if_short_of_files,
+)
 from forewarn.cli.setting_kinds import Address
 from forewarn.cli.settings import Settings
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
+from forewarn.stores import own_directory
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.host_names import ANY_HOST
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import end_streams, operator_app
-from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.models import SettingView
-from forewarn.web.resource_manager import group_deletion
+from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.door import Door
-from forewarn.web.resource_manager.tls import prepare
+from forewarn.web.resource_manager.tls import CERTIFICATE, TlsFiles, prepare
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,24 @@ def _usual_name(urls: dict[str, str]) -> str:
     return f"{socket.gethostname()}:{next(iter(urls.values())).rpartition(':')[2]}"
 
 
+@contextmanager
+def _certificates_in(settings: Settings) -> Iterator[Path]:
+    """Where certificates are kept. They are read once, so those of an ephemeral region need no place after that."""
+    if not settings.ephemeral:
+        yield settings.data / "tls"
+        return
+    with TemporaryDirectory(prefix="forewarn-tls-") as directory:
+        yield Path(directory)
+
+
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...]) -> TlsFiles:
+    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    if not settings.ephemeral:
+        own_directory.prepare(settings.data, directory.name)
+        own_directory.prepare(directory, CERTIFICATE)
+    return prepare(directory, hosts, wall_time())
+
+
 class _Opening:
     """A server while it opens. What is open is on the stack, and closes with it."""
 
@@ -131,16 +159,18 @@ class _Opening:
         public = settings.resource_manager_url
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
         named = tuple(host for host in hosts if host != ANY_HOST)
-        try:
-            files = await asyncio.to_thread(prepare, settings.data / "tls", named, wall_time())
-            authority = await asyncio.to_thread(files.authority_pem)
-        except OSError as problem:
-            raise CommandFailed(f"the certificates in {settings.data / 'tls'} cannot be kept: {problem}.") from None
-        desk = Desk(plane, access=Access(settings.token))
+        desk = Desk(plane, access=Access(settings.token), bind_nics=settings.bind_nics)
         await group_deletion.finish(desk)
+        await nic_bindings.bind_all(desk)
         self._stack.callback(group_deletion.watch(desk))
         app = self._behind(resource_manager_app(desk, hosts=hosts))
-        await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
+        with _certificates_in(settings) as directory:
+            try:
+                files = await asyncio.to_thread(_certificates, settings, directory, named)
+                authority = await asyncio.to_thread(files.authority_pem)
+            except OSError as problem:
+                raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
+            await self._serve(app, listening, "Resource Manager", (files.certificate, files.key))
         url = url_of("https", address, listening)
         return Door(public or url, authority, desk), url
 
@@ -154,6 +184,8 @@ class _Opening:
             hosts=(*hosts_of(address), *settings.hosts),
             token=settings.token or None,
             metadata_url=metadata_url,
+            region_name=settings.name,
+            kept_in=kept_in(settings),
             resource_manager=door,
         )
         await self._serve(self._behind(app), listening, "operator API")

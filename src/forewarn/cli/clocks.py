@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from forewarn.cli import parsing
 from forewarn.cli.errors import Exit
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.cli.shapes import Clock
+from forewarn.cli.shapes import Clock, Happened, Turned
 from forewarn.cli.times import parse_instant, show_distance, show_instant, show_moment
+
+_LINES = 10  # shown of the first things that happened, and of the last ones
+_NAMED = 2
+_BELOW = " " * 22  # where the text of a line begins that goes on below
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -29,7 +34,7 @@ def add_to(subparsers: Subparsers) -> None:
         "advance",
         _advance,
         "move forward by a duration",
-        "Move the clock forward. Everything that falls due on the way happens at its own instant.",
+        "Move the clock forward. Everything that falls due on the way happens at its own instant, and is listed.",
         "forewarn clock advance 15m",
     )
     advance.add_argument("duration", type=parsing.duration, metavar="DURATION", help="15m, 90s, 2h, 7d or PT15M")
@@ -38,7 +43,8 @@ def add_to(subparsers: Subparsers) -> None:
         "next",
         _next,
         "move to the next change",
-        "Move the clock to the next change: the next instant at which something happens.",
+        "Move the clock to the next change, the next instant at which something happens, and list what that is. Where "
+        "nothing else is ahead, that is the disabling of a scope in which nobody has read for 24 hours.",
         "forewarn clock next",
     )
     to = parsing.add_client_command(
@@ -67,31 +73,51 @@ def _show(args: argparse.Namespace, out: Output) -> int:
 
 
 def _advance(args: argparse.Namespace, out: Output) -> int:
-    client = parsing.client_of(args)
-    client.turn_clock("advance", {"seconds": args.duration.total_seconds()})
-    return _say(out, client.clock())
+    return _say_turned(out, parsing.client_of(args).turn_clock("advance", {"seconds": args.duration.total_seconds()}))
 
 
 def _next(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
     before = client.clock()
-    client.turn_clock("next", {})
-    after = client.clock()
-    if after["now"] == before["now"] and before["next_deadline"] is None:
+    turned = client.turn_clock("next", {})
+    if turned["now"] == before["now"] and before["next_deadline"] is None:
         out.note("Nothing is due; the clock stays where it is.")
-    return _say(out, after)
+    return _say_turned(out, turned)
 
 
 def _to(args: argparse.Namespace, out: Output) -> int:
-    client = parsing.client_of(args)
-    client.turn_clock("to", {"instant": show_instant(args.instant)})
-    return _say(out, client.clock())
+    return _say_turned(out, parsing.client_of(args).turn_clock("to", {"instant": show_instant(args.instant)}))
 
 
 def _speed(args: argparse.Namespace, out: Output) -> int:
-    client = parsing.client_of(args)
-    client.turn_clock("speed", {"speed": args.speed})
-    return _say(out, client.clock())
+    return _say(out, parsing.client_of(args).set_speed(args.speed))
+
+
+def _say_turned(out: Output, turned: Turned) -> int:
+    """What happened on the way, the first and the last lines of it, and then the time."""
+    if not out.as_json:
+        for line in _lines(turned):
+            out.prose(line, hang=_BELOW)
+    return _say(out, turned)
+
+
+def _lines(turned: Turned) -> Iterator[str]:
+    happened = turned["happened"]
+    between = len(happened) - 2 * _LINES
+    if between <= 0:
+        yield from map(_happened, happened)
+        return
+    yield from map(_happened, happened[:_LINES])
+    yield f"… {between + turned['happened_left_out']} more; 'forewarn activity' lists what happened."
+    yield from map(_happened, happened[-_LINES:])
+
+
+def _happened(line: Happened) -> str:
+    """When, to whom, what."""
+    named = ", ".join(subject.removeprefix("vm/") for subject in line["about"][:_NAMED])
+    more = line["about_total"] - len(line["about"][:_NAMED])
+    whom = f"{named} and {more} more" if more > 0 else named
+    return f"{show_moment(line['at'])}  {whom}{': ' if whom else ''}{line['text']}"
 
 
 def describe(clock: Clock) -> str:
@@ -105,11 +131,15 @@ def _say(out: Output, clock: Clock) -> int:
     if out.as_json:
         out.json(clock)
         return Exit.OK
-    due = clock["next_deadline"]
-    line = f"{show_moment(clock['now'])} ({describe(clock)}); "
-    if due is None:
-        out.line(f"{line}nothing is due.")
-    else:
-        distance = show_distance(parse_instant(due), parse_instant(clock["now"]))
-        out.line(f"{line}next change {show_moment(due)}, {distance}.")
+    out.prose(f"{show_moment(clock['now'])} ({describe(clock)}); {_due(clock)}.")
     return Exit.OK
+
+
+def _due(clock: Clock) -> str:
+    """What comes next. On a fast clock its instant may have passed while it is being done."""
+    if clock["next_deadline"] is None:
+        return "nothing is due"
+    due, now = parse_instant(clock["next_deadline"]), parse_instant(clock["now"])
+    if due <= now:
+        return "something is due now"
+    return f"next change {show_moment(clock['next_deadline'])}, {show_distance(due, now)}"

@@ -37,6 +37,10 @@ class CommandFailed(Exception):  # noqa: N818 - it reads as the sentence it is
         self.status = status
 
 
+class CannotListen(CommandFailed):
+    """An address that a server was told to listen on is taken, or not this machine's."""
+
+
 def usage(message: str) -> CommandFailed:
     """What was asked cannot be understood."""
     return CommandFailed(message, Exit.USAGE)

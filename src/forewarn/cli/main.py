@@ -25,16 +25,17 @@ from forewarn.cli import (
     service,
     sim,
     stores,
+    trial,
     vms,
 )
 from forewarn.cli.errors import EXIT_HELP, CommandFailed, Exit
-from forewarn.cli.output import Output, harmless
-from forewarn.cli.parsing import Handler, Parser
+from forewarn.cli.output import Output, complain
+from forewarn.cli.parsing import Handler, Parser, add_commands
 
 _DESCRIPTION = """\
 Azure Scheduled Events as software anyone can run.
 
-'forewarn serve' runs a region; the other commands talk to it."""
+'forewarn try' shows one event; 'forewarn serve' runs a region; the other commands talk to it."""
 
 _EPILOG = """\
 environment:
@@ -46,8 +47,9 @@ exit status:
 {statuses}
 
 examples:
-  forewarn serve --clock virtual
-  forewarn vm create web --count 3 --availability-set front
+  forewarn try
+  forewarn serve --ephemeral --clock virtual
+  forewarn vm create web --count 3 --availability-set front --read
   forewarn vm restart web-0
   forewarn clock advance 15m"""
 
@@ -57,7 +59,8 @@ def build_parser() -> Parser:
     statuses = "\n".join(f"  {status:<4} {text}" for status, text in EXIT_HELP.items())
     parser = Parser(prog="forewarn", description=_DESCRIPTION, epilog=_EPILOG.format(statuses=statuses))
     parser.add_argument("--version", action="version", version=f"forewarn {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
+    subparsers = add_commands(parser, dest="command")
+    trial.add_to(subparsers)
     serve.add_to(subparsers)
     for part in (
         vms,
@@ -103,7 +106,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         return int(handler(args, Output(getattr(args, "json", False))))
     except CommandFailed as problem:
-        print(f"forewarn: {harmless(problem.message)}", file=sys.stderr)
+        complain(f"forewarn: {problem.message}")
         return problem.status
 
 

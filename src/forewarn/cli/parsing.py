@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Callable
@@ -11,11 +12,13 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from forewarn.cli.client import Client, Server
 from forewarn.cli.errors import Exit, usage
-from forewarn.cli.output import Output
-from forewarn.cli.times import parse_duration, parse_instant
+from forewarn.cli.near import near_miss
+from forewarn.cli.output import Output, complain
+from forewarn.cli.times import parse_duration, parse_instant, show_instant
 
 Handler = Callable[[argparse.Namespace, Output], int]
 T = TypeVar("T")
+_CHOICES_SHOWN = 8  # more than that are what --help is for
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -29,24 +32,65 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains in the same single line as every other failure, and says where the help is."""
+    """Complains in the same single line as every other failure, says where the help is, and guesses what was meant."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", Formatter)
         super().__init__(allow_abbrev=False, **options)
+        self._negative_number_matcher = re.compile(r"-\.?\d")  # -5m is a value that is not right, and no option
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Any = None, namespace: Any = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Whoever is left with words that it does not know complains: argparse would have the whole command do it."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._about_unknown(unknown[0]))
+        return found, []
+
+    def _about_unknown(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f"{word!r} is one argument too many"
+        option = word.partition("=")[0]
+        known = [each for each in self._option_string_actions if each.startswith("--")]
+        return f"there is no option {option!r} here{near_miss(option, known)}"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(each) for each in action.choices]
+        what = f"no command {value!r}" if isinstance(action, argparse._SubParsersAction) else f"no choice {value!r}"
+        few = f"; choose from {', '.join(known)}" if len(known) <= _CHOICES_SHOWN else ""
+        raise argparse.ArgumentError(_unnamed(action), f"there is {what} here{near_miss(str(value), known) or few}")
 
     def error(self, message: str) -> NoReturn:
-        print(f"forewarn: {message} (see '{self.prog} --help')", file=sys.stderr)
+        complain(f"forewarn: {message} (see '{self.prog} --help')")
         raise SystemExit(int(Exit.USAGE))
 
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
+def _unnamed(action: argparse.Action) -> argparse.Action | None:
+    """What a complaint is about: an option by its name; a command or an argument is told by its value already."""
+    return action if action.option_strings else None
+
+
 def add_group(subparsers: Subparsers, name: str, summary: str, description: str) -> Subparsers:
     """A family of commands, such as ``forewarn vm …``."""
     parser = subparsers.add_parser(name, help=summary, description=description)
-    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest=f"{name}_command")
+    return add_commands(parser, dest=f"{name}_command")
+
+
+def add_commands(parser: Parser, dest: str) -> Subparsers:
+    """Room for commands beneath a parser, which by itself shows which there are."""
+
+    def show_help(_args: argparse.Namespace, out: Output) -> int:
+        out.line(parser.format_help().rstrip())
+        return Exit.OK
+
+    parser.set_defaults(handler=show_help)
+    return parser.add_subparsers(title="commands", metavar="COMMAND", dest=dest)
 
 
 def add_command(
@@ -139,6 +183,41 @@ speed = _type("speed", _read_speed)
 tag = _type("tag", _read_tag)
 duration: Callable[[str], timedelta] = _type("duration", parse_duration)
 instant: Callable[[str], datetime] = _type("instant", parse_instant)
+
+
+def _read_when(text: str) -> datetime | timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        pass
+    try:
+        return parse_instant(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a duration nor an instant; write 2h or 2030-01-31T12:00:00Z") from None
+
+
+when: Callable[[str], datetime | timedelta] = _type("when", _read_when)
+
+
+def add_span(parser: Parser, what: str) -> None:
+    """From when to when, by the region's clock."""
+    text = "so long ago (2h) or at this instant (2030-01-31T12:00:00Z), by the region's clock"
+    parser.add_argument("--since", type=when, metavar="WHEN", help=f"{what} since {text}")
+    parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until then, written in the same way")
+
+
+def span_of(args: argparse.Namespace, client: Client) -> tuple[str, str]:
+    """The two ends as the API wants them; empty where nothing was said."""
+    if args.since is None and args.until is None:
+        return "", ""
+    now = parse_instant(client.clock()["now"])
+    return _instant_before(args.since, now), _instant_before(args.until, now)
+
+
+def _instant_before(given: datetime | timedelta | None, now: datetime) -> str:
+    if given is None:
+        return ""
+    return show_instant(now - given if isinstance(given, timedelta) else given)
 
 
 def names_of(given: list[str]) -> list[str]:

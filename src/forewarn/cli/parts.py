@@ -9,11 +9,13 @@ from forewarn.cli.extras import import_part
 from forewarn.cli.listening import GRACE_SECONDS, open_files_most
 from forewarn.cli.setting_kinds import ClockChoice
 from forewarn.cli.settings import Settings
+from forewarn.cli.store_url import show_store
 from forewarn.core.causes import Cause
 from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import Durations, SimulatedDriver
 from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
 from forewarn.plane.ports import Journal
+from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.sqlite import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 
@@ -76,12 +78,21 @@ def tell_if_short_of_files(limits: Limits) -> None:
 
 
 def journal_of(settings: Settings) -> Journal:
-    """The database that nodes share, or the data directory, which has one server at a time. Opening it blocks."""
+    """Memory, the database that nodes share, or the data directory, which has one server at a time. Opening blocks."""
+    if settings.ephemeral:
+        return MemoryJournal()
     if not settings.store:
         return SqliteJournal(settings.data)
     postgres = import_part("forewarn.stores.postgres", "forewarn serve --store")
     journal: Journal = postgres.PostgresJournal(settings.store)
     return journal
+
+
+def kept_in(settings: Settings) -> str:
+    """Where the region is, for whoever asks which one it is."""
+    if settings.ephemeral:
+        return "in memory"
+    return show_store(settings.store) if settings.store else str(settings.data.resolve())
 
 
 def clock_of(settings: Settings, latest_at: datetime | None) -> Clock:

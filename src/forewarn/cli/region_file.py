@@ -10,6 +10,7 @@ from typing import Any
 from forewarn.cli.binding_file import BindingEntry, read_bindings
 from forewarn.cli.errors import usage
 from forewarn.cli.fleet_file import FleetEntry, read_entries
+from forewarn.cli.setting_kinds import SWITCH
 from forewarn.cli.setting_table import SETTINGS
 from forewarn.cli.settings import unknown_key
 
@@ -60,6 +61,8 @@ def _settings(path: Path, table: object) -> dict[str, str]:
     for key, value in table.items():
         if key not in SETTINGS:
             raise unknown_key(path, f"settings.{key}", SETTINGS)
+        if isinstance(value, bool) and SETTINGS[key].kind is SWITCH:
+            value = SWITCH.show(value)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise usage(f"{path}: the setting {key} must be text or a number.")
         texts[key] = str(value)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from forewarn.cli import parsing
 from forewarn.cli.binding_file import BindingEntry
@@ -20,11 +20,17 @@ from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.cli.region_file import read_region_file
+from forewarn.cli.setting_kinds import SWITCH
 from forewarn.cli.setting_table import SETTINGS, Setting
 from forewarn.cli.settings import Settings, Shown, resolve
 from forewarn.cli.shapes import SettingShown
 
-_COLUMNS = (Column("SETTING"), Column("VALUE"), Column("FROM"), Column("WHAT IT IS", flexible=True))
+_COLUMNS = (
+    Column("SETTING"),
+    Column("VALUE", flexible=True),
+    Column("FROM", flexible=True),
+    Column("WHAT IT IS", flexible=True),
+)
 _GROUPS = (
     ("notice_", "notices", "minimum warning of each cause"),
     ("recovery_", "recoveries", "how long an event stays in documents after its impact"),
@@ -52,6 +58,7 @@ def add_to(subparsers: Subparsers) -> None:
         "over the environment, the environment over the file. VMs of the file's [[vm]] tables are created where they "
         "do not exist.",
         "forewarn serve --clock x60 --data /tmp/region",
+        "forewarn serve --ephemeral --clock virtual",
         "forewarn serve --config region.toml",
         "FOREWARN_STORE=postgresql://forewarn@db.example/forewarn forewarn serve --faces metadata",
     )
@@ -92,7 +99,8 @@ def add_setting_flags(parser: Parser) -> None:
         # argparse reads % in help; what a setting says must survive that
         default = f" (default: {setting.default})" if setting.default else ""
         text = (setting.help + default).replace("%", "%%")
-        target.add_argument(setting.flag, dest=setting.name, metavar=_metavar(setting), help=text)
+        bare: dict[str, Any] = {"nargs": "?", "const": "on"} if setting.kind is SWITCH else {}
+        target.add_argument(setting.flag, dest=setting.name, metavar=_metavar(setting), help=text, **bare)
 
 
 def _metavar(setting: Setting) -> str:
@@ -139,15 +147,12 @@ def _source(shown: Shown) -> str:
 def _serve(args: argparse.Namespace, out: Output) -> int:
     order = read_order(args)
     serving = import_part("forewarn.cli.serving", "forewarn serve")
-    run: Callable[[Settings, tuple[FleetEntry, ...], tuple[BindingEntry, ...], Callable[[str], None]], int] = (
-        serving.run
-    )
-    return run(order.settings, order.fleet, order.bindings, _say_at_once)
 
+    def greet(server: Any) -> None:
+        """Into a pipe too: whoever started the server may be waiting for this line."""
+        print(serving.ready_line(order.settings, server), flush=True)
 
-def _say_at_once(text: str) -> None:
-    """Into a pipe too: whoever started the server may be waiting for this line."""
-    print(text, flush=True)
+    return int(serving.run(order.settings, order.fleet, order.bindings, greet))
 
 
 def _demo(args: argparse.Namespace, out: Output) -> int:

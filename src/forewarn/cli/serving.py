@@ -29,27 +29,36 @@ _COLLECT_EVERY = (10_000, 10, 1_000)  # new objects, small searches, larger ones
 
 
 def run(
-    settings: Settings, fleet: Sequence[FleetEntry], bindings: Sequence[BindingEntry], say: Callable[[str], None]
+    settings: Settings,
+    fleet: Sequence[FleetEntry],
+    bindings: Sequence[BindingEntry],
+    greet: Callable[[Running], None],
 ) -> int:
-    """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence."""
+    """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence.
+
+    ``greet`` is called in a thread, once everything answers.
+    """
     log_lines.configure(settings.log_level)
     take_all_files()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, fleet, bindings, say))
+            runner.run(_serve(settings, fleet, bindings, greet))
     except (JournalFault, Refused) as problem:
         raise CommandFailed(str(problem)) from None
     return Exit.OK
 
 
 async def _serve(
-    settings: Settings, fleet: Sequence[FleetEntry], bindings: Sequence[BindingEntry], say: Callable[[str], None]
+    settings: Settings,
+    fleet: Sequence[FleetEntry],
+    bindings: Sequence[BindingEntry],
+    greet: Callable[[Running], None],
 ) -> None:
     stop = asyncio.Event()
     with _stopped_by_signals(stop):
         async with open_server(settings, fleet, bindings) as server:
             _spare_the_collector()
-            say(ready_line(settings, server))
+            await asyncio.to_thread(greet, server)
             await _until_stopped(stop, server.plane)
             await _drain(settings, server)
             _log.info("Shutting down.")
@@ -109,8 +118,15 @@ def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
 def ready_line(settings: Settings, server: Running) -> str:
     """The one line that says that everything answers."""
     count = len(server.plane.region.vms)
-    data = settings.data if settings.data.is_absolute() else f"./{settings.data}"
-    kept = f"store {show_store(settings.store)}, node {server.name}" if settings.store else f"data {data}"
     faces = "".join(f"{name.replace('_', ' ')} {url}, " for name, url in server.urls.items())
     vms = f"{count} {'VM' if count == 1 else 'VMs'}"
-    return f"forewarn {__version__} ready: {faces}{vms}, clock {settings.clock}, {kept}"
+    region = f"region {settings.name}, " if settings.name else ""
+    return f"forewarn {__version__} ready: {region}{faces}{vms}, clock {settings.clock}, {_kept(settings, server)}"
+
+
+def _kept(settings: Settings, server: Running) -> str:
+    if settings.ephemeral:
+        return "in memory: nothing is kept"
+    if settings.store:
+        return f"store {show_store(settings.store)}, node {server.name}"
+    return f"data {settings.data if settings.data.is_absolute() else f'./{settings.data}'}"

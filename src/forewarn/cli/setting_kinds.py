@@ -103,6 +103,16 @@ def _read_path(text: str) -> Path:
     return Path(text)
 
 
+def _read_switch(text: str) -> bool:
+    if text not in ("on", "off"):
+        raise ValueError(f"{text!r} is neither on nor off")
+    return text == "on"
+
+
+def _show_switch(on: bool) -> str:
+    return "on" if on else "off"
+
+
 def _read_token(text: str) -> str:
     if not text.isascii() or not text.isprintable() or " " in text:
         raise ValueError("a token is made of printable ASCII characters without spaces")
@@ -246,5 +256,6 @@ HTTPS_URL = Kind("URL", _read_https_url)
 NAME = Kind("NAME", _read_name)
 NETWORKS = Kind("NETWORK,...", _read_networks, _show_words)
 STORE = Kind("URL", read_store, show_store)
+SWITCH = Kind("on|off", _read_switch, _show_switch, choices=("on", "off"))
 TOKEN = Kind("TOKEN", _read_token, _show_token)
 INTERRUPTION = Kind("SECONDS", _read_interruption)

@@ -47,12 +47,20 @@ CAUSE_DEFAULTS = (
 
 _GENERAL = (
     Setting("data", "forewarn-data", kinds.DIRECTORY, "directory that keeps the region"),
+    Setting("name", "", kinds.NAME, "what the region is called; 'forewarn ping' tells it, and --expect insists on it"),
     Setting(
         "store",
         "",
         kinds.STORE,
         "PostgreSQL database that keeps the region instead, for any number of nodes; better given as FOREWARN_STORE "
         "than as a flag, for its password",
+    ),
+    Setting(
+        "ephemeral",
+        "off",
+        kinds.SWITCH,
+        "on keeps the region in memory alone, for trying things out: nothing is left of it when the server ends; not "
+        "together with data or store",
     ),
     Setting("clock", "real", kinds.CLOCK, "real time, N times faster, or a clock that only moves when told"),
     Setting("metadata", "127.0.0.1:16925", kinds.ADDRESS, "where VMs read and approve their events"),
@@ -90,6 +98,12 @@ _GENERAL = (
     Setting("log_level", "info", kinds.one_of("debug", "info", "warning", "error"), "how much is logged"),
     Setting("update_domains", "5", kinds.whole(1, 20), "update domains that VMs are spread over"),
     Setting("fault_domains", "3", kinds.whole(1, 20), "fault domains that VMs are spread over"),
+    Setting(
+        "bind_nics",
+        "off",
+        kinds.SWITCH,
+        "whether a VM is known by the address of its network interface, as the Resource Manager was told it",
+    ),
     Setting("vms_per_host", "20", kinds.whole(1, 10_000), "VMs that fit on one host"),
     Setting(
         "availability_set_size",

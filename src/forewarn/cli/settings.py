@@ -6,7 +6,6 @@ makes of the values is ``cli.assembly``'s business.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from forewarn.cli.errors import CommandFailed, usage
+from forewarn.cli.near import near_miss
 from forewarn.cli.setting_kinds import Address, ClockChoice, Network
 from forewarn.cli.setting_table import PROFILES, SETTINGS, Setting
 
@@ -36,7 +36,9 @@ class Settings:
     """What a server was told, checked and typed. The three tables are keyed by cause as the core names it."""
 
     data: Path
+    name: str
     store: str = field(repr=False)
+    ephemeral: bool
     clock: ClockChoice
     metadata: Address
     control: Address
@@ -47,6 +49,7 @@ class Settings:
     log_level: str
     update_domains: int
     fault_domains: int
+    bind_nics: bool
     vms_per_host: int
     availability_set_size: int
     user_operation_limit: int
@@ -167,6 +170,7 @@ def check(settings: Settings) -> None:
     """What no single setting can know: refuse combinations that would be unsafe or could not work."""
     _check_faces(settings)
     _check_addresses(settings)
+    _check_keeping(settings)
     if settings.store and settings.clock.kind != "real":
         raise usage("nodes that share a store go by its clock, which cannot be turned; leave off --clock or --store.")
 
@@ -175,6 +179,15 @@ def _check_faces(settings: Settings) -> None:
     chosen = any(each.name == "faces" and each.source != "default" for each in settings.shown)
     if settings.resource_manager is None and chosen and "resource-manager" in settings.faces:
         raise usage("faces asks for the resource-manager face and resource_manager is off: change one of them.")
+
+
+def _check_keeping(settings: Settings) -> None:
+    kept = [each for each in settings.shown if each.name in ("data", "store") and each.source != "default"]
+    if settings.ephemeral and kept:
+        raise usage(
+            f"an ephemeral region is kept nowhere, and {kept[0].name} ({kept[0].where}) says where to keep it: "
+            "leave off one of the two."
+        )
 
 
 def _check_addresses(settings: Settings) -> None:
@@ -189,12 +202,6 @@ def _check_addresses(settings: Settings) -> None:
                 f"{name} listens on {address}, beyond loopback, and needs a token: set FOREWARN_TOKEN, "
                 "or listen on 127.0.0.1."
             )
-
-
-def near_miss(word: str, known: Iterable[str]) -> str:
-    """A hint for a misspelled word, or nothing."""
-    close = difflib.get_close_matches(word.replace("-", "_").lower(), list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def unknown_key(path: Path, key: str, known: Iterable[str]) -> CommandFailed:

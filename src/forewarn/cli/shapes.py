@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class Clock(TypedDict):
@@ -12,9 +12,25 @@ class Clock(TypedDict):
     next_deadline: str | None
 
 
+class Happened(TypedDict):
+    at: str
+    text: str
+    about: list[str]
+    about_total: int
+
+
+class Turned(Clock):
+    """The clock after a turn."""
+
+    happened: list[Happened]
+    happened_left_out: int
+
+
 class Pong(TypedDict):
     name: str
     version: str
+    region: NotRequired[str]  # 0.1 does not tell
+    data: NotRequired[str]
     now: str
     clock: Clock
     vms: int
@@ -121,6 +137,7 @@ class Vm(TypedDict):
 
 class VmStory(Vm):
     events: list[Event]
+    shared_address: str
 
 
 class Read(TypedDict):
@@ -199,16 +216,28 @@ class Host(TypedDict):
     vms: list[str]
 
 
+class CampaignHosts(TypedDict):
+    total: int
+    done: int
+    working: int
+    left: int
+
+
 class Campaign(TypedDict):
     id: str
     kind: str
     state: str
     wave: int
+    wave_number: int
     waves_total: int
+    next_wave: int | None
+    hosts: CampaignHosts
     hosts_waiting: int
     waits_for: str
     open_events: list[str]  # some of them, where there are very many
     open_events_total: int
+    open_events_by_phase: dict[str, int]
+    open_events_start_by: str | None
     events_total: int
     started_at: str
     ended_at: str | None
@@ -250,6 +279,8 @@ class Activity(TypedDict):
     seq: int
     first_seq: int
     at: str
+    until: str
+    times: int
     door: str
     who: str
     request_id: str

@@ -6,15 +6,25 @@ import re
 from datetime import UTC, datetime, timedelta
 
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)", re.ASCII)
-_PLAIN = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
+_SPELLINGS = {
+    "d": ("days", "day", "d"),
+    "h": ("hours", "hour", "hrs", "hr", "h"),
+    "ms": ("ms",),
+    "m": ("minutes", "minute", "mins", "min", "m"),
+    "s": ("seconds", "second", "secs", "sec", "s"),
+}
+_UNIT_OF = {spelling: unit for unit, spellings in _SPELLINGS.items() for spelling in spellings}
+_PART = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_UNIT_OF)})", re.ASCII)
+_PLAIN = re.compile(rf"{_PART.pattern}(?:{_PART.pattern})*", re.ASCII)
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.ASCII)
 _LONGEST = timedelta(days=3660)
 
 
 def parse_duration(text: str) -> timedelta:
-    """``15m``, ``90s``, ``1h30m``, ``7d``, ``0`` or ISO 8601 ``PT15M``; a number without a unit could mean anything."""
+    """``15m``, ``15min``, ``1h30m``, ``7days``, ``0`` or ISO 8601 ``PT15M``. A bare number could mean anything."""
     seconds = _seconds(text.strip())
+    if seconds is None and _seconds(text.strip().removeprefix("-")) is not None:
+        raise ValueError(f"{text!r} lies in the past, and time only goes forward")
     if seconds is None:
         raise ValueError(f"{text!r} is not a duration; write it as 15m, 90s, 2h, 7d or PT15M")
     if seconds > _LONGEST.total_seconds():
@@ -26,7 +36,7 @@ def _seconds(text: str) -> float | None:
     if text == "0":
         return 0.0
     if _PLAIN.fullmatch(text):
-        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+        return sum(float(number) * _UNITS[_UNIT_OF[unit]] for number, unit in _PART.findall(text))
     found = _ISO.fullmatch(text.upper())
     if found is None or not any(found.groups()):
         return None

@@ -9,7 +9,7 @@ from forewarn.core import facts as f
 from forewarn.core.draft import Draft
 from forewarn.core.lifecycle import PENDING, Phase
 from forewarn.core.lookup import find_event
-from forewarn.core.refusal import Hint, Refused
+from forewarn.core.refusal import Hint, Refused, no_event
 from forewarn.core.settle import end_impact
 from forewarn.core.work import BY_POLICY, announce_pending, cancel
 
@@ -21,7 +21,7 @@ def approve(draft: Draft, command: c.Approve) -> None:
         if event is None or not event.announced or command.scope not in (None, event.scope):
             if command.ignore_unknown:
                 continue
-            raise Refused(Hint.NOT_FOUND, f"There is no event {event_id} here, or it has ended.")
+            raise no_event(f"There is no event {event_id} here, or it has ended.", event_id)
         if event.phase is Phase.SCHEDULED:
             draft.record(f.EventApproved(draft.now, event_id, command.by))
 

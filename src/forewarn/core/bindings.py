@@ -48,6 +48,14 @@ def bind_key(draft: Draft, key: str, binding: Binding) -> None:
         draft.record(f.VmBound(draft.now, key, binding))
 
 
+def bind_by_nic(draft: Draft, vm: Vm, address: str, former: str) -> None:
+    """Give a VM the address of its network interface, unless it has one of its own or another VM has this one."""
+    address, former = (_plain_address("address", text) for text in (address, former))
+    if vm.binding.address in ("", former):
+        free = draft.region.addresses.get(f"address {address}", vm.key) == vm.key
+        bind_key(draft, vm.key, replace(vm.binding, address=address if free else ""))
+
+
 def _check_names(binding: Binding) -> None:
     if binding.netns and not is_netns(binding.netns):
         raise Refused(

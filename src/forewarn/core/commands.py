@@ -25,6 +25,18 @@ class BindVm(Struct, frozen=True):
     binding: Binding
 
 
+class BindNic(Struct, frozen=True):
+    """Know a VM by the address of its network interface; an empty one where it has none any more.
+
+    ``former`` is the address that the interface had before. A VM that was bound to another address by hand keeps that,
+    and an address that another VM has stays with that one.
+    """
+
+    vm: str
+    address: str
+    former: str = ""
+
+
 class DeleteVms(Struct, frozen=True):
     """Delete; a VM with a terminate notice in an enabled scope gets a Terminate event first. ``seed`` is fresh."""
 
@@ -240,6 +252,7 @@ class Together(Struct, frozen=True):
 Single: TypeAlias = (
     CreateVms
     | BindVm
+    | BindNic
     | DeleteVms
     | RestartVms
     | RedeployVms

@@ -60,6 +60,8 @@ def _decide(draft: Draft, command: c.Single) -> None:
             fleet.create(draft, command)
         case c.BindVm():
             fleet.bind(draft, command)
+        case c.BindNic():
+            fleet.bind_nic(draft, command)
         case c.SetPolicy(scope=scope):
             of_a_set = scope.lower().startswith("placement-group/")
             (scale_sets if of_a_set else fleet).set_policy(draft, command)

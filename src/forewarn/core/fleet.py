@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.bindings import bind_key
+from forewarn.core.bindings import bind_by_nic, bind_key
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_scope, find_vms
@@ -241,6 +241,11 @@ def start(draft: Draft, command: c.StartVms) -> None:
 def bind(draft: Draft, command: c.BindVm) -> None:
     (vm,) = find_vms(draft, (command.vm,))
     bind_key(draft, vm.key, command.binding)
+
+
+def bind_nic(draft: Draft, command: c.BindNic) -> None:
+    (vm,) = find_vms(draft, (command.vm,))
+    bind_by_nic(draft, vm, command.address, command.former)
 
 
 def set_policy(draft: Draft, command: c.SetPolicy) -> None:

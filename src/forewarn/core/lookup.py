@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.draft import Draft
-from forewarn.core.refusal import Hint, Refused
+from forewarn.core.refusal import Hint, Refused, no_campaign, no_event, no_scope, nothing_named
 from forewarn.core.region import Campaign, Event, Host, ScaleSet, ScopeKind, Vm, fold
 
 
@@ -15,7 +15,7 @@ def find_vms(draft: Draft, names: Iterable[str]) -> list[Vm]:
     for name in dict.fromkeys(fold(name) for name in names):
         vm = draft.region.vms.get(name)
         if vm is None:
-            raise Refused(Hint.NOT_FOUND, f"There is no VM named '{name}'.")
+            raise nothing_named("VM", name)
         found.append(vm)
     if not found:
         raise Refused(Hint.INVALID, "Name at least one VM.")
@@ -30,7 +30,7 @@ def find_hosts(draft: Draft, names: tuple[str, ...]) -> list[Host]:
     for name in dict.fromkeys(fold(name) for name in names):
         host = hosts.get(_host_number(name))
         if host is None or host.name != name:
-            raise Refused(Hint.NOT_FOUND, f"There is no host named '{name}'.")
+            raise nothing_named("host", name)
         found.append(host)
     return found
 
@@ -45,14 +45,14 @@ def _host_number(name: str) -> int:
 def find_event(draft: Draft, event_id: str) -> Event:
     event = draft.region.events.get(event_id.upper())
     if event is None or not event.announced:
-        raise Refused(Hint.NOT_FOUND, f"There is no event {event_id}, or it has ended.")
+        raise no_event(f"There is no event {event_id}, or it has ended.", event_id)
     return event
 
 
 def find_campaign(draft: Draft, campaign_id: str) -> Campaign:
     campaign = draft.region.campaigns.get(campaign_id)
     if campaign is None:
-        raise Refused(Hint.NOT_FOUND, f"There is no campaign {campaign_id}.")
+        raise no_campaign(campaign_id)
     if campaign.ended_at is not None:
         raise Refused(Hint.CONFLICT, f"Campaign {campaign_id} is {campaign.state.value} already.")
     return campaign
@@ -61,7 +61,7 @@ def find_campaign(draft: Draft, campaign_id: str) -> Campaign:
 def find_scale_set(draft: Draft, name: str) -> ScaleSet:
     scale_set = draft.region.scale_sets.get(fold(name))
     if scale_set is None:
-        raise Refused(Hint.NOT_FOUND, f"There is no scale set named '{name}'.")
+        raise nothing_named("scale set", name)
     return scale_set
 
 
@@ -69,7 +69,7 @@ def check_scope(draft: Draft, key: str) -> None:
     kind, _, name = key.partition("/")
     lone = draft.region.vms.get(name) if kind == ScopeKind.VM.value else None
     if key not in draft.region.scopes and (lone is None or lone.spec.kind is not ScopeKind.VM):
-        raise Refused(Hint.NOT_FOUND, f"There is no scope '{key}'. Scopes are written like availability-set/front.")
+        raise no_scope(key)
 
 
 def check_maintenance(cause: Cause) -> None:

@@ -60,6 +60,8 @@ class Turning:
 
         async with self._moving:
             await plane.settled()
+            if plane.next_deadline() is None and plane.clock.kind == "real":
+                plane.clock.move_to(plane.clock.now())  # which it refuses, whether something is due or not
             forget = plane.subscribe(note)
             try:
                 while (due := plane.next_deadline()) is not None:

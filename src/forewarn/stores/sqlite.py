@@ -168,11 +168,13 @@ class SqliteJournal:
     def _connected(self) -> sqlite3.Connection:
         self._check_open()
         if self._writer is None:
-            log = sqlite_file.wal_of(self._path)
-            self._standing.forget(log)  # the last one to close it may have taken it away
+            beside = (sqlite_file.wal_of(self._path), sqlite_file.shm_of(self._path))
+            for path in beside:
+                self._standing.forget(path)  # the last one to close them may have taken them away
             self._check_standing()
             self._writer = sqlite_file.open_writer(self._path)
-            self._standing.learn(log)
+            for path in beside:
+                self._standing.learn(path)
         return self._writer
 
     def _roll_back(self, connection: sqlite3.Connection) -> None:

@@ -71,6 +71,11 @@ def wal_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
+def shm_of(path: Path) -> Path:
+    """What all who have the file open agree by. Without it others would not know of us, and could empty the log."""
+    return path.with_name(f"{path.name}-shm")
+
+
 def create(path: Path) -> None:
     """A new file under its name only when it is complete, so that a half-made one never has to be understood."""
     unfinished = path.with_name(f"{path.name}.unfinished")

@@ -7,13 +7,14 @@ id: the programs of Azure's images take an empty address for a fault.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
 from typing import Any
 
 import msgspec
 
-from forewarn.core.region import Region, Vm, fold
+from forewarn.core.region import Region, Resource, Vm, fold
 from forewarn.wire.instance import Interface
 
 _MAC_PREFIX = "000D3A"  # the maker's half of the addresses that Azure gives its machines
@@ -24,6 +25,39 @@ def interfaces_of(region: Region, vm: Vm) -> tuple[Interface, ...]:
     kept = (region.resources.get(fold(each)) for each in vm.spec.about.interfaces)
     found = tuple(_described(region, _properties(each.body)) for each in kept if each is not None)
     return found or (_own(vm),)
+
+
+def nic_address(resources: Mapping[str, Resource], interfaces: Iterable[str]) -> str:
+    """The first address of the first of these interfaces that is kept; empty where it has none."""
+    kept = (resources.get(fold(each)) for each in interfaces)
+    first = next((_properties(each.body) for each in kept if each is not None), {})
+    found = (str(inner.get("privateIPAddress", "")) for inner in _configurations(first))
+    return next((each for each in found if _is_address(each)), "")
+
+
+def shared_address(region: Region, vm: Vm) -> str:
+    """A sentence, where two VMs have interfaces with the same address, of which only one can be known by it."""
+    address = nic_address(region.resources, vm.spec.about.interfaces)
+    holder = region.addresses.get(f"address {address}", vm.key)
+    if holder != vm.key:
+        return f"not bound to {address}, which its network interface has: VM '{region.vms[holder].name}' is"
+    bound = vm.binding.address
+    others = sorted(each.name for each in region.vms.values() if bound and each is not vm and _has(region, each, bound))
+    return f"{bound} is also at the network interface of {', '.join(others)}, not bound to it" if others else ""
+
+
+def _has(region: Region, vm: Vm, address: str) -> bool:
+    kept = (region.resources.get(fold(each)) for each in vm.spec.about.interfaces)
+    named = any(each is not None and address in each.body for each in kept)  # without reading each as JSON
+    return named and nic_address(region.resources, vm.spec.about.interfaces) == address
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _own(vm: Vm) -> Interface:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forewarn.cli import clocks
+
 if TYPE_CHECKING:
+    from forewarn.cli.shapes import Clock
     from tests.unit.cli.conftest import Region, Run
 
 
@@ -35,6 +38,33 @@ def test_next_goes_to_the_next_change_or_stays(run: Run, region: Region) -> None
     assert run("event", "list", "--json").json[0]["phase"] == "started"
 
 
+def test_turning_the_clock_lists_what_happened(run: Run, region: Region) -> None:
+    run("vm", "create", "web", "--count", "2", "--availability-set", "front", "--read")
+    run("vm", "restart", "web-0")
+
+    assert run("clock", "next").lines[:2] == [
+        "2026-01-01T12:15:00Z  web-0: 1 Reboot event started",
+        "2026-01-01T12:15:00Z  web-0: 1 Reboot impact begun",
+    ]
+    later = run("clock", "advance", "2d")
+    assert later.lines[-2] == "2026-01-02T12:00:00Z  availability-set/front: 1 scope disabled: nobody has read there"
+    assert run("clock", "to", "2026-01-09T00:00:00Z", "--json").json["happened"] == []
+
+
+def test_a_long_turn_is_told_in_a_screen_and_whole_as_json(run: Run, region: Region) -> None:
+    run("vm", "create", "web", "--count", "6", "--read")
+    for number in range(6):
+        run("vm", "restart", f"web-{number}")
+        run("clock", "advance", "1s")
+
+    long = run("clock", "advance", "1h")
+
+    assert len(long.lines) == 22
+    assert long.lines[10] == "… 4 more; 'forewarn activity' lists what happened."
+    assert "web-0: 1 Reboot event started" in long.lines[0]
+    assert "web-5: 1 Reboot event completed" in long.lines[-2]
+
+
 def test_time_that_would_go_back_or_cannot_be_read_is_refused(run: Run, region: Region) -> None:
     back = run("clock", "to", "2025-01-01T00:00:00Z")
 
@@ -46,10 +76,19 @@ def test_time_that_would_go_back_or_cannot_be_read_is_refused(run: Run, region: 
 
 
 def test_a_real_clock_cannot_be_turned(run: Run, real_time_region: Region) -> None:
-    advanced, faster = run("clock", "advance", "1s"), run("clock", "speed", "2")
+    advanced, faster, to_next = run("clock", "advance", "1s"), run("clock", "speed", "2"), run("clock", "next")
 
-    assert (advanced.status, faster.status) == (1, 1)
+    assert (advanced.status, faster.status, to_next.status) == (1, 1, 1)
     assert "--clock virtual" in advanced.err
+    assert to_next.err == advanced.err
+
+
+def test_what_falls_due_on_a_fast_clock_is_due_now_and_not_ago() -> None:
+    clock: Clock = {"now": "2026-01-01T12:00:02Z", "kind": "fast", "speed": 60.0, "next_deadline": None}
+
+    assert clocks._due(clock) == "nothing is due"
+    assert clocks._due({**clock, "next_deadline": "2026-01-01T12:00:00Z"}) == "something is due now"
+    assert clocks._due({**clock, "next_deadline": "2026-01-01T12:00:04Z"}) == "next change 2026-01-01T12:00:04Z, in 2 s"
 
 
 def test_speed_is_written_with_or_without_an_x(run: Run, region: Region) -> None:

@@ -171,7 +171,7 @@ def test_an_empty_region_says_how_to_begin_without_dirtying_the_pipe(run: Run, r
         (1, ["create", "a", "--spot", "--terminate-notice", "5m"], "Spot"),
         (2, ["create", "a", "--terminate-notice", "5"], "'5' is not a duration"),
         (2, ["create", "a", "--capacity", "-1"], "--capacity"),
-        (2, ["create", "a", "--orchestration", "uniform"], "invalid choice"),
+        (2, ["create", "a", "--orchestration", "uniform"], "did you mean 'Uniform'?"),
         (2, ["create"], "NAME"),
         (2, ["update", "web"], "say what to change"),
         (2, ["update", "web", "--orchestration", "Flexible"], "--orchestration"),

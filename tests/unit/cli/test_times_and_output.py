@@ -20,7 +20,9 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
     ("text", "seconds"),
     [
         ("15m", 900), ("90s", 90), ("2h", 7200), ("7d", 604800), ("1h30m", 5400), ("0", 0), ("0s", 0), ("1.5s", 1.5),
-        ("250ms", 0.25), ("PT15M", 900), ("pt15m", 900), ("P1D", 86400), ("P1DT2H", 93600), ("PT1.5S", 1.5),
+        ("250ms", 0.25), ("15min", 900), ("15mins", 900), ("2hours", 7200), ("1hr30min", 5400),
+        ("1day", 86400), ("90sec", 90), ("3minutes", 180),
+        ("PT15M", 900), ("pt15m", 900), ("P1D", 86400), ("P1DT2H", 93600), ("PT1.5S", 1.5),
     ],
 )  # fmt: skip
 def test_durations_are_read(text: str, seconds: float) -> None:
@@ -28,11 +30,16 @@ def test_durations_are_read(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "15", "m", "-1m", "15 m", "P", "PT", "1h-", "soon", "\N{ARABIC-INDIC DIGIT ONE}m", "1e3s", "P1DT"]
+    "text", ["", "15", "m", "15 m", "15mi", "P", "PT", "1h-", "soon", "\N{ARABIC-INDIC DIGIT ONE}m", "1e3s", "P1DT"]
 )
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse_duration(text)
+
+
+def test_a_duration_that_lies_in_the_past_is_told_so() -> None:
+    with pytest.raises(ValueError, match="'-1m' lies in the past, and time only goes forward"):
+        parse_duration("-1m")
 
 
 @given(st.integers(0, 3 * 365 * 86_400).map(lambda seconds: timedelta(seconds=seconds)))

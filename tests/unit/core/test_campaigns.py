@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from forewarn.core import campaigns
 from forewarn.core import commands as c
+from forewarn.core import facts as f
 from forewarn.core.campaigns import held_up
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
-from forewarn.core.region import CampaignState, Health
+from forewarn.core.region import CampaignState, Event, Health
 from forewarn.core.rules import Rules
 from forewarn.terms import EventStatus
 from tests.unit.core.world import HOUR, MINUTE, SECOND, World, in_set, kinds
@@ -308,12 +309,11 @@ _STEERING: dict[str, type[c.PauseCampaign | c.ResumeCampaign | c.CancelCampaign]
 
 @given(
     moves=st.lists(
-        st.tuples(
-            st.sampled_from(["start", "pause", "resume", "cancel", "maintain", "wait", "hour"]), st.integers(0, 99)
-        ),
+        st.tuples(st.sampled_from(_MOVES), st.integers(0, 99)),
         max_size=25,
     )
 )
+@example(moves=[("start", 2), ("wait", 0), ("hour", 0), ("start", 2)])
 @settings(max_examples=60, deadline=None)
 def test_however_campaigns_are_steered_one_update_domain_of_a_scope_is_open_and_all_end(
     moves: list[tuple[str, int]],
@@ -338,6 +338,23 @@ def test_however_campaigns_are_steered_one_update_domain_of_a_scope_is_open_and_
             world.do(c.ResumeCampaign(key))
     world.advance(48 * HOUR)
     assert all(each.ended_at is not None for each in world.region.campaigns.values())
+    assert opened_beside_others(world.facts) == []
+
+
+def opened_beside_others(facts: list[f.Fact]) -> list[str]:
+    """Events of campaigns that came while the work of a host was open in another update domain of their scope."""
+    opened: dict[str, Event] = {}
+    found: list[str] = []
+    for fact in facts:
+        match fact:
+            case f.EventScheduled(event=event) | f.EventBornStarted(event=event) if event.host is not None:
+                beside = [each for each in opened.values() if each.scope == event.scope]
+                if event.campaign and any(each.update_domain != event.update_domain for each in beside):
+                    found.append(event.id)
+                opened[event.id] = event
+            case f.EventCanceled(event_id=event_id) | f.EventCompleted(event_id=event_id):
+                opened.pop(event_id, None)
+    return found
 
 
 def test_an_id_is_for_one_campaign_for_ever(world: World) -> None:

@@ -139,6 +139,9 @@ EVERY_FACT: tuple[f.Fact, ...] = (
     f.ScopesRead(AT, scopes=("vm/db", "cloud-service/shop"), read_at=AT, lapses_at=LATER),
     f.VmSpared(AT, event_id=EVENT.id, vm="db"),
     f.EventAnnounced(AT, event_id=EVENT.id, recovery=timedelta(minutes=10)),
+    f.RollingUpgradeStarted(AT, "web"),
+    f.RollingUpgradeBatched(AT, "web", upgraded=2, next_at=LATER),
+    f.RollingUpgradeEnded(AT, "web", upgraded=7, canceled=True),
 )
 
 ORIGIN = Origin("operator", "someone", "R-1")

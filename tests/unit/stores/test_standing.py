@@ -41,12 +41,26 @@ def _log_unlinked(directory: Path) -> None:
     (directory / "journal.sqlite3-wal").unlink()
 
 
+def _index_unlinked(directory: Path) -> None:
+    """Another program would not see that somebody has the file open, and could fold and empty the log under it."""
+    (directory / "journal.sqlite3-shm").unlink()
+
+
 def _lock_unlinked(directory: Path) -> None:
     """Another server would think that it may have the directory."""
     (directory / "lock").unlink()
 
 
-AWAY = (_deleted, _moved, _replaced, _journal_unlinked, _journal_replaced, _log_unlinked, _lock_unlinked)
+AWAY = (
+    _deleted,
+    _moved,
+    _replaced,
+    _journal_unlinked,
+    _journal_replaced,
+    _log_unlinked,
+    _index_unlinked,
+    _lock_unlinked,
+)
 Away = Callable[[Path], None]
 
 

@@ -121,8 +121,9 @@ class Consent:
 
     def _taken(self, care: Care) -> None:
         self._report.metrics.approval("sent")
-        if care.approval in (Approval.INTENDED, Approval.SENT):
-            self._write(Approving(care.key, Approval.SENT, self._clock.now()))
+        if care.approval not in (Approval.INTENDED, Approval.SENT):
+            return  # the document was quicker than this answer, and it was told already that the approval was heard
+        self._write(Approving(care.key, Approval.SENT, self._clock.now()))
         text = f"the service has taken the approval of {care.event.type}, which starts when nobody else's is awaited"
         self._report.say(care.event, text)
 

@@ -210,7 +210,7 @@ def _urgent(moment: Moment, plans: Iterable[Plan]) -> Iterator[Work]:
 
 def _next(moment: Moment, plan: Plan) -> Step | None:
     """The first that is not done. One that keeps failing holds up the others until only their time is left."""
-    hopeful = [step for step in plan.pending if not _given_up(moment, step)]
+    hopeful = [step for step in plan.pending if not _given_up(moment.state, step.name)]
     in_order = [step for step in hopeful if not _parked(moment, plan, step)]
     if in_order:
         return in_order[0] if _rested(moment, in_order[0]) else None
@@ -219,7 +219,7 @@ def _next(moment: Moment, plan: Plan) -> Step | None:
 
 def _later(moment: Moment, plan: Plan, step: Step) -> list[Step]:
     place = plan.pending.index(step)
-    return [each for each in plan.pending[place + 1 :] if not _given_up(moment, each)]
+    return [each for each in plan.pending[place + 1 :] if not _given_up(moment.state, each.name)]
 
 
 def _parked(moment: Moment, plan: Plan, step: Step) -> bool:
@@ -232,8 +232,8 @@ def _rested(moment: Moment, step: Step) -> bool:
     return trouble is None or trouble.again_at <= moment.tick
 
 
-def _given_up(moment: Moment, step: Step) -> bool:
-    effect = moment.state.effect(step.name)
+def _given_up(state: State, name: str) -> bool:
+    effect = state.effect(name)
     return effect is not None and effect.mark is Mark.BROKEN and not effect.again
 
 
@@ -326,13 +326,18 @@ def is_pressed(state: State, running: Running | None) -> bool:
     return any(not is_prepared(state, care) or may_approve(state, care) for care in ahead)
 
 
+def is_lost(state: State, care: Care) -> bool:
+    """Whether it can never be prepared: a step has failed for good, or it has started before all of them were done."""
+    if is_prepared(state, care):
+        return False
+    return is_started(care.event) or any(_given_up(state, name) for name in care.steps)
+
+
 def is_hopeless(moment: Moment, care: Care) -> bool:
-    """Whether a step of it has failed for good, or time is over before all of them were done."""
+    """Whether it is lost, or time is over before all steps were done."""
     if is_prepared(moment.state, care):
         return False
-    plan = _plan(moment, care)
-    over = plan.left_seconds <= _LEAST_SECONDS or is_started(care.event)
-    return over or any(_given_up(moment, step) for step in plan.pending)
+    return is_lost(moment.state, care) or _plan(moment, care).left_seconds <= _LEAST_SECONDS
 
 
 def stance(state: State, care: Care | None) -> str:

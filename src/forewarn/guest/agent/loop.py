@@ -143,7 +143,7 @@ class Agent:
         self._say_the_policy()
         if self._status is not None:
             LOG.info("status at http://%s", self._status.open())
-        self._report.remember(self._state, lambda care: is_prepared(self._state, care))
+        self._report.remember(self._state)
         for care in self._state.cares.values():
             self._tracker.remember(care.event)
         self._take_up()
@@ -246,14 +246,16 @@ class Agent:
             self._note(record)
 
     def _confirm(self, change: Change) -> None:
-        """A start shows that our approval was heard, whether its answer reached us or not; so does an end behind one
-        that was answered, unless the event was canceled."""
+        """A start, or an end that is no cancellation, confirms an approval that was answered. One whose answer never
+        came was heard if the start came before NotBefore; after that, events start without any."""
         care = self._state.cares.get(key_of(change.event))
-        heard = care is not None and (
-            (isinstance(change, Started) and care.approval in (Approval.INTENDED, Approval.SENT))
-            or (isinstance(change, Gone) and care.approval is Approval.SENT and change.how is not Ending.CANCELED)
-        )
-        if care is not None and heard:
+        if care is None:
+            return
+        not_before, begins = care.event.not_before, isinstance(change, Started)
+        is_early = begins and (not_before is None or change.at < not_before)
+        is_over = isinstance(change, Gone) and change.how is not Ending.CANCELED
+        sent = care.approval is Approval.SENT and (begins or is_over)
+        if sent or (care.approval is Approval.INTENDED and is_early):
             self._write(Approving(care.key, Approval.CONFIRMED))
             self._report.metrics.approval("confirmed")
             self._report.tell(Occasion.APPROVED, care.event, f"the approval of {care.event.type} was heard")
@@ -333,11 +335,14 @@ class Agent:
             self._troubles[step.name] = after_failure(failed.tries if failed else 1, time.monotonic())
         if not undo or has_reverse(step):
             self._report.ended(effect.event, step.name, step.kind, ended.outcome, ended.detail, seconds, undo=undo)
+        if self._read:
+            self._judge(self._moment())  # now: a start that waits in the inbox came after it, and is told after it
 
     def _judge(self, moment: Moment) -> None:
         """Tell what has become certain about preparations."""
         for care in moment.state.cares.values():
-            if care.verdict not in PREPARES:
+            was_announced = bool(care.steps) or not is_started(care.event)
+            if care.verdict not in PREPARES or not was_announced:
                 continue
             if is_prepared(moment.state, care):
                 self._report.prepared(care)

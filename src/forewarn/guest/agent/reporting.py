@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from forewarn.guest.agent.config import AgentConfig, Verdict
+from forewarn.guest.agent.handling import is_lost, is_prepared
 from forewarn.guest.agent.health import Health
 from forewarn.guest.agent.logs import LOGGER_NAME, about
 from forewarn.guest.agent.metrics import Metrics
@@ -47,12 +48,14 @@ class Reporter:
         self._teller = Teller(self._config.notifications, name, now=self._now, metrics=self.metrics)
         LOG.info("this VM is %s", name)
 
-    def remember(self, state: State, prepared: Callable[[Care], bool]) -> None:
-        """What an earlier agent has told already."""
+    def remember(self, state: State) -> None:
+        """What an earlier agent has told already: a line of cron that looks each minute must not repeat it."""
         for key, care in state.cares.items():
             self._told |= {(key, Occasion.SCHEDULED), (key, Occasion.PREPARING)}
-            if prepared(care):
+            if is_prepared(state, care):
                 self._told.add((key, Occasion.PREPARED))
+            elif is_lost(state, care):
+                self._told.add((key, Occasion.FAILED))
 
     def close(self) -> None:
         if self._teller is not None:

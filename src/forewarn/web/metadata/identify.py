@@ -12,6 +12,8 @@ from ipaddress import IPv6Address, ip_address
 
 from forewarn.core.region import Binding, Region, Vm, fold
 
+_STRANGERS = "?"  # no VM can be called that
+
 
 @dataclass(frozen=True, slots=True)
 class Door:
@@ -50,6 +52,18 @@ def identify(region: Region, caller: Caller, named: str | None) -> Vm | None:
     if named is not None:
         return region.vms.get(fold(named))
     return next(iter(region.vms.values())) if len(region.vms) == 1 else None
+
+
+def share_of(region: Region, caller: Caller) -> str:
+    """Whose share of connections and of turns a caller takes: its VM's, whichever of its ways it comes.
+
+    Callers that are no VM have one share together, or somebody with many addresses would have many. Empty at a desk,
+    where all callers are one machine's and nothing tells them apart.
+    """
+    if caller.may_name:
+        return ""
+    vm = identify(region, caller, None)
+    return _STRANGERS if vm is None else vm.key
 
 
 @lru_cache(maxsize=4096)

@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
         self._chunk = b""  # the bytes of the one request that is owed, where they may be worth remembering
         self._task: asyncio.Task[None] | None = None
         self._later: Later | None = None
-        self.origin = ""  # what the other end is known by, where its network tells
+        self.origin = ""  # whose share of connections and turns it takes, where its network tells
         self._writable = True
         self._reading = True
         self._ended = False  # the client has said all it will
@@ -72,7 +72,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's own are no subclasses
         peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self._caller = Caller.at(self._door, _host(peer), _host(local))
-        self.origin = "" if self._caller.may_name else self._caller.claims[0]
+        self.origin = self._service.share_of(self._caller)
         descriptor = _descriptor(transport)
         if not self._roster.enter(self, descriptor):
             self._send(_FULL.with_field("Connection", "close"))

@@ -15,7 +15,7 @@ from forewarn.plane.ports import JournalFault, Origin, Uncertain
 from forewarn.web.metadata.answers import Reply, Signer, reply_to
 from forewarn.web.metadata.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.hints import FIELD, hint_for
-from forewarn.web.metadata.identify import Caller, identify
+from forewarn.web.metadata.identify import Caller, identify, share_of
 from forewarn.web.metadata.instance import instance_info
 from forewarn.web.metadata.memory import Memory
 from forewarn.web.metadata.outcomes import DROPPED, Later, Outcome
@@ -71,6 +71,10 @@ class Service:
         self.signer = Signer(plane.now, seed)
         self.reading = Reading(plane, faults, settings, self.signer)
         self.memory = Memory()
+
+    def share_of(self, caller: Caller) -> str:
+        """Whose share of connections and turns a new connection takes; empty where nothing tells."""
+        return share_of(self._plane.region, caller)
 
     def respond(self, request: Request, caller: Caller) -> Outcome:
         """What to do about a request."""

@@ -23,6 +23,7 @@ _SCOPE = ("availability-set", "cloud-service", "placement-group", "vm")
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "CreateVms": ("create VMs", _VM),
     "BindVm": ("bind a VM to an address", _VM),
+    "BindNic": ("bind a VM to the address of its network interface", _VM),
     "DeleteVms": ("delete VMs", _VM),
     "RestartVms": ("restart VMs", _VM),
     "RedeployVms": ("redeploy VMs", _VM),
@@ -196,6 +197,11 @@ def outcome_of_facts(facts: Sequence[f.Fact], find: FindEvent) -> str:
         beside = (_BESIDE[type(fact)] for fact in facts if type(fact) in _BESIDE)
         counts = dict(Counter(beside))
     return "; ".join(_told(phrase, number, facts) for phrase, number in counts.items())
+
+
+def kinds_of_outcome(facts: Sequence[f.Fact], find: FindEvent) -> frozenset[_Phrase | type]:
+    """What came of it without how often: the same for requests that did the same to others."""
+    return frozenset(_phrase(fact, find)[0] or type(fact) for fact in facts)
 
 
 def _phrase(fact: f.Fact, find: FindEvent) -> tuple[_Phrase | None, int]:

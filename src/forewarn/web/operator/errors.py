@@ -14,7 +14,9 @@ from starlette.exceptions import HTTPException
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.ports import JournalFault, Uncertain
 from forewarn.web.current import RETRY_AFTER_SECONDS, UNCERTAIN
+from forewarn.web.operator.desk import Desk
 from forewarn.web.operator.models import ErrorKind
+from forewarn.web.operator.near import did_you_mean
 
 _KINDS: dict[Hint, tuple[int, ErrorKind]] = {
     Hint.INVALID: (400, "invalid"),
@@ -53,7 +55,9 @@ def _request_id(request: Request) -> str:
 async def _refused(request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, Refused)
     status, kind = _KINDS[problem.hint]
-    return error_answer(status, kind, problem.message, _request_id(request))
+    desk: Desk = request.app.state.desk
+    question = did_you_mean(desk.plane.region, problem.missing) if problem.missing else ""
+    return error_answer(status, kind, problem.message + question, _request_id(request))
 
 
 async def _journal_fault(request: Request, problem: Exception) -> JSONResponse:

@@ -61,7 +61,25 @@ class ClockAnswer(Answer):
     )
 
 
-class ClockMoved(ClockAnswer):
+class Happened(Answer):
+    """What happened at one instant, while the clock was turned."""
+
+    at: datetime = Field(description="When, in the time of the region.", examples=["2026-01-01T12:15:00Z"])
+    text: str = Field(description="What, counted.", examples=["1 Reboot event started"])
+    about: list[str] = Field(
+        description="To whom, as the journal names subjects; the first few.", examples=[["vm/web-0"]]
+    )
+    about_total: int = Field(description="How many it was about in all.", examples=[1])
+
+
+class ClockTurned(ClockAnswer):
+    """The clock after a turn, and what happened on the way."""
+
+    happened: list[Happened] = Field(description="What happened on the way: the first 50 lines and the last 50.")
+    happened_left_out: int = Field(description="How many between these are not listed.", examples=[0])
+
+
+class ClockMoved(ClockTurned):
     moved: bool = Field(description="False where nothing was due, so that there was nowhere to go.", examples=[True])
 
 
@@ -70,6 +88,11 @@ class PingAnswer(Answer):
 
     name: Literal["forewarn"] = Field(default="forewarn", description="Always `forewarn`.", examples=["forewarn"])
     version: str = Field(description="The version of the program.", examples=["0.1.0"])
+    region: str = Field(description="The name that the region was given with --name, or nothing.", examples=["shop"])
+    data: str = Field(
+        description="Where the region is kept: a directory, a database, or `in memory`.",
+        examples=["/var/lib/forewarn"],
+    )
     now: datetime = Field(description="The time of the region.", examples=["2026-01-01T12:00:00Z"])
     clock: ClockAnswer = Field(description="The clock of the region.")
     vms: int = Field(description="How many VMs there are.", examples=[12])
@@ -144,6 +167,11 @@ class ActivityAnswer(Answer):
         "own doing.",
         examples=["resource-manager"],
     )
+    until: datetime = Field(
+        description="When the last of them was, where several are told as one; else the same.",
+        examples=["2026-01-01T12:00:00Z"],
+    )
+    times: int = Field(description="How many requests are told here: 1, unless they were folded.", examples=[1])
     who: str = Field(description="Who asked: the VM, or what the caller says of itself.", examples=["az vm restart"])
     request_id: str = Field(description="The request, as its answer named it.", examples=["0c5f4f61-6a8f-4d6a-9b7e"])
     command: str = Field(description="The kind of command, as the journal calls it.", examples=["RestartVms"])

@@ -13,6 +13,7 @@ from forewarn.core.region import Event, fold, replace
 from forewarn.core.work import is_in_hand, joined
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.fleet_models import EventAnswer, OutcomeAnswer
+from forewarn.web.operator.remedy import remedy
 from forewarn.web.operator.views import event_fields, vm_names
 
 NOBODY_READS = "nobody in the scope reads scheduled events"
@@ -23,11 +24,16 @@ _DIRECT = (f.VmDeleted, f.VmDeallocated, f.VmStopped, f.VmStarted, f.InstanceUpg
 
 @dataclass(frozen=True)
 class Deed:
-    """What was asked for: which causes it works by, and how to tell that it was done without an event."""
+    """What was asked for: which causes it works by, and how to tell that it was done without an event.
+
+    ``notice`` names the field of a VM's specification without which even a VM that reads is not warned.
+    """
 
     done: str
     why: str
     causes: Collection[Cause] = ()
+    notice: str = ""
+    nothing: str = "Nothing had to be done."  # what to say where nobody was hit and nobody is told
 
 
 @dataclass(frozen=True)
@@ -51,13 +57,14 @@ def outcome_of(
     silent = [key for event in made.silent for key in event.vms]
     direct = [fact.vm for fact in facts if isinstance(fact, _DIRECT) and fact.vm in own]
     at_once = vm_names(before.region, list(dict.fromkeys([*silent, *direct])))
+    next_time = remedy(before.region, at_once, deed.notice) if deed.causes else ""
     return OutcomeAnswer(
         events=[
             _as_it_is(after, event)
             for event in (*made.waiting, *made.started, *(each for each in made.joined if each.announced))
         ],
         at_once=at_once,
-        message=" ".join([_message(made, at_once, deed), *_warnings(after, made)]),
+        message=" ".join(filter(None, [_message(made, at_once, deed), *_warnings(after, made), next_time])),
     )
 
 
@@ -149,7 +156,7 @@ def _message(made: _Made, at_once: Sequence[str], deed: Deed) -> str:
     if made.untold:
         untold = sum(len(event.vms) for event in made.untold)
         told.append(f"{count(untold, 'other VM')} on the same hosts will not be told: {NOBODY_READS}.")
-    return " ".join(told) or "Nothing had to be done."
+    return " ".join(told) or deed.nothing
 
 
 def count(number: int, what: str) -> str:

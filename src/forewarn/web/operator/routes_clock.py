@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import asyncio
+from datetime import UTC, timedelta
 
 from fastapi import APIRouter
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
 from forewarn.web.operator.bodies import AdvanceBody, InstantBody, NothingBody, SpeedBody
-from forewarn.web.operator.desk import TheAsker, ThePlane
-from forewarn.web.operator.models import ClockAnswer, ClockMoved
+from forewarn.web.operator.desk import Asker, Look, TheAsker, ThePlane
+from forewarn.web.operator.models import ClockAnswer, ClockMoved, ClockTurned
+from forewarn.web.operator.on_the_way import on_the_way
 
 router = APIRouter(prefix="/v1/clock", tags=["clock"])
 
@@ -22,33 +24,37 @@ async def show_clock(plane: ThePlane) -> ClockAnswer:
 
 
 @router.post("/advance", summary="Move the clock by some seconds")
-async def advance(body: AdvanceBody, asker: TheAsker) -> ClockAnswer:
+async def advance(body: AdvanceBody, asker: TheAsker) -> ClockTurned:
     """Everything that falls due on the way happens, at its own instant. A real clock cannot be moved."""
     now = asker.plane.now()
     try:
         to = now + timedelta(seconds=body.seconds)
     except OverflowError:
         raise Refused(Hint.INVALID, "The calendar ends before that.") from None
+    before = asker.look()
     await asker.plane.advance(to, asker.origin)
-    return clock_fields(asker.plane)
+    return await _turned(asker, before)
 
 
 @router.post("/next", summary="Move the clock to the next change")
 async def advance_to_next(asker: TheAsker, body: NothingBody | None = None) -> ClockMoved:
     """To the instant at which something next happens by itself; nowhere if nothing is due."""
+    before = asker.look()
     moved_to = await asker.plane.advance_to_next(asker.origin)
-    return _moved(asker.plane, moved_to)
+    turned = await _turned(asker, before)
+    return ClockMoved(**dict(turned), moved=moved_to is not None)
 
 
 @router.post("/to", summary="Move the clock to an instant")
-async def advance_to(body: InstantBody, asker: TheAsker) -> ClockAnswer:
+async def advance_to(body: InstantBody, asker: TheAsker) -> ClockTurned:
     """Everything that falls due on the way happens, at its own instant. Time never goes back."""
     try:
         to = body.instant.astimezone(UTC)
     except OverflowError:
         raise Refused(Hint.INVALID, "The calendar ends before that.") from None
+    before = asker.look()
     await asker.plane.advance(to, asker.origin)
-    return clock_fields(asker.plane)
+    return await _turned(asker, before)
 
 
 @router.post("/speed", summary="Set how fast the clock runs")
@@ -63,6 +69,8 @@ def clock_fields(plane: Plane) -> ClockAnswer:
     return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=plane.next_deadline())
 
 
-def _moved(plane: Plane, to: datetime | None) -> ClockMoved:
+async def _turned(asker: Asker, before: Look) -> ClockTurned:
+    plane = asker.plane
     clock = clock_fields(plane)
-    return ClockMoved(**clock.model_dump(), moved=to is not None)
+    happened, left_out = await asyncio.to_thread(on_the_way, plane.journal, before, plane.seq)
+    return ClockTurned(**dict(clock), happened=happened, happened_left_out=left_out)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.web.interfaces import shared_address
 from forewarn.web.operator import deeds
 from forewarn.web.operator.bodies import CreateVmsBody, NamesBody, ReadQuery, VmPage, duration
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook, new_guid
@@ -74,7 +75,8 @@ async def show(name: str, look: TheLook) -> VmStory:
     vm = find_vm(look.region, name)
     events = [look.region.events[event_id] for event_id in vm.events]
     shown = [event_fields(look, event) for event in events if event.announced]
-    return VmStory(**dict(vm_fields(look.region, vm)), events=shown)
+    shared = shared_address(look.region, vm)
+    return VmStory(**dict(vm_fields(look.region, vm)), events=shown, shared_address=shared)
 
 
 @router.post("/{name}/read", summary="Let a VM read its document")

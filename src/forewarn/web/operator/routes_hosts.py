@@ -19,8 +19,13 @@ from forewarn.web.operator.views import find_host, host_fields
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
 
-_MAINTAINED = Deed("worked on", NOBODY_READS, HOST_MAINTENANCE)
-_FAILED = Deed("rebuilt elsewhere", NOBODY_READS, (Cause.FAILURE,))
+_MAINTAINED = Deed(
+    "worked on",
+    NOBODY_READS,
+    HOST_MAINTENANCE,
+    nothing="No VM lives there, so there was nothing to do and nobody to tell.",
+)
+_FAILED = Deed("rebuilt elsewhere", NOBODY_READS, (Cause.FAILURE,), nothing="No VM lived there, so nobody was hit.")
 
 
 @router.get("", summary="List hosts")

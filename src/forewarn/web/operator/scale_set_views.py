@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forewarn.core.refusal import Hint, Refused
+from forewarn.core.refusal import Hint, Refused, nothing_named
 from forewarn.core.region import Orchestration, Region, ScaleSet, ScopeKind, Vm, fold, scope_key
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.scale_set_models import ScaleSetAnswer, ScaleSetStory
@@ -14,7 +14,7 @@ from forewarn.web.operator.views import binding_fields, event_fields, policy_fie
 def find_scale_set(region: Region, name: str) -> ScaleSet:
     found = region.scale_sets.get(fold(name))
     if found is None:
-        raise Refused(Hint.NOT_FOUND, f"There is no scale set named '{name}'.")
+        raise nothing_named("scale set", name)
     return found
 
 

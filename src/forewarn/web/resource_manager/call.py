@@ -12,6 +12,7 @@ from forewarn.web.resource_manager.access import Access
 from forewarn.web.whereabouts import LOCATION, SUBSCRIPTION, TENANT
 
 FILTER, TOP = "$filter", "$top"  # with these a caller asks for some of a list
+EXPAND = "$expand"  # and with this for more of each
 RETRY_AFTER_SECONDS = 1  # without it, or with 0, the clients sleep 30 seconds between two looks
 
 
@@ -24,6 +25,7 @@ class Desk:
     tenant: str = TENANT
     location: str = LOCATION
     access: Access = field(default_factory=Access)
+    bind_nics: bool = False  # whether VMs are known by the addresses of their network interfaces
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from forewarn.core.commands import ForgetResource, Together
-from forewarn.core.region import Region, ScopeKind, fold, scope_key
-from forewarn.web.resource_manager import network
+from forewarn.core.region import Region, Resource, ScopeKind, fold, scope_key
+from forewarn.web.resource_manager import network, nic_bindings
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError, resource_not_found
 from forewarn.web.resource_manager.keeping import keep, read
@@ -180,7 +180,7 @@ async def _remove(desk: Desk, call: Call, place: Place) -> Reply:
     if kept is not None:
         parts = [key for key in region.resources if key.startswith(f"{fold(place.id)}/")]
         forget = tuple(ForgetResource(resource_id) for resource_id in (*parts, place.id))
-        await desk.plane.submit(Together(forget), call.origin)
+        await desk.plane.submit(Together((*forget, *nic_bindings.of_interface(desk, place.id, None))), call.origin)
         return Reply(200)
     holder = _holder(region, place)
     if holder is None or _part(region, place) is None:
@@ -273,7 +273,9 @@ async def _keep(
 
 
 async def _keep_document(desk: Desk, call: Call, resource: dict[str, Any]) -> None:
-    await desk.plane.submit(keep(resource), call.origin)
+    kept = keep(resource)
+    follows = nic_bindings.of_interface(desk, kept.id, Resource(kept.id, kept.body))
+    await desk.plane.submit(Together((kept, *follows)) if follows else kept, call.origin)
 
 
 def _taken(region: Region, place: Place) -> set[str]:

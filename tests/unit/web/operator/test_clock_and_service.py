@@ -20,6 +20,8 @@ async def test_a_ping_tells_what_answers(bench: Bench) -> None:
     assert await bench.get("/v1/ping") == {
         "name": "forewarn",
         "version": __version__,
+        "region": "",
+        "data": "",
         "now": "2026-01-01T12:00:00Z",
         "clock": {"now": "2026-01-01T12:00:00Z", "kind": "virtual", "speed": 0.0, "next_deadline": None},
         "vms": 3,
@@ -57,6 +59,41 @@ async def test_the_clock_moves_to_the_next_change(bench: Bench) -> None:
     clock = await bench.post("/v1/clock/next", {})
 
     assert (clock["moved"], clock["now"]) == (True, "2026-01-01T12:15:00Z")
+
+
+async def test_a_turn_lists_what_happened_on_the_way_at_its_own_instant(bench: Bench) -> None:
+    await bench.create("web", count=2, availability_set="front")
+    await bench.read("web-0")
+    await bench.post("/v1/vms/restart", {"names": ["web-0"]}, 202)
+
+    turned = await bench.post("/v1/clock/advance", {"seconds": 3600})
+
+    assert [(line["at"][11:19], line["about"], line["text"]) for line in turned["happened"]] == [
+        ("12:15:00", ["vm/web-0"], "1 Reboot event started"),
+        ("12:15:00", ["vm/web-0"], "1 Reboot impact begun"),
+        ("12:15:30", ["vm/web-0"], "1 Reboot impact over"),
+        ("12:16:00", ["vm/web-0"], "1 Reboot event completed"),
+    ]
+    assert (turned["now"], turned["happened_left_out"]) == ("2026-01-01T13:00:00Z", 0)
+
+
+async def test_a_turn_to_the_next_change_or_to_an_instant_tells_of_a_scope_that_it_disabled(bench: Bench) -> None:
+    await bench.create("web", count=2, availability_set="front")
+    await bench.create("lone")
+    await bench.read("web-0", "lone")
+
+    moved = await bench.post("/v1/clock/next")
+    await bench.read("web-0")
+    later = await bench.post("/v1/clock/to", {"instant": "2026-01-03T12:00:00Z"})
+    nothing = await bench.post("/v1/clock/next")
+
+    assert [(line["text"], line["about"]) for line in moved["happened"]] == [
+        ("2 scopes disabled: nobody has read there", ["availability-set/front", "vm/lone"]),
+    ]
+    assert [(line["text"], line["about"]) for line in later["happened"]] == [
+        ("1 scope disabled: nobody has read there", ["availability-set/front"]),
+    ]
+    assert (nothing["moved"], nothing["happened"]) == (False, [])
 
 
 async def test_the_clock_moves_to_an_instant_in_any_zone(bench: Bench) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -75,6 +75,7 @@ async def test_a_vm_is_shown_with_all_that_it_was_given(bench: Bench) -> None:
         "created_at": "2026-01-01T12:00:00Z",
         "binding": {"address": "10.0.0.4", "local_address": "127.1.0.4", "netns": "fe", "interface": ""},
         "events": [],
+        "shared_address": "",
     }
 
 
@@ -130,7 +131,8 @@ async def test_a_restart_happens_at_once_where_nobody_reads_and_the_answer_says_
     assert outcome["events"] == []
     assert outcome["at_once"] == ["lone"]
     assert outcome["message"] == (
-        "lone was restarted at once, without an event: nobody in the scope reads scheduled events."
+        "lone was restarted at once, without an event: nobody in the scope reads scheduled events. "
+        "To have lone warned, type 'forewarn vm read lone' first."
     )
     await bench.post("/v1/clock/advance", {"seconds": 60})
     assert (await bench.get("/v1/vms/lone"))["boots"] == 2
@@ -147,8 +149,41 @@ async def test_one_restart_tells_of_those_with_and_those_without_an_event(bench:
     assert outcome["at_once"] == ["unread-0", "unread-1"]
     assert outcome["message"] == (
         "1 event scheduled, not before 2026-01-01T12:15:00Z. 2 VMs were restarted at once, without an event: "
-        "nobody in the scope reads scheduled events."
+        "nobody in the scope reads scheduled events. To have unread-0 warned, type 'forewarn vm read unread-0' first, "
+        "and the like for the other scopes."
     )
+
+
+async def test_the_command_that_an_at_once_names_makes_the_next_one_wait(bench: Bench) -> None:
+    await bench.create("lone")
+    outcome = await bench.post("/v1/vms/restart", {"names": ["lone"]}, 202)
+    assert outcome["message"].endswith("type 'forewarn vm read lone' first.")
+    await bench.post("/v1/clock/advance", {"seconds": 120})
+
+    await bench.post("/v1/vms/lone/read", {})
+
+    again = await bench.post("/v1/vms/restart", {"names": ["lone"]}, 202)
+    assert [event["phase"] for event in again["events"]] == ["scheduled"]
+
+
+@pytest.mark.parametrize(
+    ("options", "reads", "remedy"),
+    [
+        ({}, False, "'forewarn vm create plain --terminate-notice 10m --read'"),
+        ({}, True, "'forewarn vm create plain --terminate-notice 10m --read'"),
+        ({"terminate_notice_seconds": 600}, False, "'forewarn vm read plain'"),
+    ],
+)
+async def test_a_deletion_at_once_names_what_the_vm_lacked(
+    bench: Bench, options: dict[str, Any], reads: bool, remedy: str
+) -> None:
+    await bench.create("plain", **options)
+    if reads:
+        await bench.read("plain")
+
+    outcome = await bench.post("/v1/vms/delete", {"names": ["plain"]}, 202)
+
+    assert outcome["message"].endswith(f"is warned. To have plain warned, type {remedy} first.")
 
 
 async def test_a_restart_that_the_policy_approves_is_started_at_once(bench: Bench) -> None:

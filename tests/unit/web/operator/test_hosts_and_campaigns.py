@@ -170,3 +170,15 @@ async def test_a_campaign_says_what_it_waits_for(bench: Bench) -> None:
     await bench.post("/v1/events/cancel", {"ids": [event["id"]]}, 200)
     shown = await bench.get(f"/v1/campaigns/{campaign['id']}")
     assert (shown["waits_for"], shown["open_events_total"]) == ("", 1)
+
+
+async def test_a_host_without_vms_is_told_to_have_none(bench: Bench) -> None:
+    await bench.create("web")
+    await bench.post("/v1/vms/delete", {"names": ["web"]}, 202)
+    await bench.settled()
+
+    maintained = await bench.post("/v1/hosts/maintain", {"hosts": ["host-0"], "kind": "freeze"}, 202)
+    failed = await bench.post("/v1/hosts/fail", {"hosts": ["host-0"]}, 202)
+
+    assert maintained["message"] == "No VM lives there, so there was nothing to do and nobody to tell."
+    assert failed["message"] == "No VM lived there, so nobody was hit."

@@ -253,7 +253,8 @@ async def test_scaling_out_tells_who_came_and_scaling_in_who_went(bench: Bench) 
     (gone,) = fewer["at_once"]
     assert fewer["message"] == (
         f"The capacity is 4 now. {gone} was deleted at once, without an event: only a VM with a terminate notice, "
-        "where scheduled events are read, is warned."
+        f"where scheduled events are read, is warned. To have {gone} warned, type "
+        f"'forewarn vmss create web --terminate-notice 10m' and 'forewarn vm read {gone}' first."
     )
     assert gone not in await names_in(bench)
 

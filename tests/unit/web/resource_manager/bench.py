@@ -83,10 +83,15 @@ class Bench:
 
 @asynccontextmanager
 async def open_bench(
-    *, journal: MemoryJournal | None = None, secret: str = "", hosts: tuple[str, ...] = (), base_url: str = URL
+    *,
+    journal: MemoryJournal | None = None,
+    secret: str = "",
+    hosts: tuple[str, ...] = (),
+    base_url: str = URL,
+    bind_nics: bool = False,
 ) -> AsyncIterator[Bench]:
     plane = Plane(journal or MemoryJournal(), TurnableClock(NOON), SimulatedDriver(), Rules())
-    desk = Desk(plane, access=Access(secret))
+    desk = Desk(plane, access=Access(secret), bind_nics=bind_nics)
     app = resource_manager_app(desk, hosts=hosts)
     await plane.start()
     await group_deletion.finish(desk)

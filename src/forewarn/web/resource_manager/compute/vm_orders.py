@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.region import ScopeKind, Vm, VmSpec, fold, replace
+from forewarn.web.resource_manager import nic_bindings
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.compute import bodies, documents, finding
 from forewarn.web.resource_manager.compute.event_settings import settle_policy
@@ -32,6 +33,7 @@ def order(desk: Desk, call: Call, current: Vm | None) -> list[c.Single]:
     else:
         commands += _changes(desk, current, spec)
     commands += _policy(desk, document, name, spec, current)
+    commands += nic_bindings.of_vm(desk, name, spec.about.interfaces, current)
     document["etag"] = documents.next_etag(base or {})
     resource_id = finding.resource_id(desk, spec.resource_group, finding.VMS, name)
     return [*commands, documents.keep(resource_id, finding.VMS, document, f"vm/{fold(name)}")]

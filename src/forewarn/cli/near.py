@@ -1,0 +1,22 @@
+"""Did you mean: the known word that a misspelled one is most like."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_SHORT = 3
+
+
+def near_miss(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence about a word that nobody knows: a hint, or nothing. Case, ``-`` and ``_`` do not count."""
+    spellings = {_plain(each): each for each in known}
+    cutoff = 0.6
+    if len(word) <= _SHORT:  # one letter of two is a slip as well, but then the rest must fit
+        cutoff, spellings = 0.5, {plain: each for plain, each in spellings.items() if len(plain) <= len(word) + 1}
+    close = difflib.get_close_matches(_plain(word), spellings, n=1, cutoff=cutoff)
+    return f"; did you mean {spellings[close[0]]!r}?" if close else ""
+
+
+def _plain(word: str) -> str:
+    return word.replace("-", "_").lower()

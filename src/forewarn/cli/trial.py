@@ -1,0 +1,109 @@
+"""``forewarn try``: a throw-away region with one VM and one event, brought about by the commands that it prints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from forewarn.cli import parsing
+from forewarn.cli.client import DEFAULT_URL
+from forewarn.cli.errors import CannotListen, CommandFailed
+from forewarn.cli.extras import import_part
+from forewarn.cli.output import Output
+from forewarn.cli.parsing import Subparsers
+from forewarn.cli.settings import Settings, resolve
+
+VM = "web-0"
+_ANY = "127.0.0.1:0"  # where the usual ports are taken
+_PATIENCE_SECONDS = 60.0
+
+# For each type of event: what the VM is created with, and the command that brings the event about.
+TRIALS = {
+    "reboot": ("", f"vm restart {VM}"),
+    "freeze": ("", "host maintain host-0 --kind freeze"),
+    "redeploy": ("", f"vm redeploy {VM}"),
+    "preempt": (" --spot", f"vm evict {VM}"),
+    "terminate": (" --terminate-notice 10m", f"vm delete {VM}"),
+}
+
+
+def add_to(subparsers: Subparsers) -> None:
+    trial = parsing.add_command(
+        subparsers,
+        "try",
+        _try,
+        "see one event and approve it",
+        "Run a throw-away region whose clock stands still, with one VM that reads its document, and bring about one "
+        "event. It prints the commands that did it, the document with the event in it, how to approve it, and what to "
+        "type next. Ctrl-C ends it; nothing is kept.",
+        "forewarn try",
+        "forewarn try preempt",
+    )
+    trial.add_argument("type", nargs="?", choices=tuple(TRIALS), default="reboot", help="of event (default: reboot)")
+
+
+def _try(args: argparse.Namespace, out: Output) -> int:
+    """Serve until Ctrl-C, after the event was brought about and shown."""
+    serving = import_part("forewarn.cli.serving", "forewarn try")
+
+    def greet(server: Any) -> None:
+        _tell(server.urls, args.type, out)
+
+    try:
+        return int(serving.run(_settings(), (), (), greet))
+    except CannotListen:
+        return int(serving.run(_settings(metadata=_ANY, control=_ANY, resource_manager=_ANY), (), (), greet))
+
+
+def _settings(**places: str) -> Settings:
+    """Of the trial alone: those of the user's own region are not looked at."""
+    return resolve({"ephemeral": "on", "clock": "virtual", "log_level": "error", **places}, {})
+
+
+def _tell(urls: dict[str, str], kind: str, out: Output) -> None:
+    from forewarn.cli.main import main  # which imports this module
+
+    options, command = TRIALS[kind]
+    control, document = urls["control"], f"{urls['metadata']}/vm/{VM}/metadata/scheduledevents?api-version=2020-07-01"
+    out.line(f"A throw-away region: one VM, {VM}, and a clock that stands still.")
+    if control != DEFAULT_URL:
+        out.line(f"$ export FOREWARN_URL={control}")
+    for typed in (f"vm create {VM} --read{options}", command):
+        out.line(f"$ forewarn {typed}", at_once=True)
+        if main([*shlex.split(typed), "--url", control]):
+            raise CommandFailed("that should have worked; what went wrong is told above.")
+    out.line(f'$ curl -s -H Metadata:true \\\n    "{document}" \\\n    | python3 -m json.tool')
+    shown = _get(document)
+    out.line(json.dumps(shown, indent=4))
+    if not shown["Events"]:
+        raise CommandFailed("the event is over already: somebody else has used this region in the meantime.")
+    for line in _what_next(shown["Events"][0]["EventId"], document):
+        out.line(line, at_once=True)
+
+
+def _get(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=_PATIENCE_SECONDS)
+    try:
+        connection.request("GET", f"{parts.path}?{parts.query}", headers={"Metadata": "true"})
+        found: dict[str, Any] = json.loads(connection.getresponse().read())
+        return found
+    finally:
+        connection.close()
+
+
+def _what_next(event_id: str, document: str) -> Iterator[str]:
+    approval = json.dumps({"StartRequests": [{"EventId": event_id}]}, separators=(",", ":"))
+    yield ""
+    yield f"In another terminal, approve it as a program inside {VM} would:"
+    yield f"  curl -H Metadata:true -d '{approval}' \\"
+    yield f'    "{document}"'
+    yield "or leave it alone, and turn the clock to what happens then:"
+    yield "  forewarn clock next"
+    yield f"Its story: forewarn event show {event_id[:8]}. All commands: forewarn --help."
+    yield "Ctrl-C ends this region; nothing is kept."
