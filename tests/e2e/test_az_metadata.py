@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.az_region import PASSWORD, AzRegion
+from tests.e2e.az_region import IMAGE, PASSWORD, UNIFORM, AzRegion
 from tests.e2e.program import ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -68,6 +68,19 @@ def test_what_az_says_of_a_vm_is_what_the_vm_reads(region: AzRegion) -> None:
 
     region.run("vm update -g g -n web --set tags.team=db")
     assert own(region, "web")["compute"]["tags"] == "team:db"
+
+
+def test_an_instance_reads_the_address_that_az_shows_of_it(region: AzRegion) -> None:
+    region.run("vmss create -g g -n set --instance-count 2", *IMAGE, *PASSWORD, *UNIFORM)
+
+    nics = region.run("vmss nic list -g g --vmss-name set")
+
+    assert len(nics) == 2
+    for nic in nics:
+        (interface,) = own(region, f"set_{nic['virtualMachine']['id'].split('/')[-1]}")["network"]["interface"]
+        address = nic["ipConfigurations"][0]["privateIPAddress"]
+        assert interface["ipv4"]["ipAddress"][0]["privateIpAddress"] == address
+        assert interface["macAddress"] == nic["macAddress"].replace("-", "")
 
 
 def test_a_windows_image_makes_a_windows_vm(region: AzRegion) -> None:

@@ -23,6 +23,7 @@ from forewarn.web.whereabouts import SUBSCRIPTION
 from tests.e2e.program import ROOT, ServerProgram
 
 CANARY = "CanaryThatIsNeverTold"
+MARK = "isnevertold"  # the end of it, in whatever case
 S = f"/subscriptions/{SUBSCRIPTION}"
 RG = f"{S}/resourceGroups/rg"
 COMPUTE = f"{RG}/providers/Microsoft.Compute"
@@ -147,7 +148,7 @@ def assert_untold(server: ServerProgram, manager: Manager) -> None:
     told += [path.read_bytes().decode("utf-8", "replace") for path in (*files, server.log)]
     assert len(files) > 3
     for text in told:
-        at = text.find(CANARY)
+        at = text.lower().find(MARK)
         assert at < 0, text[max(0, at - 300) : at + 60]
 
 
@@ -235,6 +236,10 @@ def test_a_deployment_that_fails_says_why_without_the_secret(server: ServerProgr
         {"properties": {"protectedSettings": f"[concat('{CANARY}']"}},
         {"location": "[parameters('adminPassword')]", "properties": {}, "tags": {"a": 1}},
         {"type": "Microsoft.Compute/virtualMachines", "properties": {"priority": "[parameters('adminPassword')]"}},
+        {"type": "Microsoft.Compute/virtualMachines", "properties": {"priority": "[toUpper(variables('v'))]"}},
+        {"type": "Microsoft.Compute/virtualMachines", "properties": {"priority": "[substring(variables('v'), 6)]"}},
+        {"location": "[toLower(parameters('whole').a[0])]", "properties": {}, "tags": {"a": 1}},
+        {"properties": {"a": "[int(toUpper(parameters('adminPassword')))]"}},
     )
     for number, part in enumerate(broken):
         manager.must("PUT", f"{place}/d{number}", deployment(template({**disk, **part}), GIVEN))
@@ -265,3 +270,28 @@ def test_documents_reach_the_journal_by_one_way() -> None:
     found = {path.name for path in sources if re.search(r"\bKeepResource\(", path.read_text())}
 
     assert found == {"keeping.py"}
+
+
+def test_refusals_and_actions_neither_say_nor_keep_a_secret(server: ServerProgram, manager: Manager) -> None:
+    manager.must("PUT", VM, body_of(VM, {}))
+    manager.must("PUT", SET, body_of(SET, {"virtualMachineProfile": {}}))
+    wrong: tuple[dict[str, Any], ...] = (
+        {"osProfile": {"adminPassword": [CANARY]}},
+        {"osProfile": {"adminPassword": {"a": CANARY}, "customData": 5}},
+        {"osProfile": {"windowsConfiguration": {"additionalUnattendContent": CANARY}}},
+        {"osProfile": {**OS, "adminUsername": 1}},
+        {"osProfile": OS, "priority": "Sometimes"},
+    )
+    for properties in wrong:
+        for method in ("PUT", "PATCH"):
+            for path, whole in ((VM, properties), (SET, {"virtualMachineProfile": properties})):
+                manager.ask(method, path, body_of(path, whole))
+                manager.ask(method, path.replace("/vm", "/new").replace("/set", "/new-set"), body_of(path, whole))
+    for action in ("runCommand", "reimage", "redeploy", "capture", "assessPatches", "osRollingUpgrade"):
+        for path in (VM, SET, f"{SET}/virtualMachines/0"):
+            manager.ask(
+                "POST", f"{path}/{action}", {"script": ["x"], "parameters": [{"value": CANARY}], "osProfile": OS}
+            )
+    manager.ask("PUT", f"{RG}/providers/Microsoft.Compute/virtualMachines", {"properties": {"osProfile": OS}})
+    manager.ask("POST", "/tenant/oauth2/v2.0/token", {"client_secret": CANARY, "password": CANARY})
+    assert_untold(server, manager)

@@ -12,6 +12,7 @@ from forewarn.web.resource_manager.access import Access
 from forewarn.web.whereabouts import LOCATION, SUBSCRIPTION, TENANT
 
 FILTER, TOP = "$filter", "$top"  # with these a caller asks for some of a list
+EXPAND = "$expand"  # and with this for more of each
 RETRY_AFTER_SECONDS = 1  # without it, or with 0, the clients sleep 30 seconds between two looks
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from forewarn.core.region import Orchestration, ScopeKind, VmSpec, fold
 from forewarn.web.resource_manager import generic, groups, listing
-from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.call import EXPAND, FILTER, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import invalid
 from forewarn.web.resource_manager.places import group_id
 from forewarn.web.resource_manager.routing import Router
@@ -30,7 +30,7 @@ def add_to(router: Router) -> None:
 async def _list(desk: Desk, call: Call) -> Reply:
     """Of a group, or of the whole subscription. When a resource was made or changed is not known, and left out."""
     wanted, group = listing.of_resources(call), fold(call.names.get("group", ""))
-    expanded = _expanded(call.query.get("$expand", ""))
+    expanded = _expanded(call.query.get(EXPAND, ""))
     here = (each for each in _resources(desk) if group in ("", fold(each["id"].split("/")[4])))
     found = listing.first_of(call, filter(wanted, here))
     if _STATE.lower() not in expanded:
@@ -42,7 +42,7 @@ def _expanded(asked: str) -> set[str]:
     names = {name.strip().lower() for name in asked.split(",") if name.strip()}
     if unknown := names - _EXPANDED:
         listed = "createdTime, changedTime and provisioningState can"
-        raise invalid("$expand", f"'{min(unknown)[:80]}' cannot be expanded; {listed}.")
+        raise invalid(EXPAND, f"'{min(unknown)[:80]}' cannot be expanded; {listed}.")
     return names
 
 

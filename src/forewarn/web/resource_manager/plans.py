@@ -75,6 +75,7 @@ class Plan:
     _work: int = 0
     _tells: bool = False  # whether what is being evaluated has looked at a secret parameter
     _telling: set[str] = field(default_factory=set)  # variables that do
+    _made_of_secrets: set[str] = field(default_factory=set)
 
     def body_of(self, planned: Planned) -> dict[str, Any]:
         """What to put. May raise ``NeedsReference``."""
@@ -97,20 +98,19 @@ class Plan:
         return found
 
     def without_secrets(self, sentence: str) -> str:
-        """What is said about the template, without any text that a secret parameter holds."""
+        """What is said about the template, without any text that a secret parameter holds or that was made of one."""
         for text in sorted(self._secret_texts(), key=len, reverse=True):
             sentence = sentence.replace(text, "***")
         return sentence
 
     def _secret_texts(self) -> set[str]:
         values = [self.parameters[name] for name in self.secret if name in self.parameters]
-        texts = {text for level in _levels(values) for text in level if isinstance(text, str)}
-        return {text for text in texts if len(text) >= _SHORTEST_SECRET}
+        return {text for text in _texts(values) | self._made_of_secrets if len(text) >= _SHORTEST_SECRET}
 
     def resolve(self, value: Any, index: int | None = None) -> Any:
         """A value with every expression in it evaluated."""
         if isinstance(value, str):
-            return evaluate(value, lambda name, arguments: self._call(name, arguments, index))
+            return self._evaluated(value, index)
         if isinstance(value, list):
             return [self.resolve(each, index) for each in value]
         if isinstance(value, dict):
@@ -118,6 +118,14 @@ class Plan:
                 raise TemplateError("Loops inside of properties are not supported here; write their elements out.")
             return {key: self._member(key, each, index) for key, each in value.items()}
         return value
+
+    def _evaluated(self, text: str, index: int | None) -> Any:
+        """An expression's value. Whether others before it have looked at a secret is no matter for this one."""
+        before, self._tells = self._tells, False
+        try:
+            return evaluate(text, lambda name, arguments: self._call(name, arguments, index))
+        finally:
+            self._tells |= before
 
     def resolve_and_tell(self, value: Any) -> tuple[Any, bool]:
         """A value with every expression in it evaluated, and whether any of them looked at a secret."""
@@ -147,8 +155,13 @@ class Plan:
         raise TemplateError(f"The template function '{name}' is not known here.")
 
     def _counted(self, value: Any) -> Any:
-        """Values may share parts, so that a few lines can stand for more than any memory holds: all is counted."""
+        """Values may share parts, so that a few lines can stand for more than any memory holds: all is counted.
+
+        What is made of a secret is as secret as that: an error may quote it.
+        """
         for level in _levels(value):
+            if self._tells:
+                self._made_of_secrets.update(text for text in level if isinstance(text, str))
             self._work += _A_LEVEL + len(level) + _characters(level) // _WORTH_A_VALUE
             if self._work > _MOST_WORK:
                 raise TemplateError("What the template's expressions make is too large.")
@@ -220,6 +233,10 @@ def _levels(value: Any) -> Iterator[list[Any]]:
             if isinstance(each, dict | list)
             for child in (each.values() if isinstance(each, dict) else each)
         ]
+
+
+def _texts(values: list[Any]) -> set[str]:
+    return {text for level in _levels(values) for text in level if isinstance(text, str)}
 
 
 def _characters(level: list[Any]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 
-from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.call import EXPAND, FILTER, TOP, Call, Desk, Reply
 from forewarn.web.resource_manager.errors import ArmError
 
 Handler = Callable[[Desk, Call], Awaitable[Reply]]
@@ -17,6 +17,7 @@ class _Route:
     method: str
     handler: Handler
     answers_to: frozenset[str]
+    expands: frozenset[str] | None  # in lower case; None where it is all the same
 
 
 class Router:
@@ -25,14 +26,23 @@ class Router:
     def __init__(self) -> None:
         self._routes: list[_Route] = []
 
-    def add(self, method: str, pattern: str, handler: Handler, answers_to: Collection[str] = ()) -> None:
+    def add(
+        self,
+        method: str,
+        pattern: str,
+        handler: Handler,
+        answers_to: Collection[str] = (),
+        expands: Collection[str] | None = None,
+    ) -> None:
         """``pattern`` is like /subscriptions/{subscription}/resourceGroups/{group}.
 
         ``answers_to`` names those of ``$filter`` and ``$top`` that the handler looks at; a call with another is
         refused: who asks for some of a list and is given all of it would take the rest for what it asked for.
+        ``expands`` names what ``$expand`` may ask for, where the handler looks at that.
         """
         segments = tuple(part if part.startswith("{") else part.lower() for part in pattern.strip("/").split("/"))
-        self._routes.append(_Route(segments, method, handler, frozenset(answers_to)))
+        more = None if expands is None else frozenset(each.lower() for each in expands)
+        self._routes.append(_Route(segments, method, handler, frozenset(answers_to), more))
 
     def knows(self, path: str) -> bool:
         """Whether some route fits the path, whatever its method."""
@@ -61,6 +71,10 @@ def _check_selection(call: Call, route: _Route) -> None:
         if call.query.get(name, "").strip() and name not in route.answers_to:
             message = f"The query parameter '{name}' is not supported for this resource."
             raise ArmError(400, "InvalidQueryParameter", message, name)
+    asked = {part.strip().lower() for part in call.query.get(EXPAND, "").split(",")} - {""}
+    if route.expands is not None and (unknown := asked - route.expands):
+        message = f"'{min(unknown)[:80]}' is none of what '{EXPAND}' can show of this resource."
+        raise ArmError(400, "InvalidQueryParameter", message, EXPAND)
 
 
 def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:

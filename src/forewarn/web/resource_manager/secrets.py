@@ -49,7 +49,9 @@ SECRET_IN = (
 _SECRET = frozenset(name.lower() for name in SECRET)
 _SECRET_IN = frozenset((holder.lower(), name.lower()) for holder, name in SECRET_IN)
 _SAID_ALOUD = frozenset({"tags"})  # free names, which the service tells back
-_DECLARATIONS = frozenset({"parameters", "outputs"})  # of a deployment: a type, and a value that may be left out
+_DECLARATIONS = frozenset(
+    {"parameters", "outputs"}
+)  # of a deployment: of a secret one its type is told, and nothing else
 
 
 def is_secret(member: str, holder: str = "") -> bool:
@@ -77,5 +79,5 @@ def _clean(value: Any, holder: str) -> Any:
         elif not is_secret(folded, holder):
             found[name] = _clean(item, holder if folded == "properties" else folded)
         elif holder in _DECLARATIONS and isinstance(item, dict):
-            found[name] = {key: part for key, part in item.items() if key.lower() != "value"}
+            found[name] = {key: part for key, part in item.items() if key.lower() == "type"}
     return found

@@ -195,6 +195,29 @@ async def test_tags_of_an_instance_are_read_by_it(bench: Bench) -> None:
     assert own(bench, "set_0")["compute"]["tags"] == "team:web"
 
 
+async def test_an_instance_reads_the_address_that_its_interface_has(bench: Bench) -> None:
+    subnet = {"id": f"{NETWORK}/virtualNetworks/net/subnets/front"}
+    inner = {"primary": True, "ipConfigurations": [{"name": "one", "properties": {"subnet": subnet}}]}
+    configured: list[Any] = [{"name": "nic0"}, {"name": "nic1", "properties": inner}]
+    await bench.put(SET, set_body("Uniform", networkProfile={"networkInterfaceConfigurations": configured}))
+
+    listed = (await bench.get(f"{SET}/networkInterfaces"))["value"]
+
+    assert len(listed) == len({each["id"] for each in listed}) == 3
+    for number, nic in enumerate(listed):
+        (read,) = own(bench, f"set_{number}")["network"]["interface"]
+        (part,) = nic["properties"]["ipConfigurations"]
+        assert part["properties"]["privateIPAddress"] == read["ipv4"]["ipAddress"][0]["privateIpAddress"]
+        assert part["properties"]["subnet"] == subnet
+        assert nic["properties"]["macAddress"].replace("-", "") == read["macAddress"]
+        instance = await bench.get(f"{SET}/virtualMachines/{number}")
+        assert nic["properties"]["virtualMachine"]["id"] == instance["id"]
+        assert {"id": nic["id"]} in instance["properties"]["networkProfile"]["networkInterfaces"]
+        assert await bench.get(nic["id"]) == nic
+        assert (await bench.get(f"{SET}/virtualMachines/{number}/networkInterfaces"))["value"] == [nic]
+    await bench.refused(404, "GET", f"{SET}/virtualMachines/0/networkInterfaces/other")
+
+
 # The system follows from the image
 
 SYSTEMS = {

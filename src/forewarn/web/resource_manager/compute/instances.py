@@ -19,8 +19,8 @@ _ONE = f"{_ALL}/{{instance}}"
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", _ALL, _list, (FILTER,))
-    router.add("GET", _ONE, _get)
+    router.add("GET", _ALL, _list, (FILTER,), views.EXPANDED)
+    router.add("GET", _ONE, _get, (), views.EXPANDED)
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _put)
     router.add("DELETE", _ONE, _delete)

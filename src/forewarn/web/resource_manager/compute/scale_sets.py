@@ -18,11 +18,11 @@ _ONE = f"{_ALL}/{{name}}"
 
 
 def add_to(router: Router) -> None:
-    router.add("GET", f"{finding.IN_SUBSCRIPTION}{SCALE_SETS}", _list)
-    router.add("GET", _ALL, _list)
+    for place in (f"{finding.IN_SUBSCRIPTION}{SCALE_SETS}", _ALL):
+        router.add("GET", place, _list, (), views.EXPANDED)
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _patch)
-    router.add("GET", _ONE, _get)
+    router.add("GET", _ONE, _get, (), views.EXPANDED)
     router.add("HEAD", _ONE, _head)
     router.add("DELETE", _ONE, _delete)
     router.add("GET", f"{_ONE}/instanceView", _instance_view)

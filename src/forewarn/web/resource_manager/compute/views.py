@@ -5,17 +5,18 @@ from __future__ import annotations
 from forewarn.core.region import Orchestration, Rolling, ScaleSet, Scope, Vm
 from forewarn.core.rolling import behind_of
 from forewarn.terms import derive_guid
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import EXPAND, Call, Desk, Reply
 from forewarn.web.resource_manager.compute import documents, finding, particulars, states
 from forewarn.web.resource_manager.compute.schema import Object, without_newer
 from forewarn.web.resource_manager.lro import iso
 
 _USER_DATA = "userData"
+EXPANDED = ("instanceView", _USER_DATA, "resiliencyView")  # of VMs and scale sets; of resiliency nothing is known
 
 
 def wants(call: Call, part: str) -> bool:
     """Whether the caller asked to see more: ``$expand=instanceView``."""
-    asked = f"{call.query.get('$expand', '')},{call.query.get('$select', '')}".lower()
+    asked = f"{call.query.get(EXPAND, '')},{call.query.get('$select', '')}".lower()
     return part.lower() in asked
 
 

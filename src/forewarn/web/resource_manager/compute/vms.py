@@ -19,10 +19,10 @@ _ONE = f"{_ALL}/{{name}}"
 
 def add_to(router: Router) -> None:
     for place in (f"{finding.IN_SUBSCRIPTION}{VMS}", _ALL):
-        router.add("GET", place, _list, (FILTER,))
+        router.add("GET", place, _list, (FILTER,), views.EXPANDED)
     router.add("PUT", _ONE, _put)
     router.add("PATCH", _ONE, _patch)
-    router.add("GET", _ONE, _get)
+    router.add("GET", _ONE, _get, (), views.EXPANDED)
     router.add("HEAD", _ONE, _head)
     router.add("DELETE", _ONE, _delete)
     router.add("GET", f"{_ONE}/instanceView", _instance_view)
