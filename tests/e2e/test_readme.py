@@ -219,7 +219,7 @@ def _three_errors(reader: Reader, new: list[dict[str, Any]]) -> None:
 
 # What comments promise besides the type of an event.
 PROMISES: dict[str, Callable[[Reader, list[dict[str, Any]]], None]] = {
-    "curl -H Metadata:true -d": _approved,
+    "curl -s -H Metadata:true -d": _approved,
     "forewarn vm restart web-0": _seen_by_the_others,
     "forewarn host fail": _born_started,
     "forewarn vm create cheap": _ahead(30),

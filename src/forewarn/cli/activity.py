@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Iterator
 
-from forewarn.cli import parsing
+from forewarn.cli import parsing, terse
 from forewarn.cli.client import Client
 from forewarn.cli.errors import Exit, usage
 from forewarn.cli.follow import follow
-from forewarn.cli.output import Column, Output
+from forewarn.cli.output import Column, Output, cut
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Activity
-from forewarn.cli.times import show_moment
 
 DOORS = ("portal", "operator", "resource-manager", "vm", "clock", "driver")
 _PAGE = 1_000
+_USUAL = 20
 _NAMED = 3
 
 _COLUMNS = (
     Column("AT"),
     Column("DOOR"),
-    Column("WHO", flexible=True),
+    Column("WHO", flexible=True, spare=True),
     Column("WHAT"),
     Column("ABOUT", flexible=True),
     Column("OUTCOME", flexible=True),
@@ -39,10 +40,18 @@ def add_to(subparsers: Subparsers) -> None:
         "too. It is told from the journal, so requests that were refused or changed nothing, fault rules and the "
         "speed of the clock are not in it.",
         "forewarn activity",
+        "forewarn activity --since 2h",
         "forewarn activity --door resource-manager --follow",
         "forewarn activity --about web-0 --json",
     )
-    parser.add_argument("--lines", type=parsing.count, default=20, metavar="N", help="how many (default: 20)")
+    parser.add_argument("--lines", type=parsing.count, metavar="N", help="how many (default: 20; all with --since)")
+    parsing.add_span(parser, "what was done")
+    parser.add_argument(
+        "--fold",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="tell like requests in a row as one line with their number (default: on a terminal)",
+    )
     parser.add_argument("--follow", action="store_true", help="go on with new activity as it comes, until Ctrl-C")
     parser.add_argument("--count", type=parsing.count, metavar="N", help="with --follow, end after so many new ones")
     parser.add_argument("--door", default="", choices=DOORS, help="only what came in this way")
@@ -55,33 +64,52 @@ def _activity(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
     if args.count and not args.follow:
         raise usage("--count goes with --follow; without it, --lines says how many.")
-    page = client.activity(None, args.lines, args.door, args.about)
+    if args.until is not None and args.follow:
+        raise usage("--follow goes on with what is new, and --until ends before that: leave one of them off.")
+    wanted, head = _wanted(args, out, client), client.ping()["seq"]
+    lines = _lines(client, wanted, args.lines)
     if out.as_json and not args.follow:
-        out.json(page["activity"])
+        out.json(lines)
         return Exit.OK
     if out.as_json:
-        for line in page["activity"]:
+        for line in lines:
             out.json_line(line)
     else:
-        out.table(_COLUMNS, map(_row, page["activity"]), "Nobody has done anything like that yet.")
+        out.table(_COLUMNS, (_row(out, line) for line in lines), "Nobody has done anything like that yet.")
     if args.follow:
-        _follow(client, out, page["head"], args)
+        _follow(client, out, max([head, *(line["seq"] for line in lines)]), wanted, args.count)
     return Exit.OK
 
 
-def _follow(client: Client, out: Output, head: int, args: argparse.Namespace) -> None:
-    left = args.count
-    for line in _new(client, out, head, args.door, args.about):
+def _wanted(args: argparse.Namespace, out: Output, client: Client) -> dict[str, str]:
+    since, until = parsing.span_of(args, client)
+    fold = out.terminal and not out.as_json if args.fold is None else args.fold
+    return {"door": args.door, "about": args.about, "since": since, "until": until, "fold": "true" if fold else ""}
+
+
+def _lines(client: Client, wanted: dict[str, str], most: int | None) -> list[Activity]:
+    """The newest, or all since an instant: ``most`` of them are then the first."""
+    if not wanted["since"]:
+        return client.activity(None, most or _USUAL, wanted)["activity"]
+    lines: list[Activity] = []
+    after: int | None = 0
+    while after is not None and (most is None or len(lines) < most):
+        page = client.activity(after, min(_PAGE, most - len(lines)) if most else _PAGE, wanted)
+        lines += page["activity"]
+        after = page["next"]
+    return lines
+
+
+def _follow(client: Client, out: Output, head: int, wanted: dict[str, str], count: int | None) -> None:
+    for line in itertools.islice(_new(client, out, head, wanted), count):
         if out.as_json:
             out.json_line(line)
         else:
-            out.line("  ".join(str(cell) for cell in _row(line) if cell), at_once=True)
-        left = left - 1 if left else left
-        if left == 0:
-            return
+            told = "  ".join(str(cell) for cell in _row(out, line) if cell)
+            out.line(told if out.width is None else cut(told, out.width), at_once=True)
 
 
-def _new(client: Client, out: Output, head: int, door: str, about: str) -> Iterator[Activity]:
+def _new(client: Client, out: Output, head: int, wanted: dict[str, str]) -> Iterator[Activity]:
     """The stream of the journal says that there is something new; what it is, the server tells in words."""
     told = streamed = head
     for record in follow(client, head, out.note):
@@ -92,17 +120,18 @@ def _new(client: Client, out: Output, head: int, door: str, about: str) -> Itera
             continue
         after: int | None = told
         while after is not None:
-            page = client.activity(after, _PAGE, door, about)
+            page = client.activity(after, _PAGE, wanted)
             yield from page["activity"]
             after, told = page["next"], page["head"]
 
 
-def _row(line: Activity) -> tuple[object, ...]:
+def _row(out: Output, line: Activity) -> tuple[object, ...]:
+    times = f"{line['times']}x " if line["times"] > 1 else ""
     return (
-        show_moment(line["at"]),
+        terse.moment(out, line["at"]),
         line["door"],
         line["who"],
-        line["text"],
+        times + line["text"],
         _about(line),
         line["outcome"],
     )

@@ -70,7 +70,7 @@ def _bind(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(vm)
     else:
-        out.line(f"{vm['name']} is bound to {_told(vm['binding'])}.")
+        out.prose(f"{vm['name']} is bound to {_told(vm['binding'])}.")
     return Exit.OK
 
 
@@ -81,7 +81,7 @@ def _unbind(args: argparse.Namespace, out: Output) -> int:
         out.json(vms[0] if len(vms) == 1 else vms)
         return Exit.OK
     for vm in vms:
-        out.line(f"{vm['name']} is not bound to anything.")
+        out.prose(f"{vm['name']} is not bound to anything.")
     return Exit.OK
 
 
@@ -126,7 +126,7 @@ def _change(args: argparse.Namespace, out: Output, binding: dict[str, str]) -> i
         show_outcome(out, outcome)
         return Exit.OK
     for vm in client.scale_set(args.name)["instances"]:
-        out.line(f"{vm['name']} is bound to {_told(vm['binding']) or 'nothing'}.")
+        out.prose(f"{vm['name']} is bound to {_told(vm['binding']) or 'nothing'}.")
     return Exit.OK
 
 

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
-from forewarn.cli import parsing
+from forewarn.cli import ids, parsing, terse
+from forewarn.cli.client import Client
 from forewarn.cli.errors import Exit
 from forewarn.cli.hosts import MAINTENANCE
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Campaign
-from forewarn.cli.times import show_moment
+from forewarn.cli.times import parse_instant, show_distance, show_moment
 
 _COLUMNS = (
     Column("ID"),
-    Column("KIND"),
+    Column("KIND", flexible=True),
     Column("STATE"),
     Column("WAVE"),
     Column("OPEN", right=True),
     Column("EVENTS", right=True),
     Column("STARTED"),
-    Column("ENDED"),
+    Column("ENDED", spare=True),
 )
 
+_ID_HELP = "id of the campaign; its beginning is enough where that is unique"
+_PHASES = ("scheduled", "approved", "started")
 _TURNS = (
     ("pause", "hold a campaign", "Hold a campaign: what is scheduled goes on, nothing new is scheduled."),
     ("resume", "go on with a held campaign", "Go on with a campaign that was paused."),
@@ -53,9 +58,17 @@ def add_to(subparsers: Subparsers) -> None:
         group, "list", _list, "list campaigns", "List campaigns, ended ones too.", "forewarn campaign list"
     )
     show = parsing.add_client_command(
-        group, "show", _show, "show a campaign", "Show how far a campaign has come.", "forewarn campaign show ID"
+        group,
+        "show",
+        _show,
+        "show a campaign",
+        "Show how far a campaign has come: how many hosts are done and left, how many events are in which phase, and "
+        "what the next wave waits for.",
+        "forewarn campaign show 4CAEA225",
+        "forewarn campaign show 4CAEA225 --ids | forewarn event approve -",
     )
-    show.add_argument("id", metavar="ID", help="id of the campaign")
+    show.add_argument("id", metavar="ID", help=_ID_HELP)
+    show.add_argument("--ids", action="store_true", help="print the ids of its open events alone, one on a line")
     for operation, summary, description in _TURNS:
         _add_turn(group, operation, summary, description)
 
@@ -63,76 +76,108 @@ def add_to(subparsers: Subparsers) -> None:
 def _add_turn(group: Subparsers, operation: str, summary: str, description: str) -> None:
     def handle(args: argparse.Namespace, out: Output) -> int:
         client = parsing.client_of(args)
-        client.turn_campaign(args.id, operation)
-        _say(out, client.campaign(args.id))
+        campaign_id = _full_id(client, args.id)
+        client.turn_campaign(campaign_id, operation)
+        _say(out, client, client.campaign(campaign_id))
         return Exit.OK
 
     parser = parsing.add_client_command(
-        group, operation, handle, summary, description, f"forewarn campaign {operation} ID"
+        group, operation, handle, summary, description, f"forewarn campaign {operation} 4CAEA225"
     )
-    parser.add_argument("id", metavar="ID", help="id of the campaign")
+    parser.add_argument("id", metavar="ID", help=_ID_HELP)
+
+
+def _full_id(client: Client, given: str) -> str:
+    """A whole id passes; a beginning is looked up among all campaigns."""
+    if ids.is_whole(given):
+        return given
+    return ids.complete(given, (campaign["id"] for campaign in client.campaigns()), "campaign")
 
 
 def _start(args: argparse.Namespace, out: Output) -> int:
     body: dict[str, Any] = {"kind": args.kind, "hosts": args.host, "scopes": args.scope}
     if args.hosts_at_once:
         body["hosts_at_once"] = args.hosts_at_once
-    _say(out, parsing.client_of(args).start_campaign(body))
+    client = parsing.client_of(args)
+    _say(out, client, client.start_campaign(body))
     return Exit.OK
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
-    campaigns = parsing.client_of(args).campaigns()
+    campaigns = list(parsing.client_of(args).campaigns())
     if out.as_json:
-        out.json(list(campaigns))
+        out.json(campaigns)
         return Exit.OK
-    out.table(_COLUMNS, (_row(campaign) for campaign in campaigns), "There are no campaigns.")
+    short = terse.ids(out, (campaign["id"] for campaign in campaigns))
+    out.table(_COLUMNS, (_row(out, short, campaign) for campaign in campaigns), "There are no campaigns.")
     return Exit.OK
 
 
-def _row(campaign: Campaign) -> tuple[object, ...]:
+def _row(out: Output, short: Callable[[str], str], campaign: Campaign) -> tuple[object, ...]:
     return (
-        campaign["id"],
+        short(campaign["id"]),
         campaign["kind"],
         campaign["state"],
         _wave(campaign),
         campaign["open_events_total"],
         campaign["events_total"],
-        show_moment(campaign["started_at"]),
-        show_moment(campaign["ended_at"]),
+        terse.moment(out, campaign["started_at"]),
+        terse.moment(out, campaign["ended_at"]),
     )
 
 
-def _open_events(campaign: Campaign) -> list[str]:
-    more = campaign["open_events_total"] - len(campaign["open_events"])
-    return [*campaign["open_events"], *([f"and {more} more"] if more else [])]
-
-
 def _wave(campaign: Campaign) -> str:
-    """Waves are numbered as update domains are, from 0; people count from 1."""
-    return f"{campaign['wave'] + 1} of {campaign['waves_total']}"
+    return f"{campaign['wave_number']} of {campaign['waves_total']}"
 
 
 def _show(args: argparse.Namespace, out: Output) -> int:
-    _say(out, parsing.client_of(args).campaign(args.id))
+    client = parsing.client_of(args)
+    campaign = client.campaign(_full_id(client, args.id))
+    if not args.ids:
+        _say(out, client, campaign)
+        return Exit.OK
+    found = [event["id"] for event in client.events() if event["campaign"] == campaign["id"]]
+    if out.as_json:
+        out.json(found)
+        return Exit.OK
+    for event_id in found:
+        out.line(event_id)
     return Exit.OK
 
 
-def _say(out: Output, campaign: Campaign) -> None:
+def _say(out: Output, client: Client, campaign: Campaign) -> None:
     if out.as_json:
         out.json(campaign)
         return
+    hosts = campaign["hosts"]
     out.fields(
         [
-            ("id", campaign["id"]),
+            ("id", terse.one_id(out, campaign["id"])),
             ("kind", campaign["kind"]),
             ("state", campaign["state"]),
             ("wave", _wave(campaign)),
-            ("hosts waiting", campaign["hosts_waiting"]),
-            *([("waits for", campaign["waits_for"])] if campaign["waits_for"] else []),
+            ("hosts", f"{hosts['done']} done, {hosts['working']} being worked on, {hosts['left']} left"),
             ("events so far", campaign["events_total"]),
             ("open events", _open_events(campaign)),
+            ("next wave", _next_wave(campaign, parse_instant(client.clock()["now"]))),
+            ("held up", campaign["waits_for"]),
             ("started", show_moment(campaign["started_at"])),
             ("ended", show_moment(campaign["ended_at"])),
         ]
     )
+
+
+def _open_events(campaign: Campaign) -> str:
+    counts = campaign["open_events_by_phase"]
+    return ", ".join(f"{counts[phase]} {phase}" for phase in _PHASES if phase in counts)
+
+
+def _next_wave(campaign: Campaign, now: datetime) -> str:
+    """Which update domain comes next, and when: only the longest that it can take is known."""
+    if campaign["next_wave"] is None:
+        return ""
+    which = f"update domain {campaign['next_wave']}"
+    if campaign["state"] == "paused":
+        return f"{which}, once the campaign is resumed"
+    told, by = f"{which}, when this one's events are gone", campaign["open_events_start_by"]
+    return f"{told}; they start by {show_moment(by)} ({show_distance(parse_instant(by), now)})" if by else told

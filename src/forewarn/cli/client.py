@@ -272,8 +272,10 @@ class Client:
         return self.server.ask("POST", _named("/v1/campaigns/{}/{}", campaign_id, operation), body={})
 
     # Events
-    def events(self, scope: str = "", vm: str = "") -> Iterator[Event]:
-        return cast(Iterator[Event], self._pages("/v1/events", "events", {"scope": scope, "vm": vm}))
+    def events(self, scope: str = "", vm: str = "", since: str = "", until: str = "") -> Iterator[Event]:
+        """Those that are active; with ``since`` or ``until`` those that have ended too."""
+        wanted = {"scope": scope, "vm": vm, "since": since, "until": until}
+        return cast(Iterator[Event], self._pages("/v1/events", "events", wanted))
 
     def event(self, event_id: str) -> EventStory:
         return cast(EventStory, self.server.ask("GET", _named("/v1/events/{}", event_id)))
@@ -308,10 +310,9 @@ class Client:
         found = self.server.ask("GET", "/v1/journal", {"after": after, "limit": limit, "about": about})
         return cast(list[Record], found["records"])
 
-    def activity(self, after: int | None, limit: int, door: str = "", about: str = "") -> Activities:
-        """The newest where ``after`` is None."""
-        wanted = {"after": after, "limit": limit, "door": door, "about": about}
-        return cast(Activities, self.server.ask("GET", "/v1/activity", wanted))
+    def activity(self, after: int | None, limit: int, wanted: Parameters) -> Activities:
+        """The newest where ``after`` is None and no time is ``wanted``; else from there on."""
+        return cast(Activities, self.server.ask("GET", "/v1/activity", {"after": after, "limit": limit, **wanted}))
 
     def verify(self) -> Verdict:
         return cast(Verdict, self.server.ask("POST", "/v1/journal/verify", body={}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections.abc import Iterator
 
 from forewarn.cli import parsing
@@ -98,7 +97,7 @@ def _say_turned(out: Output, turned: Turned) -> int:
     """What happened on the way, the first and the last lines of it, and then the time."""
     if not out.as_json:
         for line in _lines(turned):
-            out.line(textwrap.fill(line, out.width, subsequent_indent=_BELOW) if out.width else line)
+            out.prose(line, hang=_BELOW)
     return _say(out, turned)
 
 
@@ -132,7 +131,7 @@ def _say(out: Output, clock: Clock) -> int:
     if out.as_json:
         out.json(clock)
         return Exit.OK
-    out.line(f"{show_moment(clock['now'])} ({describe(clock)}); {_due(clock)}.")
+    out.prose(f"{show_moment(clock['now'])} ({describe(clock)}); {_due(clock)}.")
     return Exit.OK
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from typing import NoReturn
 
 from forewarn.cli.client import Client, Server
 from forewarn.cli.demo_guest import Guest, StoryWentWrong
 from forewarn.cli.demo_stories import FLEET, STORIES, Teller
 from forewarn.cli.errors import CommandFailed, Exit
-from forewarn.cli.output import Output
+from forewarn.cli.output import Output, filled
 
 _READY_SECONDS = 60.0
+_END_SECONDS = 20.0
+_ENDING = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
 _USUAL_PORTS = (16925, 16926, 16927)
 
 
@@ -26,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Tell the stories; then stay, if somebody is looking."""
     output = Output()
     with (
-        tempfile.TemporaryDirectory(prefix="forewarn-demo-") as data,
+        _ended_by_signals(),
+        tempfile.TemporaryDirectory(prefix="forewarn-demo-", ignore_cleanup_errors=True) as data,
         _server(data, arguments.speed) as (metadata, control),
     ):
         client = Client(Server(control))
@@ -55,7 +60,7 @@ def _tell(client: Client, metadata: str, output: Output, speed: float) -> bool:
         try:
             story(teller)
         except (StoryWentWrong, CommandFailed) as problem:
-            output.line(output.paint(f"  ✗ {problem}", "red"))
+            output.line(output.paint(filled(f"✗ {problem}", output.width, "  ", "    "), "red"))
         else:
             went_well += 1
             output.line(output.paint("  ✓", "green"))
@@ -69,8 +74,9 @@ def _tell(client: Client, metadata: str, output: Output, speed: float) -> bool:
 def _look_yourself(output: Output, metadata: str, control: str) -> None:
     prefix = "" if control.endswith(f":{_USUAL_PORTS[1]}") else f"FOREWARN_URL={control} "
     output.line()
-    output.line("The region stays up until Ctrl-C. Look for yourself, in another terminal:")
-    output.line(f'  curl -H Metadata:true "{metadata}/vm/web-0/metadata/scheduledevents?api-version=2020-07-01"')
+    output.prose("The region stays up until Ctrl-C. Look for yourself, in another terminal:")
+    output.line("  curl -H Metadata:true -G -d api-version=2020-07-01 \\")
+    output.line(f"    {metadata}/vm/web-0/metadata/scheduledevents")
     for command in ("vm list", "vm restart web-1", "event watch", "campaign start --kind freeze", "clock show"):
         output.line(f"  {prefix}.venv/bin/forewarn {command}")
     output.line(f'  eval "$({prefix}.venv/bin/forewarn az-env)" && az vm list')
@@ -81,19 +87,44 @@ def _look_yourself(output: Output, metadata: str, control: str) -> None:
 def _server(data: str, speed: float) -> Iterator[tuple[str, str]]:
     """The program itself, as a user would start it, on the usual ports where they are free."""
     metadata, control, manager = _addresses()
-    command = [sys.executable, "-m", "forewarn.cli.main", "serve", "--data", data, "--clock", f"x{speed:g}"]
+    command = [sys.executable, "-m", "forewarn.cli.demo_server", data, "--clock", f"x{speed:g}"]
     command += ["--metadata", metadata, "--control", control, "--resource-manager", manager, "--log-level", "warning"]
     # the settings of the user's own region are not the demo's
     plain = {name: value for name, value in os.environ.items() if not name.startswith("FOREWARN_")}
     process = subprocess.Popen(  # noqa: S603 - our own program
-        command, stdout=subprocess.DEVNULL, start_new_session=True, env=plain
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True, env=plain
     )
     try:
         _wait_until_ready(process, Client(Server(f"http://{control}")))
         yield f"http://{metadata}", f"http://{control}"
     finally:
-        process.terminate()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Let go of the pipe, at which the server ends by itself; see ``demo_server``."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
         process.wait()
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A closed terminal and a polite request to end are heard as Ctrl-C is, so that everything is put away."""
+
+    def end(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], client: Client) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from forewarn.cli.client import Client
 from forewarn.cli.demo_guest import Guest, StoryWentWrong
-from forewarn.cli.output import Output
+from forewarn.cli.output import Output, filled
 from forewarn.cli.shapes import Event, Outcome
 from forewarn.terms import Document, EventStatus, ScheduledEvent
 
+_WHO_WIDTH = 14
 FLEET: tuple[dict[str, object], ...] = (
     {"name": "db"},
     {"name": "web", "count": 4, "availability_set": "front"},
@@ -35,7 +36,9 @@ class Teller:
 
     def tell(self, who: str, what: str) -> None:
         now = self.client.clock()["now"][11:19]
-        self.output.line(f"  {self.output.paint(now, 'dim')}  {who:<14}{what}")
+        hang = " " * (len(now) + _WHO_WIDTH + 4)
+        told = filled(what, self.output.width, hang, hang).lstrip()
+        self.output.line(f"  {self.output.paint(now, 'dim')}  {who:<{_WHO_WIDTH}}{told}")
 
     def asked(self, command: str, outcome: Outcome) -> Event:
         """Tell what the operator typed and which event came of it."""

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from datetime import timedelta
 
-from forewarn.cli import parsing
+from forewarn.cli import ids, parsing, terse
 from forewarn.cli.client import Client
-from forewarn.cli.errors import CommandFailed, Exit, usage
+from forewarn.cli.errors import Exit
 from forewarn.cli.follow import follow
-from forewarn.cli.outcomes import approval, not_before, show_events, show_outcome
+from forewarn.cli.outcomes import (
+    EVENT_COLUMNS,
+    PAST_COLUMNS,
+    approval,
+    not_before,
+    show_events,
+    show_outcome,
+    waits_for,
+)
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import EventStory
-from forewarn.cli.times import parse_instant, show_moment
+from forewarn.cli.times import parse_instant, show_instant, show_moment
 from forewarn.cli.watching import Book, Wanted, change_line
 
-_TIMELINE = (Column("AT"), Column("FACT"), Column("BY"), Column("WHAT", flexible=True))
-_ID_LENGTH = 36
-_SHORTEST_ID = 4
+_TIMELINE = (
+    Column("AT"),
+    Column("FACT", spare=True),
+    Column("BY", flexible=True),
+    Column("WHAT", flexible=True, prose=True),
+)
+_ALL = timedelta(hours=24)
 _ID_HELP = "id of an event; its beginning is enough where that is unique"
 
 
@@ -30,11 +43,17 @@ def add_to(subparsers: Subparsers) -> None:
         group,
         "list",
         _list,
-        "list active events",
-        "List the events that have not ended, oldest first.",
+        "list events",
+        "List the events that have not ended, oldest first; with --all, --since or --until those that have ended too. "
+        "On a terminal ids are shortened to their beginnings, which every command takes; --json and pipes get them "
+        "whole.",
         "forewarn event list --vm web-0",
+        "forewarn event list --all",
+        "forewarn event list --since 2h",
     )
     _add_filters(listing)
+    listing.add_argument("--all", action="store_true", help="ended ones too, of the last 24 hours (see --since)")
+    parsing.add_span(listing, "events to which something happened")
     show = parsing.add_client_command(
         group,
         "show",
@@ -87,42 +106,46 @@ def _add_turn(group: Subparsers, operation: str, summary: str, description: str)
 
 def _full_ids(client: Client, given: list[str]) -> list[str]:
     """Whole ids pass; beginnings are looked up among the active events."""
-    if all(len(text) >= _ID_LENGTH for text in given):
+    if all(map(ids.is_whole, given)):
         return given
     active = [event["id"] for event in client.events()]
-    return [text if len(text) >= _ID_LENGTH else _complete(text, active) for text in given]
+    return [text if ids.is_whole(text) else ids.complete(text, active, "active event") for text in given]
 
 
-def _complete(beginning: str, ids: list[str]) -> str:
-    if len(beginning) < _SHORTEST_ID:
-        raise usage(f"{beginning!r} is too short for the beginning of an id; give {_SHORTEST_ID} characters or more.")
-    found = [each for each in ids if each.lower().startswith(beginning.lower())]
-    if not found:
-        raise CommandFailed(f"no active event has an id that begins with {beginning!r}.", Exit.NOT_FOUND)
-    if len(found) > 1:
-        raise CommandFailed(f"{len(found)} events have ids that begin with {beginning!r}; give more of it.")
-    return found[0]
+def _full_id(client: Client, given: str) -> str:
+    """The same for one event that may have ended: then it is looked for among those of the last day, as --all does."""
+    if ids.is_whole(given):
+        return given
+    since = show_instant(parse_instant(client.clock()["now"]) - _ALL)
+    known = itertools.chain(client.events(), client.events(since=since))
+    return ids.complete(given, (event["id"] for event in known), "event of the last 24 hours")
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
-    events = client.events(args.scope, args.vm)
+    if args.all and args.since is None and args.until is None:
+        args.since = _ALL
+    since, until = parsing.span_of(args, client)
+    events = client.events(args.scope, args.vm, since, until)
     if out.as_json:
         out.json(list(events))
         return Exit.OK
-    show_events(out, events, parse_instant(client.clock()["now"]), "There are no active events.")
+    empty = "There were no events in that time." if since or until else "There are no active events (--all: ended too)."
+    columns = PAST_COLUMNS if since or until else EVENT_COLUMNS
+    show_events(out, events, parse_instant(client.clock()["now"]), empty, columns)
     return Exit.OK
 
 
 def _show(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
-    event = client.event(_full_ids(client, [args.id])[0])
+    event = client.event(_full_id(client, args.id))
     if out.as_json:
         out.json(event)
         return Exit.OK
     _show_fields(client, out, event)
     out.line()
-    out.table(_TIMELINE, ((show_moment(at["at"]), at["fact"], at["by"], at["text"]) for at in event["timeline"]))
+    rows = ((terse.moment(out, at["at"]), at["fact"], at["by"], at["text"]) for at in event["timeline"])
+    out.table(_TIMELINE, rows)
     return Exit.OK
 
 
@@ -138,8 +161,8 @@ def _show_fields(client: Client, out: Output, event: EventStory) -> None:
             ("description", event["description"]),
             ("duration", None if event["duration_seconds"] < 0 else f"{event['duration_seconds']} s"),
             ("not before", not_before(event, parse_instant(client.clock()["now"]))),
-            ("approval", approval(event)),
-            ("waits for", event["awaited"]),
+            ("approval", approval(event, terse.one_id(out, event["id"]))),
+            ("waits for", waits_for(out, event)),
             ("host", event["host"]),
             ("campaign", event["campaign"]),
             ("scheduled", show_moment(event["scheduled_at"])),
@@ -169,7 +192,5 @@ def _watch(args: argparse.Namespace, out: Output) -> int:
         if out.as_json:
             out.json_line(record)
             continue
-        at, change, kind, resources, event_id, rest = change_line(record, known)
-        line = f"{at}  {out.state(change.ljust(10))}  {kind:9}  {resources}  {event_id}  {rest}"
-        out.line(line.rstrip(), at_once=True)
+        out.line(change_line(out, record, known), at_once=True)
     return Exit.OK

@@ -56,7 +56,7 @@ def _add(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(fault)
     else:
-        out.line(f"Fault {fault['id']}: {fault['kind']} for {_whom(fault)}, {_often(fault)}.")
+        out.prose(f"Fault {fault['id']}: {fault['kind']} for {_whom(fault)}, {_often(fault)}.")
     return Exit.OK
 
 
@@ -77,7 +77,7 @@ def _clear(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(client.faults())
     else:
-        out.line(f"Removed {', '.join(args.ids)}." if args.ids else "Removed all fault rules.")
+        out.prose(f"Removed {', '.join(args.ids)}." if args.ids else "Removed all fault rules.")
     return Exit.OK
 
 

@@ -8,16 +8,21 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from forewarn.cli import parsing
+from forewarn.cli import parsing, terse
 from forewarn.cli.client import PAGE, Client
 from forewarn.cli.errors import CommandFailed, Exit
 from forewarn.cli.follow import follow
-from forewarn.cli.output import Column, Output
+from forewarn.cli.output import Column, Output, cut
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Record
-from forewarn.cli.times import show_moment
 
-_COLUMNS = (Column("#", right=True), Column("AT"), Column("FACT"), Column("SUBJECT", flexible=True), Column("BY"))
+_COLUMNS = (
+    Column("#", right=True),
+    Column("AT"),
+    Column("FACT"),
+    Column("SUBJECT", flexible=True),
+    Column("BY", flexible=True),
+)
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -67,7 +72,7 @@ def _tail(args: argparse.Namespace, out: Output) -> int:
         for record in records:
             out.json_line(record)
     else:
-        out.table(_COLUMNS, map(_row, records), "The journal holds nothing about that yet.")
+        out.table(_COLUMNS, (_row(out, record) for record in records), "The journal holds nothing about that yet.")
     if args.follow:
         _follow(client, out, head, args.about)
     return Exit.OK
@@ -94,12 +99,13 @@ def _follow(client: Client, out: Output, head: int, about: str) -> None:
         if out.as_json:
             out.json_line(record)
         else:
-            out.line("  ".join(map(str, _row(record))), at_once=True)
+            line = "  ".join(map(str, _row(out, record)))
+            out.line(line if out.width is None else cut(line, out.width), at_once=True)
 
 
-def _row(record: Record) -> tuple[object, ...]:
+def _row(out: Output, record: Record) -> tuple[object, ...]:
     by = f"{record['door']} {record['who']}".strip()
-    return record["seq"], show_moment(record["at"]), record["fact"], record["subject"], by
+    return record["seq"], terse.moment(out, record["at"]), record["fact"], record["subject"], by
 
 
 def _verify(args: argparse.Namespace, out: Output) -> int:
@@ -108,7 +114,7 @@ def _verify(args: argparse.Namespace, out: Output) -> int:
         out.json(verdict)
     else:
         for fault in verdict["faults"]:
-            out.line(fault)
+            out.prose(fault)
         count = len(verdict["faults"])
         out.line(f"{verdict['records']} records read, {count or 'nothing'} wrong.")
     return Exit.FAILED if verdict["faults"] else Exit.OK

@@ -29,7 +29,7 @@ from forewarn.cli import (
     vms,
 )
 from forewarn.cli.errors import EXIT_HELP, CommandFailed, Exit
-from forewarn.cli.output import Output, harmless
+from forewarn.cli.output import Output, complain
 from forewarn.cli.parsing import Handler, Parser, add_commands
 
 _DESCRIPTION = """\
@@ -106,7 +106,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         return int(handler(args, Output(getattr(args, "json", False))))
     except CommandFailed as problem:
-        print(f"forewarn: {harmless(problem.message)}", file=sys.stderr)
+        complain(f"forewarn: {problem.message}")
         return problem.status
 
 

@@ -6,12 +6,12 @@ import argparse
 
 from forewarn.cli import parsing
 from forewarn.cli.errors import Exit
-from forewarn.cli.output import Column, Output
+from forewarn.cli.output import Column, Output, filled
 from forewarn.cli.parsing import Subparsers
 from forewarn.cli.shapes import Node
 
 _COLUMNS = (
-    Column("NAME"),
+    Column("NAME", flexible=True),
     Column("VERSION"),
     Column("LEADS"),
     Column("LAG", right=True),
@@ -45,7 +45,7 @@ def _list(args: argparse.Namespace, out: Output) -> int:
         return Exit.OK
     out.table(_COLUMNS, map(_row, found["nodes"]), "No node has been seen lately.")
     for warning in found["warnings"]:
-        out.line(out.paint(f"Warning: {warning}", "yellow"))
+        out.line(out.paint(filled(f"Warning: {warning}", out.width), "yellow"))
     return Exit.OK
 
 

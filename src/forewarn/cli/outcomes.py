@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from forewarn.cli import terse
 from forewarn.cli.output import Column, Output
 from forewarn.cli.shapes import Event, Outcome
 from forewarn.cli.times import parse_instant, show_distance, show_moment
 
 CARDS_AT_MOST = 3
+_AWAITED_SHOWN = 5
 
 # The wire's word for each cause: the journal keeps causes only, and the core is not installed beside a client.
 TYPE_OF_CAUSE = {
@@ -29,14 +31,12 @@ TYPE_OF_CAUSE = {
 
 _PENDING = ("scheduled", "approved")
 
-EVENT_COLUMNS = (
-    Column("ID"),
-    Column("TYPE"),
-    Column("PHASE"),
-    Column("NOT BEFORE"),
-    Column("SCOPE", flexible=True),
-    Column("RESOURCES", flexible=True),
+_FIRST, _LAST = (
+    (Column("ID"), Column("TYPE"), Column("PHASE")),
+    (Column("SCOPE", flexible=True, tail=True), Column("RESOURCES", flexible=True)),
 )
+EVENT_COLUMNS = (*_FIRST, Column("NOT BEFORE"), *_LAST)
+PAST_COLUMNS = (*_FIRST, Column("START"), *_LAST)
 
 
 def show_outcome(out: Output, outcome: Outcome) -> None:
@@ -46,11 +46,11 @@ def show_outcome(out: Output, outcome: Outcome) -> None:
         return
     events = outcome["events"]
     if len(events) > CARDS_AT_MOST:
-        show_events(out, events, None)
+        show_events(out, events, parse_instant(events[0]["scheduled_at"]))
     else:
         for event in events:
             show_card(out, event, parse_instant(event["scheduled_at"]))
-    out.line(outcome["message"])
+    out.prose(outcome["message"])
 
 
 def merge(outcomes: Sequence[Outcome]) -> Outcome:
@@ -63,49 +63,72 @@ def merge(outcomes: Sequence[Outcome]) -> Outcome:
     return {"events": events, "at_once": at_once, "message": message}
 
 
-def show_events(out: Output, events: Iterable[Event], now: datetime | None, empty: str = "") -> None:
-    """Events as a table, oldest first as the server lists them."""
-    out.table(EVENT_COLUMNS, (_row(event, now) for event in events), empty)
-
-
-def _row(event: Event, now: datetime | None) -> tuple[object, ...]:
-    return (
-        event["id"],
-        event["type"],
-        event["phase"],
-        not_before(event, now),
-        event["scope"],
-        event["resources"],
+def show_events(
+    out: Output,
+    events: Iterable[Event],
+    now: datetime,
+    empty: str = "",
+    columns: Sequence[Column] = EVENT_COLUMNS,
+) -> None:
+    """Events as a table, oldest first as the server lists them. Among past ones it says when each was."""
+    shown = list(events)
+    short = terse.ids(out, (event["id"] for event in shown))
+    rows = (
+        (
+            short(event["id"]),
+            event["type"],
+            event["phase"],
+            _start(out, event, now) if is_pending(event) or columns is PAST_COLUMNS else "",
+            event["scope"],
+            event["resources"],
+        )
+        for event in shown
     )
+    out.table(columns, rows, empty)
 
 
-def not_before(event: Event, now: datetime | None) -> str:
-    """The instant and how far off it is; nothing once the event has started, as in documents."""
-    if event["phase"] not in _PENDING:
-        return ""
+def _start(out: Output, event: Event, now: datetime) -> str:
+    return terse.ahead(out, event["not_before"], now) if is_pending(event) else terse.moment(out, event["started_at"])
+
+
+def is_pending(event: Event) -> bool:
+    """Whether its NotBefore still means something: documents leave it empty once an event has started."""
+    return event["phase"] in _PENDING
+
+
+def not_before(event: Event, now: datetime) -> str:
+    """The instant and how far off it is."""
     at = event["not_before"]
-    return show_moment(at) if now is None else f"{show_moment(at)} ({show_distance(parse_instant(at), now)})"
+    return f"{show_moment(at)} ({show_distance(parse_instant(at), now)})" if is_pending(event) else ""
 
 
 def show_card(out: Output, event: Event, now: datetime) -> None:
     """One event: what, whom, when, and who has to say yes."""
-    out.line(f"{out.paint(event['id'], 'bold')}  {event['type']}  {out.state(event['phase'])}")
+    short = terse.one_id(out, event["id"])
+    out.line(f"{out.paint(short, 'bold')}  {event['type']}  {out.state(event['phase'])}")
     out.fields(
         [
             ("resources", event["resources"]),
             ("not before", not_before(event, now)),
-            ("approval", approval(event)),
-            ("waits for", event["awaited"] if event["phase"] == "approved" else None),
+            ("approval", approval(event, short)),
+            ("waits for", waits_for(out, event) if event["phase"] == "approved" else None),
             ("why", event["description"] or event["cause"]),
         ],
         indent="  ",
     )
 
 
-def approval(event: Event) -> str:
+def waits_for(out: Output, event: Event) -> str:
+    """The events of the same work that hold it back: a few by their ids, many by their number."""
+    few = ", ".join(map(terse.ids(out, event["awaited"]), event["awaited"][:_AWAITED_SHOWN]))
+    more = len(event["awaited"]) - _AWAITED_SHOWN
+    return f"{few} and {more} more" if more > 0 else few
+
+
+def approval(event: Event, short: str) -> str:
     """Who must approve, or who did."""
     if event["approved_at"]:
         return f"given by {event['approved_by'] or 'nobody in particular'} at {show_moment(event['approved_at'])}"
     if event["phase"] != "scheduled":
         return "not needed"
-    return f"by any VM of {event['scope']}, or: forewarn event approve {event['id']}"
+    return f"by any VM of {event['scope']}, or: forewarn event approve {short}"

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,16 +45,19 @@ Paint = Callable[[str], str]
 _GAP = "  "
 _OWN_CODES = re.compile(r"(\x1b\[\d{1,2}m)")  # what ``paint`` writes; all that anybody else's could do is colour
 _KEPT = "\n\t"
-_NARROWEST = 6
+_READABLE, _NARROWEST = 14, 6  # what flexible columns are made narrower to, before and after others are left out
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column. A ``flexible`` one gives way where the terminal is narrow."""
+    """One column. Where the terminal is narrow a ``flexible`` one gives way, and a ``spare`` one is left out."""
 
     title: str
     right: bool = False
     flexible: bool = False
+    spare: bool = False
+    prose: bool = False  # the last column of a table may be sentences, which go on in further lines
+    tail: bool = False  # its end says more than its beginning, and is what is kept of a long one
 
 
 class Output:
@@ -69,9 +73,13 @@ class Output:
         """One line; ``at_once`` into a pipe too, for streams."""
         print(self._harmless(text), flush=self.terminal or at_once)
 
+    def prose(self, text: str, indent: str = "", hang: str | None = None) -> None:
+        """Sentences: on a terminal they are broken between words. ``hang`` is the indent of all lines but the first."""
+        self.line(filled(text, self.width, indent, indent if hang is None else hang))
+
     def note(self, text: str) -> None:
         """Something for the person, not for the pipe."""
-        print(harmless(text), file=sys.stderr, flush=True)
+        complain(text)
 
     def json(self, value: object) -> None:
         print(_json(value, indent=2), flush=self.terminal)
@@ -105,14 +113,21 @@ class Output:
         titles = [column.title for column in columns]
         self.line(self.paint(_row(columns, titles, widths), "bold"))
         for row in cells:
-            self.line(_row(columns, row, widths, self.state if self.colour else None))
+            first, *rest = _lines_of(row[-1], widths[-1]) if columns[-1].prose else [row[-1]]
+            self.line(_row(columns, [*row[:-1], first], widths, self.state if self.colour else None))
+            for more in rest:
+                self.line(_row(columns, [*("" for _ in row[:-1]), more], widths))
 
     def fields(self, pairs: Iterable[tuple[str, object]], indent: str = "") -> None:
         """One thing, field by field; what is not set is left out."""
         shown = [(name, _cell(value)) for name, value in pairs if value not in (None, "", [], {})]
         width = max((len(name) for name, _ in shown), default=0)
+        hang = " " * (len(indent) + width + len(_GAP))
         for name, value in shown:
-            self.line(f"{indent}{self.paint(name.ljust(width), 'dim')}{_GAP}{self.state(value)}")
+            first, *rest = filled(value, self.width, hang, hang).splitlines() or [""]
+            self.line(f"{indent}{self.paint(name.ljust(width), 'dim')}{_GAP}{self.state(first.strip())}")
+            for line in rest:
+                self.line(line)
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Progress]:
@@ -142,6 +157,20 @@ class Progress:
     def clear(self) -> None:
         if self._shown and self.done:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def complain(text: str) -> None:
+    """Sentences on stderr, for the person."""
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    print(filled(harmless(text), width), file=sys.stderr, flush=True)
+
+
+def filled(text: str, width: int | None, indent: str = "", hang: str = "") -> str:
+    """Text broken between words so that no line is wider than ``width``; None is a pipe, which gets one line."""
+    if width is None or len(indent) + len(text) <= width:
+        return indent + text
+    room = max(width, len(hang) + _NARROWEST)
+    return textwrap.fill(text, room, initial_indent=indent, subsequent_indent=hang, break_on_hyphens=False)
 
 
 def harmless(text: str) -> str:
@@ -175,21 +204,53 @@ def _cell(value: object) -> str:
 
 
 def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None) -> list[int]:
-    """Natural widths, taken back from the flexible columns (the widest first) until the row fits."""
-    widths = [max(len(column.title), max(len(row[i]) for row in rows)) for i, column in enumerate(columns)]
+    """The widths with which a row fits; 0 leaves a column out. A pipe has all the room there is."""
+    natural = [max(len(column.title), max(len(row[i]) for row in rows)) for i, column in enumerate(columns)]
+    if room is None:
+        return natural
     flexible = [i for i, column in enumerate(columns) if column.flexible]
-    while room is not None and flexible and sum(widths) + len(_GAP) * (len(widths) - 1) > room:
-        widest = max(flexible, key=lambda i: widths[i])
-        if widths[widest] <= _NARROWEST:
+    spare = [i for i, column in enumerate(columns) if column.spare]
+    widths = _narrowed(natural, flexible, room, _READABLE)
+    while spare and _total(widths) > room:
+        natural[spare.pop()] = 0
+        widths = _narrowed(natural, flexible, room, _READABLE)
+    widths = _narrowed(widths, flexible, room, _NARROWEST)
+    return _narrowed(widths, range(len(widths)), room, 1)
+
+
+def _narrowed(widths: Sequence[int], which: Iterable[int], room: int, least: int) -> list[int]:
+    """Width is taken from these columns, from the widest first, until the row fits or they are as narrow as allowed."""
+    narrowed = list(widths)
+    while _total(narrowed) > room:
+        widest = max(which, key=lambda i: narrowed[i], default=None)
+        if widest is None or narrowed[widest] <= least:
             break
-        widths[widest] -= 1
-    return widths
+        narrowed[widest] -= 1
+    return narrowed
+
+
+def _total(widths: Sequence[int]) -> int:
+    shown = [width for width in widths if width]
+    return sum(shown) + len(_GAP) * (len(shown) - 1)
+
+
+def _lines_of(sentences: str, width: int) -> list[str]:
+    return textwrap.wrap(sentences, width, break_on_hyphens=False) or [""]
+
+
+def cut(text: str, width: int, tail: bool = False) -> str:
+    """Text that is too long, without its end or, where the ``tail`` says more, without its beginning."""
+    if len(text) <= width:
+        return text
+    return f"…{text[len(text) - width + 1 :]}" if tail else f"{text[: width - 1]}…"
 
 
 def _row(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], paint: Paint | None = None) -> str:
     parts = []
     for column, cell, width in zip(columns, cells, widths, strict=True):
-        text = cell if len(cell) <= width else cell[: width - 1] + "…"
+        if not width:
+            continue
+        text = cut(cell, width, column.tail)
         padded = text.rjust(width) if column.right else text.ljust(width)
         parts.append(paint(padded) if paint else padded)
     return _GAP.join(parts).rstrip()

@@ -13,8 +13,8 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from forewarn.cli.client import Client, Server
 from forewarn.cli.errors import Exit, usage
 from forewarn.cli.near import near_miss
-from forewarn.cli.output import Output
-from forewarn.cli.times import parse_duration, parse_instant
+from forewarn.cli.output import Output, complain
+from forewarn.cli.times import parse_duration, parse_instant, show_instant
 
 Handler = Callable[[argparse.Namespace, Output], int]
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(_unnamed(action), f"there is {what} here{near_miss(str(value), known) or few}")
 
     def error(self, message: str) -> NoReturn:
-        print(f"forewarn: {message} (see '{self.prog} --help')", file=sys.stderr)
+        complain(f"forewarn: {message} (see '{self.prog} --help')")
         raise SystemExit(int(Exit.USAGE))
 
 
@@ -183,6 +183,41 @@ speed = _type("speed", _read_speed)
 tag = _type("tag", _read_tag)
 duration: Callable[[str], timedelta] = _type("duration", parse_duration)
 instant: Callable[[str], datetime] = _type("instant", parse_instant)
+
+
+def _read_when(text: str) -> datetime | timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        pass
+    try:
+        return parse_instant(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a duration nor an instant; write 2h or 2030-01-31T12:00:00Z") from None
+
+
+when: Callable[[str], datetime | timedelta] = _type("when", _read_when)
+
+
+def add_span(parser: Parser, what: str) -> None:
+    """From when to when, by the region's clock."""
+    text = "so long ago (2h) or at this instant (2030-01-31T12:00:00Z), by the region's clock"
+    parser.add_argument("--since", type=when, metavar="WHEN", help=f"{what} since {text}")
+    parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until then, written in the same way")
+
+
+def span_of(args: argparse.Namespace, client: Client) -> tuple[str, str]:
+    """The two ends as the API wants them; empty where nothing was said."""
+    if args.since is None and args.until is None:
+        return "", ""
+    now = parse_instant(client.clock()["now"])
+    return _instant_before(args.since, now), _instant_before(args.until, now)
+
+
+def _instant_before(given: datetime | timedelta | None, now: datetime) -> str:
+    if given is None:
+        return ""
+    return show_instant(now - given if isinstance(given, timedelta) else given)
 
 
 def names_of(given: list[str]) -> list[str]:

@@ -69,16 +69,16 @@ _OPERATIONS = {
 }
 
 _SETS = (
-    Column("NAME"),
+    Column("NAME", flexible=True),
     Column("MODE"),
     Column("CAPACITY", right=True),
     Column("INSTANCES", right=True),
     Column("MODEL", right=True),
     Column("LATEST", right=True),
     Column("UPGRADE"),
-    Column("TERMINATE NOTICE"),
-    Column("SPOT"),
-    Column("RESOURCE GROUP", flexible=True),
+    Column("TERMINATE NOTICE", spare=True),
+    Column("SPOT", spare=True),
+    Column("RESOURCE GROUP", flexible=True, spare=True),
 )
 _INSTANCES = (
     Column("ID"),
@@ -88,8 +88,8 @@ _INSTANCES = (
     Column("UD", right=True),
     Column("FD", right=True),
     Column("MODEL"),
-    Column("TERMINATE NOTICE"),
-    Column("PROTECTED"),
+    Column("TERMINATE NOTICE", spare=True),
+    Column("PROTECTED", spare=True),
 )
 
 

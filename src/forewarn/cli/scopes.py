@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from forewarn.cli import parsing
+from forewarn.cli import parsing, terse
 from forewarn.cli.errors import Exit
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
@@ -12,12 +12,12 @@ from forewarn.cli.shapes import Policy, Scope
 from forewarn.cli.times import show_moment
 
 _COLUMNS = (
-    Column("SCOPE"),
+    Column("SCOPE", flexible=True, tail=True),
     Column("VMS", right=True),
     Column("EVENTS", right=True),
     Column("INCARNATION", right=True),
     Column("ENABLED SINCE"),
-    Column("LAST READ"),
+    Column("LAST READ", spare=True),
 )
 
 
@@ -75,8 +75,8 @@ def _list(args: argparse.Namespace, out: Output) -> int:
             scope["vms"],
             len(scope["events"]),
             scope["incarnation"],
-            show_moment(scope["enabled_at"]) or "not enabled",
-            show_moment(scope["last_read_at"]),
+            terse.moment(out, scope["enabled_at"]) or "not enabled",
+            terse.moment(out, scope["last_read_at"]),
         )
         for scope in scopes
     )
@@ -127,7 +127,7 @@ def _say(out: Output, scope: Scope) -> None:
             ("enabled", show_moment(scope["enabled_at"]) or "no: nobody reads, so nothing waits for approval"),
             ("last read", show_moment(scope["last_read_at"])),
             ("incarnation", scope["incarnation"]),
-            ("events", scope["events"]),
+            ("events", [*map(terse.ids(out, scope["events"]), scope["events"])]),
             *((key.replace("_", " "), value) for key, value in scope["policy"].items()),
         ]
     )

@@ -26,7 +26,12 @@ from forewarn.cli.setting_table import SETTINGS, Setting
 from forewarn.cli.settings import Settings, Shown, resolve
 from forewarn.cli.shapes import SettingShown
 
-_COLUMNS = (Column("SETTING"), Column("VALUE"), Column("FROM"), Column("WHAT IT IS", flexible=True))
+_COLUMNS = (
+    Column("SETTING"),
+    Column("VALUE", flexible=True),
+    Column("FROM", flexible=True),
+    Column("WHAT IT IS", flexible=True),
+)
 _INSTEAD = {"--running": "asks the server", "--example": "prints a file", "--check": "reads one file"}
 _GROUPS = (
     ("notice_", "notices", "minimum warning of each cause"),

@@ -70,7 +70,7 @@ def _ping(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(pong)
     else:
-        out.line(_sentence(pong, client.server.url))
+        out.prose(_sentence(pong, client.server.url))
     return Exit.OK
 
 

@@ -214,16 +214,28 @@ class Host(TypedDict):
     vms: list[str]
 
 
+class CampaignHosts(TypedDict):
+    total: int
+    done: int
+    working: int
+    left: int
+
+
 class Campaign(TypedDict):
     id: str
     kind: str
     state: str
     wave: int
+    wave_number: int
     waves_total: int
+    next_wave: int | None
+    hosts: CampaignHosts
     hosts_waiting: int
     waits_for: str
     open_events: list[str]  # some of them, where there are very many
     open_events_total: int
+    open_events_by_phase: dict[str, int]
+    open_events_start_by: str | None
     events_total: int
     started_at: str
     ended_at: str | None
@@ -265,6 +277,8 @@ class Activity(TypedDict):
     seq: int
     first_seq: int
     at: str
+    until: str
+    times: int
     door: str
     who: str
     request_id: str

@@ -67,14 +67,14 @@ _OPERATIONS = {
 
 _ASK_ONE_BY_ONE = 100
 _COLUMNS = (
-    Column("NAME"),
+    Column("NAME", flexible=True),
     Column("POWER"),
-    Column("SCOPE", flexible=True),
+    Column("SCOPE", flexible=True, tail=True),
     Column("HOST"),
     Column("UD", right=True),
     Column("FD", right=True),
-    Column("SPOT"),
-    Column("BOOTS", right=True),
+    Column("SPOT", spare=True),
+    Column("BOOTS", right=True, spare=True),
 )
 
 
@@ -273,7 +273,7 @@ def _say_created(out: Output, created: list[str], left_alone: int) -> None:
         return
     shown = ", ".join(created[:5]) + (f", … {created[-1]}" if len(created) > 5 else "")
     said = f"Created {len(created)} {'VM' if len(created) == 1 else 'VMs'}{': ' if created else ''}{shown}."
-    out.line(said + (f" {left_alone} existed already and were left alone." if left_alone else ""))
+    out.prose(said + (f" {left_alone} existed already and were left alone." if left_alone else ""))
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:

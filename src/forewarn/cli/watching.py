@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from forewarn.cli import terse
 from forewarn.cli.outcomes import TYPE_OF_CAUSE
+from forewarn.cli.output import Output, cut
 from forewarn.cli.shapes import Event, Record
-from forewarn.cli.times import parse_instant, show_distance, show_moment
+from forewarn.cli.times import parse_instant
+
+_GAP = "  "
+_CHANGE_WIDTH, _TYPE_WIDTH, _RESOURCES_LEAST = 10, 9, 10
 
 # Which facts are changes of an event, and the word for each.
 CHANGES = {
@@ -80,28 +85,35 @@ class Wanted:
         return self.vm.lower() in ("", *known.vms) and self.scope.lower() in ("", known.scope)
 
 
-def change_line(record: Record, known: Known | None) -> tuple[str, str, str, str, str, str]:
-    """When, what, which type, whom, which id, and the rest."""
-    resources = ", ".join(known.resources) if known else ""
-    kind = known.type if known else ""
-    return show_moment(record["at"]), CHANGES[record["fact"]], kind, resources, record["subject"], _rest(record)
+def change_line(out: Output, record: Record, known: Known | None) -> str:
+    """When, what, which type, whom, which id, and the rest; on a screen as much of it as one line holds."""
+    at, change, rest = terse.moment(out, record["at"]), CHANGES[record["fact"]], _rest(out, record)
+    resources, kind = (", ".join(known.resources), known.type) if known else ("", "")
+    event_id = terse.one_id(out, record["subject"])
+    first = (at, out.state(change.ljust(_CHANGE_WIDTH)), kind.ljust(_TYPE_WIDTH))
+    if out.width is None:
+        return _GAP.join((*first, resources, event_id, rest)).rstrip()
+    room = out.width - len(at) - _CHANGE_WIDTH - _TYPE_WIDTH - len(event_id) - 5 * len(_GAP)
+    rest = cut(rest, max(room - _RESOURCES_LEAST, 1))
+    resources = cut(resources, max(room - len(rest), 1))
+    return _GAP.join((*first, event_id, resources, rest)).rstrip()
 
 
-def _rest(record: Record) -> str:
+def _rest(out: Output, record: Record) -> str:
     """What the change carries besides itself."""
     body, now = record["body"], parse_instant(record["at"])
     if record["fact"] == "EventScheduled":
-        return f"not before {_at(body.get('event', {}).get('not_before'), now)}"
+        return f"not before {_at(out, body.get('event', {}).get('not_before'), now)}"
     if record["fact"] == "EventBornStarted":
         return "at once" if body.get("event", {}).get("announced", True) else "at once: nobody in the scope reads"
     if record["fact"] == "EventApproved":
         return f"by {body.get('by') or record['who']}"
     if record["fact"] == "ImpactBegan" and body.get("ends_at"):
-        return f"until {_at(body['ends_at'], now)}"
+        return f"until {_at(out, body['ends_at'], now)}"
     return str(body.get("why", "")) if record["fact"] == "EventCanceled" else ""
 
 
-def _at(text: object, now: datetime) -> str:
+def _at(out: Output, text: object, now: datetime) -> str:
     if not isinstance(text, str):
         return "an unknown time"
-    return f"{show_moment(text)} ({show_distance(parse_instant(text), now)})"
+    return terse.moment(out, text) if out.terminal else terse.ahead(out, text, now)

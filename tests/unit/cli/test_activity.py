@@ -114,3 +114,44 @@ def test_no_server_is_status_3(run: Run, nowhere: str) -> None:
 
 def test_the_doors_are_those_of_the_api() -> None:
     assert get_args(Door) == DOORS
+
+
+def test_a_time_can_be_chosen_by_duration_or_instant(run: Run, region: Region) -> None:
+    run("vm", "create", "early")
+    run("clock", "advance", "3h")
+    run("vm", "create", "middle")
+    run("clock", "advance", "3h")
+    run("vm", "create", "late")
+
+    def about(*span: str) -> list[str]:
+        return [line["about"][0] for line in run("activity", "--json", *span).json]
+
+    assert about("--since", "2h") == ["clock", "vm/late"]
+    assert about("--since", "4h", "--until", "1h") == ["clock", "vm/middle"]
+    assert about("--until", "2026-01-01T14:00:00Z") == ["vm/early"]
+    assert about("--since", "2026-01-01T12:00:00Z", "--lines", "2") == ["vm/early", "clock"]
+
+
+def test_a_time_that_cannot_be_meant_is_refused(run: Run, region: Region) -> None:
+    seq = region.plane.seq
+
+    wrong = run("activity", "--since", "yesterday")
+    turned = run("activity", "--since", "1h", "--until", "2h")
+    followed = run("activity", "--follow", "--until", "0")
+
+    assert (wrong.status, turned.status, followed.status) == (2, 1, 2)
+    assert "'yesterday' is neither a duration nor an instant; write 2h or 2030-01-31T12:00:00Z" in wrong.err
+    assert "earlier than 'since'" in turned.err
+    assert region.plane.seq == seq
+
+
+def test_a_pipe_gets_every_request_unless_asked_to_fold(run: Run, region: Region) -> None:
+    run("vm", "create", "web", "--count", "3")
+    region.read("web-0", "web-1", "web-2")
+
+    assert len(run("activity").lines) == 1 + 4
+    folded = run("activity", "--fold").lines[-1]
+    assert "web-0 and 2 more" in folded
+    assert "3x read documents" in folded
+    assert "3 scopes enabled" in folded
+    assert [line["times"] for line in run("activity", "--fold", "--json").json] == [1, 3]

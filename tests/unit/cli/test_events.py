@@ -98,3 +98,23 @@ def test_the_eleventh_restart_is_refused_with_the_servers_sentence(run: Run, reg
 
     assert refused.status == 1
     assert "user_operation_limit" in refused.err
+
+
+def test_ended_events_are_listed_on_demand_and_found_by_their_beginnings(run: Run, region: Region) -> None:
+    run("vm", "create", "db", "web")
+    region.read("db", "web")
+    ended = run("vm", "restart", "db", "--json").json["events"][0]["id"]
+    run("clock", "advance", "3h")
+    active = run("vm", "redeploy", "web", "--json").json["events"][0]["id"]
+
+    def listed(*options: str) -> list[tuple[str, str]]:
+        return [(event["id"], event["phase"]) for event in run("event", "list", "--json", *options).json]
+
+    assert listed() == [(active, "scheduled")]
+    assert listed("--all") == [(ended, "completed"), (active, "scheduled")]
+    assert listed("--since", "2h") == [(active, "scheduled")]
+    assert listed("--since", "4h", "--until", "1h") == [(ended, "completed")]
+    assert listed("--all", "--vm", "db") == [(ended, "completed")]
+    assert run("event", "show", ended[:8], "--json").json["phase"] == "completed"
+    assert "no event of the last 24 hours" in run("event", "show", "0000").err
+    assert "no active event" in run("event", "cancel", ended[:8]).err

@@ -16,14 +16,16 @@ from forewarn.core import facts as f
 from forewarn.core.facts import subject_of
 from forewarn.core.region import Event, Region, ScopeKind, scope_key
 from forewarn.plane.ports import Journal, Record
-from forewarn.web.operator.activity_words import kinds_of, outcome_of_facts, words_of
+from forewarn.web.operator.activity_words import kinds_of, kinds_of_outcome, outcome_of_facts, words_of
 from forewarn.web.operator.models import ActivityAnswer
+from forewarn.web.operator.spans import records
 
 MOST_SHOWN = 20  # things that one request was about
 MOST_RECORDS = 100_000  # looked at for one answer
 _AT_ONCE = 2_000
 
 Run: TypeAlias = list[Record]  # the records of one request
+Told: TypeAlias = list[Run]  # what one line tells of: a request, or several that are alike
 
 
 class Book:
@@ -57,6 +59,7 @@ class Wanted:
 
     door: str = ""
     about: str = ""
+    fold: bool = False  # like requests that follow each other are told as one
 
     def has(self, run: Run, book: Book) -> bool:
         if self.door and run[0].origin.door != self.door:
@@ -124,43 +127,57 @@ def _things_of_scope(key: str) -> Iterator[tuple[str, str]]:
         yield "scale-set", f"scale-set/{name.partition('~')[0]}"
 
 
-def after(journal: Journal, book: Book, wanted: Wanted, start: int, head: int, limit: int) -> tuple[list[Run], int]:
-    """Runs after the record ``start``, and the last record looked at."""
-    found: list[Run] = []
+def after(journal: Journal, book: Book, wanted: Wanted, start: int, head: int, limit: int) -> tuple[list[Told], int]:
+    """What is told after the record ``start``, and the last record looked at."""
+    found: list[Told] = []
     looked_at, first = start, start
-    for run in _runs(_records(journal, start, head)):
+    for run in _runs(records(journal, start, head)):
         book.learn(run)
+        if wanted.has(run, book) and not _tell(found, run, book, wanted.fold, limit):
+            break
         looked_at = run[-1].seq
-        if wanted.has(run, book):
-            found.append(run)
-        if len(found) >= limit or looked_at - first >= MOST_RECORDS:
+        if looked_at - first >= MOST_RECORDS:
             break
     return found, looked_at
 
 
-def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int) -> list[Run]:
-    """The last runs, looked for in a window that grows until it holds enough of them."""
+def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int) -> list[Told]:
+    """The last of what is to be told, looked for in a window that grows until it holds enough."""
     window = min(max(_AT_ONCE, limit), MOST_RECORDS)
     while True:
         start = max(0, head - window)
-        runs = list(_runs(_records(journal, start, head)))
+        runs = list(_runs(records(journal, start, head)))
         if start and len(runs) > 1:
             del runs[0]  # it may have begun before the window
+        found: list[Told] = []
         for run in runs:
             book.learn(run)
-        found = [run for run in runs if wanted.has(run, book)][-limit:]
-        if len(found) == limit or not start or window >= MOST_RECORDS:
-            return found
+            if wanted.has(run, book):
+                _tell(found, run, book, wanted.fold, len(runs))
+        if len(found) > limit or not start or window >= MOST_RECORDS:
+            return found[-limit:]
         window = min(window * 4, MOST_RECORDS)
 
 
-def _records(journal: Journal, start: int, head: int) -> Iterator[Record]:
-    while start < head:
-        records = journal.read(start, min(_AT_ONCE, head - start))
-        if not records:
-            return
-        yield from records
-        start = records[-1].seq
+def _tell(found: list[Told], run: Run, book: Book, fold: bool, limit: int) -> bool:
+    """Tell a run along with those before it where it is like them, else by itself; False where there is no room."""
+    if fold and found and _likeness(found[-1][-1], book) == _likeness(run, book):
+        found[-1].append(run)
+    elif len(found) < limit:
+        found.append([run])
+    else:
+        return False
+    return True
+
+
+def _likeness(run: Run, book: Book) -> tuple[object, ...]:
+    """What two runs must share to be told as one: the door, what was asked, and what came of it, but for the number.
+
+    Several VMs may do the same; anybody else must be the same.
+    """
+    first, facts = run[0], [record.fact for record in run]
+    who = "" if first.origin.door == "vm" else first.origin.who
+    return first.origin.door, who, words_of(first.command, facts), kinds_of_outcome(facts, book.find)
 
 
 def _runs(records: Iterable[Record]) -> Iterator[Run]:
@@ -173,17 +190,19 @@ def _key(record: Record) -> tuple[object, ...]:
     return origin.door, origin.who, origin.request_id, record.command, at
 
 
-def activity_fields(run: Run, book: Book) -> ActivityAnswer:
-    first = run[0]
-    facts = [record.fact for record in run]
+def activity_fields(runs: Told, book: Book) -> ActivityAnswer:
+    first, last = runs[0][0], runs[-1][-1]
+    facts = [record.fact for run in runs for record in run]
     words = words_of(first.command, facts)
     about = _about(words, facts, book)
     return ActivityAnswer(
-        seq=run[-1].seq,
+        seq=last.seq,
         first_seq=first.seq,
         at=first.fact.at,
+        until=runs[-1][0].fact.at,
+        times=len(runs),
         door=first.origin.door,
-        who=first.origin.who,
+        who=_who(runs),
         request_id=first.origin.request_id,
         command=first.command,
         text=words,
@@ -191,6 +210,11 @@ def activity_fields(run: Run, book: Book) -> ActivityAnswer:
         about_total=len(about),
         outcome=outcome_of_facts(facts, book.find),
     )
+
+
+def _who(runs: Told) -> str:
+    first, others = runs[0][0].origin.who, {run[0].origin.who for run in runs}
+    return first if len(others) == 1 else f"{first} and {len(others) - 1} more"
 
 
 def _about(words: str, facts: Sequence[f.Fact], book: Book) -> list[str]:

@@ -199,6 +199,11 @@ def outcome_of_facts(facts: Sequence[f.Fact], find: FindEvent) -> str:
     return "; ".join(_told(phrase, number, facts) for phrase, number in counts.items())
 
 
+def kinds_of_outcome(facts: Sequence[f.Fact], find: FindEvent) -> frozenset[_Phrase | type]:
+    """What came of it without how often: the same for requests that did the same to others."""
+    return frozenset(_phrase(fact, find)[0] or type(fact) for fact in facts)
+
+
 def _phrase(fact: f.Fact, find: FindEvent) -> tuple[_Phrase | None, int]:
     match fact:
         case f.ScopesRead(scopes=scopes):

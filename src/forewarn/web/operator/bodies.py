@@ -331,6 +331,16 @@ class VmPage(Page):
 
 class EventPage(VmPage):
     vm: str = Field("", max_length=256, description="Only those that name this VM.", examples=["web-0"])
+    since: Instant | None = Field(
+        None,
+        description="Also those that have ended; of all, those to which something happened at this instant or later.",
+        examples=["2026-01-01T10:00:00Z"],
+    )
+    until: Instant | None = Field(
+        None,
+        description="Also those that have ended; of all, those to which something happened until then.",
+        examples=["2026-01-01T12:00:00Z"],
+    )
 
 
 class JournalPage(Body):
@@ -359,6 +369,17 @@ class ActivityPage(Body):
         max_length=512,
         description="Only about this: the name of a VM, scale set or host, a scope, an id.",
         examples=["web-0"],
+    )
+    since: Instant | None = Field(
+        None, description="Only what was done at this instant or later.", examples=["2026-01-01T10:00:00Z"]
+    )
+    until: Instant | None = Field(
+        None, description="Only what was done until this instant.", examples=["2026-01-01T12:00:00Z"]
+    )
+    fold: bool = Field(
+        False,
+        description="Tell like requests that follow each other as one, with their number as `times`.",
+        examples=[True],
     )
 
 

@@ -214,6 +214,15 @@ class HostsAnswer(Answer):
     next: str | None = next_cursor()
 
 
+class CampaignHosts(Answer):
+    """How far a campaign has come with its hosts."""
+
+    total: int = Field(description="How many hosts it is about.", examples=[20])
+    done: int = Field(description="Hosts that it is done with; one without VMs counts as done.", examples=[3])
+    working: int = Field(description="Hosts with events that have not ended.", examples=[1])
+    left: int = Field(description="Hosts whose turn is yet to come.", examples=[16])
+
+
 class CampaignAnswer(Answer):
     """Maintenance over a fleet, one update domain at a time."""
 
@@ -221,7 +230,13 @@ class CampaignAnswer(Answer):
     kind: str = Field(description="What is done to the hosts.", examples=["freeze"])
     state: str = Field(description="`running`, `paused`, `completed` or `canceled`.", examples=["running"])
     wave: int = Field(description="The update domain whose turn it is; -1 before the first.", examples=[0])
+    wave_number: int = Field(description="Which wave that is, counted from 1; 0 before the first.", examples=[1])
     waves_total: int = Field(description="How many update domains its hosts have.", examples=[5])
+    next_wave: int | None = Field(
+        description="The update domain whose turn comes when the open events are gone; null where none is left.",
+        examples=[1],
+    )
+    hosts: CampaignHosts = Field(description="How many of its hosts are done and left.")
     hosts_waiting: int = Field(description="Hosts of this wave whose turn has not come.", examples=[2])
     waits_for: str = Field(
         "",
@@ -230,6 +245,13 @@ class CampaignAnswer(Answer):
     )
     open_events: list[str] = Field(description="Its events that have not ended, 1000 at most.", examples=[[_GUID]])
     open_events_total: int = Field(description="How many events have not ended.", examples=[1])
+    open_events_by_phase: dict[str, int] = Field(
+        description="The same by phase: `scheduled`, `approved`, `started`.", examples=[{"scheduled": 1}]
+    )
+    open_events_start_by: datetime | None = Field(
+        description="When the last of those that wait will have started, approved or not; null where none waits.",
+        examples=[_NOON],
+    )
     events_total: int = Field(description="How many events it has scheduled so far.", examples=[4])
     started_at: datetime = Field(description="When it was started.", examples=[_NOON])
     ended_at: datetime | None = Field(description="When it ended; null before.", examples=[_NOON])

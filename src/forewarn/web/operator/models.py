@@ -162,6 +162,11 @@ class ActivityAnswer(Answer):
         "own doing.",
         examples=["resource-manager"],
     )
+    until: datetime = Field(
+        description="When the last of them was, where several are told as one; else the same.",
+        examples=["2026-01-01T12:00:00Z"],
+    )
+    times: int = Field(description="How many requests are told here: 1, unless they were folded.", examples=[1])
     who: str = Field(description="Who asked: the VM, or what the caller says of itself.", examples=["az vm restart"])
     request_id: str = Field(description="The request, as its answer named it.", examples=["0c5f4f61-6a8f-4d6a-9b7e"])
     command: str = Field(description="The kind of command, as the journal calls it.", examples=["RestartVms"])

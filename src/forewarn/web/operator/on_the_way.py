@@ -34,15 +34,15 @@ def _runs(journal: Journal, before: Look, head: int) -> Iterator[Iterator[Happen
     """``before`` knows the events that were open when the turn began; the others come in the records."""
     book, start = Book(before.region, journal), before.seq
     while start < head:
-        runs, start = after(journal, book, Wanted(), start, head, _RUNS_AT_ONCE)
-        yield from (_lines(run, book) for run in runs)
+        found, start = after(journal, book, Wanted(), start, head, _RUNS_AT_ONCE)
+        yield from (_lines(run, book) for runs in found for run in runs)
 
 
 def _lines(run: Run, book: Book) -> Iterator[Happened]:
     """That scopes were disabled is a line of its own: it says why nobody is warned from then on."""
     others = [record for record in run if not isinstance(record.fact, (f.ScopeDisabled, *_NOT_TOLD))]
     if others:
-        told = activity_fields(others, book)
+        told = activity_fields([others], book)
         yield Happened(at=told.at, text=told.outcome, about=told.about, about_total=told.about_total)
     disabled = [record.fact.scope for record in run if isinstance(record.fact, f.ScopeDisabled)]
     if disabled:

@@ -10,25 +10,29 @@ from forewarn.web.operator.activity import Book, Wanted, activity_fields, after,
 from forewarn.web.operator.bodies import ActivityPage
 from forewarn.web.operator.desk import TheDesk, TheLook
 from forewarn.web.operator.models import ActivitiesAnswer
+from forewarn.web.operator.spans import check_order, last_before, last_until
 
 router = APIRouter(prefix="/v1/activity", tags=["journal"])
 
 
 @router.get("", summary="Show activity")
 def show(page: Annotated[ActivityPage, Query()], desk: TheDesk, look: TheLook) -> ActivitiesAnswer:
-    """One line for each request that changed something; the newest, or those after a record of the journal.
+    """One line for each request that changed something; the newest, or those after a record or since an instant.
 
     What was refused or changed nothing is not in the journal, and so not here; nor are fault rules and the speed of
     the clock.
     """
     journal, head = desk.plane.journal, look.seq
-    book, wanted = Book(look.region, journal), Wanted(page.door or "", page.about)
-    if page.after is None:
-        runs, looked_at = newest(journal, book, wanted, head, page.limit), head
+    check_order(page.since, page.until)
+    book, wanted = Book(look.region, journal), Wanted(page.door or "", page.about, page.fold)
+    end = head if page.until is None else last_until(journal, page.until, head)
+    start = None if page.since is None else last_before(journal, page.since, end)
+    if page.after is None and start is None:
+        found, looked_at = newest(journal, book, wanted, end, page.limit), end
     else:
-        runs, looked_at = after(journal, book, wanted, page.after, head, page.limit)
+        found, looked_at = after(journal, book, wanted, max(page.after or 0, start or 0), end, page.limit)
     return ActivitiesAnswer(
-        activity=[activity_fields(run, book) for run in runs],
-        next=looked_at if looked_at < head else None,
+        activity=[activity_fields(runs, book) for runs in found],
+        next=looked_at if looked_at < end else None,
         head=head,
     )

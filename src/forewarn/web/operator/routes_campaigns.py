@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -10,10 +11,10 @@ from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.region import Campaign
 from forewarn.web.operator.bodies import CampaignBody, Page
+from forewarn.web.operator.campaign_views import campaign_fields, find_campaign
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook, new_guid
 from forewarn.web.operator.fleet_models import CampaignAnswer, CampaignsAnswer
 from forewarn.web.operator.paging import instant_key, page_of
-from forewarn.web.operator.views import campaign_fields, find_campaign
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
@@ -24,7 +25,7 @@ async def start(body: CampaignBody, asker: TheAsker) -> CampaignAnswer:
     campaign_id = new_guid()
     hosts, scopes = tuple(body.hosts), tuple(body.scopes)
     await asker.submit(c.StartCampaign(campaign_id, Cause(body.kind), hosts, scopes, body.hosts_at_once or 0))
-    return _as_it_is(asker, campaign_id)
+    return await _as_it_is(asker, campaign_id)
 
 
 @router.get("", summary="List campaigns")
@@ -39,8 +40,8 @@ def _in_order(campaign: Campaign) -> str:
 
 
 @router.get("/{campaign_id}", summary="Show a campaign")
-async def show(campaign_id: str, look: TheLook) -> CampaignAnswer:
-    """How far it has come."""
+def show(campaign_id: str, look: TheLook) -> CampaignAnswer:
+    """How far it has come, and what comes next."""
     return campaign_fields(look.region, find_campaign(look.region, campaign_id))
 
 
@@ -48,23 +49,23 @@ async def show(campaign_id: str, look: TheLook) -> CampaignAnswer:
 async def pause(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
     """Nothing new is scheduled; what is scheduled takes its course."""
     await asker.submit(c.PauseCampaign(campaign_id.upper()))
-    return _as_it_is(asker, campaign_id)
+    return await _as_it_is(asker, campaign_id)
 
 
 @router.post("/{campaign_id}/resume", summary="Resume a campaign")
 async def resume(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
     """Go on where it was paused."""
     await asker.submit(c.ResumeCampaign(campaign_id.upper()))
-    return _as_it_is(asker, campaign_id)
+    return await _as_it_is(asker, campaign_id)
 
 
 @router.post("/{campaign_id}/cancel", summary="Cancel a campaign")
 async def cancel(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
     """What was scheduled disappears; what has started is finished."""
     await asker.submit(c.CancelCampaign(campaign_id.upper()))
-    return _as_it_is(asker, campaign_id)
+    return await _as_it_is(asker, campaign_id)
 
 
-def _as_it_is(asker: Asker, campaign_id: str) -> CampaignAnswer:
+async def _as_it_is(asker: Asker, campaign_id: str) -> CampaignAnswer:
     region = asker.look().region
-    return campaign_fields(region, find_campaign(region, campaign_id))
+    return await asyncio.to_thread(campaign_fields, region, find_campaign(region, campaign_id))

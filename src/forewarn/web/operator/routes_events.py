@@ -10,12 +10,14 @@ from fastapi import APIRouter, Query
 
 from forewarn.core.commands import Approve, CancelEvents
 from forewarn.core.refusal import no_event
-from forewarn.core.region import Event, Region
+from forewarn.core.region import Event, Region, fold
 from forewarn.web.operator.bodies import EventIdsBody, EventPage
-from forewarn.web.operator.desk import TheAsker, TheDesk, TheLook
+from forewarn.web.operator.desk import Desk, Look, TheAsker, TheDesk, TheLook
 from forewarn.web.operator.fleet_models import EventsAnswer, EventStory, OutcomeAnswer
 from forewarn.web.operator.outcome import approved, canceled
 from forewarn.web.operator.paging import instant_key, page_of
+from forewarn.web.operator.past_events import events_of
+from forewarn.web.operator.spans import check_order
 from forewarn.web.operator.stories import MOST_STEPS, remembered, timeline
 from forewarn.web.operator.views import event_fields, find_scope, find_vm
 
@@ -23,10 +25,22 @@ router = APIRouter(prefix="/v1/events", tags=["events"])
 
 
 @router.get("", summary="List events")
-def list_events(page: Annotated[EventPage, Query()], look: TheLook) -> EventsAnswer:
-    """In pages, oldest first: those that a document shows now, of one scope or VM if that is asked for."""
-    events, following = page_of(_chosen(look.region, page), _in_order, page)
+def list_events(page: Annotated[EventPage, Query()], desk: TheDesk, look: TheLook) -> EventsAnswer:
+    """In pages, oldest first: those that a document shows now, of one scope or VM if that is asked for.
+
+    With `since` or `until` those that have ended are told as well, from the journal.
+    """
+    check_order(page.since, page.until)
+    chosen = _chosen(look.region, page) if page.since is None and page.until is None else _past(desk, look, page)
+    events, following = page_of(chosen, _in_order, page)
     return EventsAnswer(events=[event_fields(look, event) for event in events], next=following)
+
+
+def _past(desk: Desk, look: Look, page: EventPage) -> list[Event]:
+    """Whom an ended event named may be gone by now, so that nobody is asked whether a VM or a scope exists."""
+    vm, scope = fold(page.vm), fold(page.scope)
+    found = events_of(desk.plane.journal, look, page.since, page.until)
+    return [event for event in found if (not vm or vm in event.vms) and scope in ("", event.scope)]
 
 
 def _chosen(region: Region, page: EventPage) -> list[Event]:

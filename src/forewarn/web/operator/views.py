@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import islice
 
-from forewarn.core.campaigns import held_up
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import PENDING, Phase
-from forewarn.core.refusal import no_campaign, no_scope, nothing_named
+from forewarn.core.refusal import no_scope, nothing_named
 from forewarn.core.region import (
     Binding,
     BindingPattern,
-    Campaign,
     Event,
     Host,
     Orchestration,
@@ -27,16 +24,11 @@ from forewarn.core.region import (
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.fleet_models import (
     BindingAnswer,
-    CampaignAnswer,
     EventAnswer,
     HostAnswer,
     PolicyAnswer,
     ScopeAnswer,
     VmAnswer,
-)
-
-_EVENTS_SHOWN = (
-    1000  # of a campaign: over a large fleet it has so many that nobody reads them, and all wait for the list
 )
 
 
@@ -66,13 +58,6 @@ def find_host(region: Region, name: str) -> Host:
     found = region.hosts.get(int(number)) if known else None
     if found is None:
         raise nothing_named("host", name)
-    return found
-
-
-def find_campaign(region: Region, campaign_id: str) -> Campaign:
-    found = region.campaigns.get(campaign_id.upper())
-    if found is None:
-        raise no_campaign(campaign_id)
     return found
 
 
@@ -158,38 +143,6 @@ def host_fields(region: Region, host: Host) -> HostAnswer:
         health=host.health.value,
         vms=vm_names(region, sorted(host.vms)),
     )
-
-
-def campaign_fields(region: Region, campaign: Campaign) -> CampaignAnswer:
-    return CampaignAnswer(
-        id=campaign.id,
-        kind=campaign.cause.value,
-        state=campaign.state.value,
-        wave=campaign.wave,
-        waves_total=_waves(region, campaign),
-        hosts_waiting=len(campaign.waiting),
-        waits_for=_waits_for(region, campaign),
-        open_events=sorted(islice(campaign.open_events, _EVENTS_SHOWN)),
-        open_events_total=len(campaign.open_events),
-        events_total=campaign.events_total,
-        started_at=campaign.started_at,
-        ended_at=campaign.ended_at,
-    )
-
-
-def _waits_for(region: Region, campaign: Campaign) -> str:
-    waits = held_up(region, campaign)
-    if waits is None:
-        return ""
-    host, event = waits
-    if event.update_domain == host.update_domain:
-        return f"{host.name} waits for event {event.id}, which is open there."
-    return f"{host.name} waits for event {event.id}: it has update domain {event.update_domain} of {event.scope} open."
-
-
-def _waves(region: Region, campaign: Campaign) -> int:
-    chosen = [region.hosts[number] for number in campaign.hosts] if campaign.hosts else region.hosts.values()
-    return len({host.update_domain for host in chosen})
 
 
 def event_fields(look: Look, event: Event) -> EventAnswer:

@@ -44,6 +44,8 @@ async def test_a_request_is_one_line_that_tells_who_asked_for_what_and_what_came
         "seq": bench.plane.seq,
         "first_seq": bench.plane.seq - 1,
         "at": "2026-01-01T12:00:00Z",
+        "until": "2026-01-01T12:00:00Z",
+        "times": 1,
         "door": "operator",
         "who": "deploy script",
         "request_id": answer.headers["X-Request-Id"],

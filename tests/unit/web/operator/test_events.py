@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from forewarn.web.operator import past_events
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench
@@ -139,3 +141,67 @@ async def test_what_has_started_cannot_be_taken_back(bench: Bench) -> None:
     (event_id,) = await scheduled(bench, "lone")
     await bench.post("/v1/events/approve", {"ids": [event_id]})
     assert "started" in await bench.refused(409, "POST", "/v1/events/cancel", {"ids": [event_id]})
+
+
+async def test_ended_events_are_told_of_a_time_as_they_were_at_their_end(bench: Bench) -> None:
+    await bench.create("db")
+    await bench.create("web", spot=True, eviction_policy="Delete")
+    await bench.read("db", "web")
+    (restart,) = (await bench.post("/v1/vms/restart", {"names": ["db"]}, 202))["events"]
+    await bench.post("/v1/clock/advance", {"seconds": 3600})
+    (evicted,) = (await bench.post("/v1/vms/evict", {"names": ["web"]}, 202))["events"]
+    await bench.post("/v1/clock/advance", {"seconds": 3600})
+    (canceled,) = (await bench.post("/v1/vms/redeploy", {"names": ["db"]}, 202))["events"]
+    await bench.post("/v1/events/cancel", {"ids": [canceled["id"]]})
+    (waiting,) = (await bench.post("/v1/vms/restart", {"names": ["db"]}, 202))["events"]
+
+    async def found(**query: Any) -> list[tuple[str, str]]:
+        page = await bench.get("/v1/events", **query)
+        return [(event["id"], event["phase"]) for event in page["events"]]
+
+    all_of_them = [
+        (restart["id"], "completed"),
+        (evicted["id"], "completed"),
+        (canceled["id"], "canceled"),
+        (waiting["id"], "scheduled"),
+    ]
+    assert sorted(await found(since="2026-01-01T12:00:00Z")) == sorted(all_of_them)
+    assert await found() == all_of_them[3:]
+    assert await found(since="2026-01-01T12:30:00Z", until="2026-01-01T13:30:00Z") == all_of_them[1:2]
+    assert await found(until="2026-01-01T12:00:00Z") == all_of_them[:1]
+    assert await found(since="2026-01-01T12:00:00Z", vm="WEB") == all_of_them[1:2]
+    assert await found(since="2026-01-01T12:00:00Z", scope="vm/web") == all_of_them[1:2]
+    assert await found(since="2030-01-01T12:00:00Z") == []
+
+
+async def test_ended_events_come_in_pages(bench: Bench) -> None:
+    await bench.create("web", count=5)
+    await bench.read(*(f"web-{n}" for n in range(5)))
+    await bench.post("/v1/vms/restart", {"names": [f"web-{n}" for n in range(5)]}, 202)
+    await bench.post("/v1/clock/advance", {"seconds": 3600})
+    ids: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page = await bench.get("/v1/events", since="2026-01-01T00:00:00Z", limit=2, after=after)
+        ids += [event["id"] for event in page["events"]]
+        after = page["next"]
+
+    assert len(ids) == len(set(ids)) == 5
+
+
+@pytest.mark.parametrize("path", ["/v1/events", "/v1/activity"])
+async def test_a_time_that_cannot_be_meant_is_refused(bench: Bench, path: str) -> None:
+    told = await bench.refused(400, "GET", f"{path}?since=yesterday")
+    assert told == "The query parameter 'since' is not right: write an instant in ISO 8601, like 2026-01-01T12:15:00Z."
+    assert "until" in await bench.refused(400, "GET", f"{path}?until=2026-01-01")
+    turned = await bench.refused(400, "GET", f"{path}?since=2026-01-01T12:00:00Z&until=2026-01-01T11:00:00Z")
+    assert turned == "The query parameter 'until' is not right: it is earlier than 'since'."
+
+
+async def test_a_time_with_too_many_records_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(past_events, "MOST_RECORDS", 10)
+    await bench.create("web", count=20)
+
+    told = await bench.refused(400, "GET", "/v1/events?since=2026-01-01T00:00:00Z")
+
+    assert "and 10 are read at once; ask for a shorter time" in told

@@ -1,0 +1,76 @@
+"""Campaigns as answers: how far one has come, in counts, and what comes next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+
+from forewarn.core.campaigns import held_up
+from forewarn.core.lifecycle import PENDING
+from forewarn.core.refusal import no_campaign
+from forewarn.core.region import Campaign, CampaignState, Host, Region
+from forewarn.web.operator.fleet_models import CampaignAnswer, CampaignHosts
+
+# Over a large fleet it has so many events that nobody reads them, and all wait for the list.
+_EVENTS_SHOWN = 1000
+
+
+def find_campaign(region: Region, campaign_id: str) -> Campaign:
+    found = region.campaigns.get(campaign_id.upper())
+    if found is None:
+        raise no_campaign(campaign_id)
+    return found
+
+
+def campaign_fields(region: Region, campaign: Campaign) -> CampaignAnswer:
+    hosts = _hosts(region, campaign)
+    domains = sorted({host.update_domain for host in hosts})
+    open_events = [region.events[event_id] for event_id in campaign.open_events]
+    return CampaignAnswer(
+        id=campaign.id,
+        kind=campaign.cause.value,
+        state=campaign.state.value,
+        wave=campaign.wave,
+        wave_number=sum(domain <= campaign.wave for domain in domains),
+        waves_total=len(domains),
+        next_wave=_next_wave(hosts, campaign),
+        hosts=_progress(hosts, campaign),
+        hosts_waiting=len(campaign.waiting),
+        waits_for=_waits_for(region, campaign),
+        open_events=sorted(islice(campaign.open_events, _EVENTS_SHOWN)),
+        open_events_total=len(open_events),
+        open_events_by_phase=dict(Counter(event.phase.value for event in open_events)),
+        open_events_start_by=max((event.not_before for event in open_events if event.phase in PENDING), default=None),
+        events_total=campaign.events_total,
+        started_at=campaign.started_at,
+        ended_at=campaign.ended_at,
+    )
+
+
+def _hosts(region: Region, campaign: Campaign) -> Sequence[Host]:
+    return [region.hosts[number] for number in campaign.hosts] if campaign.hosts else list(region.hosts.values())
+
+
+def _progress(hosts: Sequence[Host], campaign: Campaign) -> CampaignHosts:
+    """A host without VMs is done with: there is nobody to move out of the way."""
+    working = set(campaign.open_events.values())
+    later = {host.number for host in hosts if host.vms and host.update_domain > campaign.wave}
+    left = set() if campaign.state is CampaignState.COMPLETED else (later | set(campaign.waiting)) - working
+    done = max(len(hosts) - len(working) - len(left), 0)
+    return CampaignHosts(total=len(hosts), done=done, working=len(working), left=len(left))
+
+
+def _next_wave(hosts: Sequence[Host], campaign: Campaign) -> int | None:
+    ahead = (host.update_domain for host in hosts if host.vms and host.update_domain > campaign.wave)
+    return None if campaign.ended_at is not None else min(ahead, default=None)
+
+
+def _waits_for(region: Region, campaign: Campaign) -> str:
+    waits = held_up(region, campaign)
+    if waits is None:
+        return ""
+    host, event = waits
+    if event.update_domain == host.update_domain:
+        return f"{host.name} waits for event {event.id}, which is open there."
+    return f"{host.name} waits for event {event.id}: it has update domain {event.update_domain} of {event.scope} open."
