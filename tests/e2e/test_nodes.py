@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import signal
+import stat
 import subprocess
 import threading
 from collections import Counter
@@ -39,6 +40,7 @@ from tests.postgres import PASSWORD, Server
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{DEFAULT_RESOURCE_GROUP}"
 VERSION = "api-version=2024-11-01"
+FREE_PORTS = [word for face in ("metadata", "control", "resource-manager") for word in (f"--{face}", "127.0.0.1:0")]
 
 
 @pytest.fixture(scope="module")
@@ -404,6 +406,29 @@ def test_a_store_that_cannot_be_used_is_one_sentence_without_its_password(postgr
         assert "not-it-at-all" not in done.stderr
         assert PASSWORD not in done.stderr
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("place", [".", "tls"])
+def test_a_node_keeps_its_certificates_where_nobody_else_can_replace_them(
+    place: str, postgres: Server, tmp_path: Path
+) -> None:
+    """The journal is in the database, but whoever replaces these speaks for the node."""
+    data, env = tmp_path / "data", clean_environment(FOREWARN_STORE=postgres.region())
+    opened = data / place
+    opened.mkdir(parents=True)
+    opened.chmod(0o777)
+    planted = opened / "ca-key.pem"
+    planted.write_text("theirs")
+    done = run("serve", "--data", data, *FREE_PORTS, status=1, env=env)
+
+    assert f"Other users may write to the data directory {opened.resolve()} (mode 0777)" in done.stderr
+    assert (planted.read_text(), stat.S_IMODE(opened.stat().st_mode)) == ("theirs", 0o777)
+
+    planted.unlink()
+    with ServerProgram.start(data, env=env) as node:
+        log = node.log.read_text()
+    assert "it is now for its owner only (mode 0700)" in log
+    assert stat.S_IMODE(opened.stat().st_mode) == 0o700
 
 
 def test_the_password_of_a_store_is_told_nowhere(region: Nodes) -> None:

@@ -52,6 +52,12 @@ def refused(directory: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+def without_limits(errors: str) -> str:
+    """What was said, but for how many files this machine allows: that is not the doing of the server."""
+    lines = errors.splitlines(keepends=True)
+    return "".join(line for line in lines if "files open, so VMs get" not in line)
+
+
 @pytest.mark.slow
 def test_a_server_says_that_it_is_ready_answers_and_ends_cleanly(run: Run, tmp_path: Path) -> None:
     (tmp_path / "region.toml").write_text(FLEET)
@@ -75,7 +81,7 @@ def test_a_server_says_that_it_is_ready_answers_and_ends_cleanly(run: Run, tmp_p
     assert next(each["source"] for each in settings if each["name"] == "clock") == "file"
     assert node["name"] == f"{socket.gethostname()}:{node['urls'][0].rpartition(':')[2]}"
     assert (node["faces"], node["leads"]) == (["metadata", "control", "resource-manager"], True)
-    assert (process.returncode, errors) == (0, "")
+    assert (process.returncode, without_limits(errors)) == (0, "")
 
     with serving(tmp_path, "--config", "region.toml") as (process, ready):
         after = run("clock", "show", "--url", control_of(ready), "--json").json["now"]
@@ -84,7 +90,7 @@ def test_a_server_says_that_it_is_ready_answers_and_ends_cleanly(run: Run, tmp_p
 
     assert "3 VMs" in ready
     assert after == before
-    assert (process.returncode, errors) == (0, "")
+    assert (process.returncode, without_limits(errors)) == (0, "")
 
 
 @pytest.mark.slow
@@ -98,7 +104,7 @@ def test_a_follower_does_not_keep_a_server_from_ending(run: Run, tmp_path: Path)
             process.send_signal(signal.SIGTERM)
             _, errors = process.communicate(timeout=30)
 
-    assert (process.returncode, errors) == (0, "")
+    assert (process.returncode, without_limits(errors)) == (0, "")
 
 
 @pytest.mark.slow

@@ -18,24 +18,33 @@ from forewarn.cli.errors import CommandFailed
 from forewarn.cli.fleet import bind_all, create_missing
 from forewarn.cli.fleet_file import FleetEntry
 from forewarn.cli.listening import explained, hosts_of, listen, serve_app, url_of
-from forewarn.cli.parts import clock_of, driver_of, journal_of, metadata_settings, rules_of, tell_if_short_of_files
+from forewarn.cli.parts import (
+    clock_of,
+    driver_of,
+    journal_of,
+    kept_in,
+    metadata_settings,
+    rules_of,
+    tell_if_short_of_files,
+)
 from forewarn.cli.setting_kinds import Address
 from forewarn.cli.settings import Settings
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
+from forewarn.stores import own_directory
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.host_names import ANY_HOST
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.faults import FaultRules
 from forewarn.web.operator.app import end_streams, operator_app
-from forewarn.web.operator.gate import ANY_HOST
 from forewarn.web.operator.models import SettingView
 from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.access import Access
 from forewarn.web.resource_manager.app import resource_manager_app
 from forewarn.web.resource_manager.call import Desk
 from forewarn.web.resource_manager.door import Door
-from forewarn.web.resource_manager.tls import prepare
+from forewarn.web.resource_manager.tls import CERTIFICATE, TlsFiles, prepare
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,14 @@ def _certificates_in(settings: Settings) -> Iterator[Path]:
         yield Path(directory)
 
 
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...]) -> TlsFiles:
+    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    if not settings.ephemeral:
+        own_directory.prepare(settings.data, directory.name)
+        own_directory.prepare(directory, CERTIFICATE)
+    return prepare(directory, hosts, wall_time())
+
+
 class _Opening:
     """A server while it opens. What is open is on the stack, and closes with it."""
 
@@ -149,7 +166,7 @@ class _Opening:
         app = self._behind(resource_manager_app(desk, hosts=hosts))
         with _certificates_in(settings) as directory:
             try:
-                files = await asyncio.to_thread(prepare, directory, named, wall_time())
+                files = await asyncio.to_thread(_certificates, settings, directory, named)
                 authority = await asyncio.to_thread(files.authority_pem)
             except OSError as problem:
                 raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
@@ -167,6 +184,8 @@ class _Opening:
             hosts=(*hosts_of(address), *settings.hosts),
             token=settings.token or None,
             metadata_url=metadata_url,
+            region_name=settings.name,
+            kept_in=kept_in(settings),
             resource_manager=door,
         )
         await self._serve(self._behind(app), listening, "operator API")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import resource
 import socket
 import sys
@@ -15,6 +17,7 @@ import uvicorn
 
 from forewarn.cli.errors import CannotListen, CommandFailed
 from forewarn.cli.guarded import Guarded
+from forewarn.cli.neighbour import who_has
 from forewarn.cli.setting_kinds import Address
 
 _BACKLOG = 1024
@@ -50,6 +53,8 @@ def explained(address: Address, setting: str) -> Iterator[None]:
         yield
     except OSError as problem:
         reason = problem.strerror or str(problem)
+        if problem.errno == errno.EADDRINUSE:
+            reason = f"{os.strerror(problem.errno)}: {who_has(address)}"
         flag = f"--{setting.replace('_', '-')}"
         raise CannotListen(f"cannot listen on {address} ({reason}); choose another address with {flag}.") from None
 

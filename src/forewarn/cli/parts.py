@@ -9,6 +9,7 @@ from forewarn.cli.extras import import_part
 from forewarn.cli.listening import GRACE_SECONDS, open_files_most
 from forewarn.cli.setting_kinds import ClockChoice
 from forewarn.cli.settings import Settings
+from forewarn.cli.store_url import show_store
 from forewarn.core.causes import Cause
 from forewarn.core.rules import Rules
 from forewarn.drivers.simulated import Durations, SimulatedDriver
@@ -85,6 +86,13 @@ def journal_of(settings: Settings) -> Journal:
     postgres = import_part("forewarn.stores.postgres", "forewarn serve --store")
     journal: Journal = postgres.PostgresJournal(settings.store)
     return journal
+
+
+def kept_in(settings: Settings) -> str:
+    """Where the region is, for whoever asks which one it is."""
+    if settings.ephemeral:
+        return "in memory"
+    return show_store(settings.store) if settings.store else str(settings.data.resolve())
 
 
 def clock_of(settings: Settings, latest_at: datetime | None) -> Clock:

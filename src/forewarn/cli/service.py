@@ -10,8 +10,9 @@ from forewarn import __version__
 from forewarn.cli import parsing
 from forewarn.cli.client import Client, Unreachable
 from forewarn.cli.clocks import describe
-from forewarn.cli.errors import Exit, usage
+from forewarn.cli.errors import CommandFailed, Exit, usage
 from forewarn.cli.extras import import_part
+from forewarn.cli.neighbour import region_words
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.cli.shapes import Pong
@@ -30,8 +31,9 @@ def add_to(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
         _ping,
         "ask whether a server is ready",
         "Ask the server who it is. With --wait, wait until it answers; the exit status is 0 when it is ready and 3 "
-        "when it is not there.",
+        "when it is not there. With --expect it is 1 where another region answers, as it does when the port was taken.",
         "forewarn ping --wait 60 && forewarn vm create web",
+        "forewarn serve --name shop & forewarn ping --wait --expect shop",
     )
     ping.add_argument(
         "--wait",
@@ -40,6 +42,7 @@ def add_to(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
         metavar="SECONDS",
         help=f"wait until it answers, at most so long (default: {WAIT_SECONDS:g})",
     )
+    ping.add_argument("--expect", default="", metavar="NAME", help="fail unless it is the region of this name")
     version = parsing.add_command(
         subparsers, "version", _version, "show the version", "Show the version of this program.", "forewarn version"
     )
@@ -67,6 +70,9 @@ def _add_completion(subparsers: Subparsers, whole: Callable[[], Parser]) -> None
 def _ping(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
     pong = client.ping() if args.wait is None else _wait(client, _seconds(args.wait))
+    if args.expect and pong.get("region") != args.expect:
+        here = f"what answers at {client.server.url} is not region {args.expect!r}"
+        raise CommandFailed(f"{here}, but a forewarn{_which(pong)}; commands would change that one.")
     if out.as_json:
         out.json(pong)
     else:
@@ -96,9 +102,14 @@ def _wait(client: Client, seconds: float) -> Pong:
         time.sleep(_PAUSE_SECONDS)
 
 
+def _which(pong: Pong) -> str:
+    return region_words(pong.get("region"), pong.get("data"))
+
+
 def _sentence(pong: Pong, url: str) -> str:
     return (
-        f"forewarn {pong['version']} at {url}: metadata {pong['metadata'] or 'elsewhere'}, {pong['vms']} VMs, "
+        f"forewarn {pong['version']} at {url}{_which(pong)}: metadata {pong['metadata'] or 'elsewhere'}, "
+        f"{pong['vms']} VMs, "
         f"{show_moment(pong['now'])} ({describe(pong['clock'])})"
     )
 

@@ -120,7 +120,8 @@ def ready_line(settings: Settings, server: Running) -> str:
     count = len(server.plane.region.vms)
     faces = "".join(f"{name.replace('_', ' ')} {url}, " for name, url in server.urls.items())
     vms = f"{count} {'VM' if count == 1 else 'VMs'}"
-    return f"forewarn {__version__} ready: {faces}{vms}, clock {settings.clock}, {_kept(settings, server)}"
+    region = f"region {settings.name}, " if settings.name else ""
+    return f"forewarn {__version__} ready: {region}{faces}{vms}, clock {settings.clock}, {_kept(settings, server)}"
 
 
 def _kept(settings: Settings, server: Running) -> str:

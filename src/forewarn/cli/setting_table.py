@@ -47,6 +47,7 @@ CAUSE_DEFAULTS = (
 
 _GENERAL = (
     Setting("data", "forewarn-data", kinds.DIRECTORY, "directory that keeps the region"),
+    Setting("name", "", kinds.NAME, "what the region is called; 'forewarn ping' tells it, and --expect insists on it"),
     Setting(
         "store",
         "",

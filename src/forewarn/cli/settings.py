@@ -35,6 +35,7 @@ class Settings:
     """What a server was told, checked and typed. The three tables are keyed by cause as the core names it."""
 
     data: Path
+    name: str
     store: str = field(repr=False)
     ephemeral: bool
     clock: ClockChoice

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class Clock(TypedDict):
@@ -29,6 +29,8 @@ class Turned(Clock):
 class Pong(TypedDict):
     name: str
     version: str
+    region: NotRequired[str]  # 0.1 does not tell
+    data: NotRequired[str]
     now: str
     clock: Clock
     vms: int

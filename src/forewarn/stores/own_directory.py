@@ -16,10 +16,11 @@ _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
 
 
-def prepare(directory: Path) -> None:
+def prepare(directory: Path, ours: str = sqlite_file.NAME) -> None:
     """Make sure of the directory; raises ``OSError``, or ``JournalFault`` where others may change it.
 
-    One that is ours, or empty, is closed to others. Who names a place that many use, such as /tmp, did not mean that.
+    One that is ours, by what is in it, or empty, is closed to others. Who names a place that many use, such as /tmp,
+    did not mean that.
     """
     make_directory(directory)
     found = directory.stat()
@@ -31,7 +32,7 @@ def prepare(directory: Path) -> None:
         )
     if not mode & _OTHERS_WRITE:
         return
-    if found.st_uid != os.geteuid() or not _is_nobody_elses(directory):
+    if found.st_uid != os.geteuid() or not _is_nobody_elses(directory, ours):
         raise JournalFault(
             f"Other users may write to the data directory {directory} (mode {mode:04o}), and could replace what is in "
             "it. Nothing was changed; close it to them (chmod go-rwx) and give it to the server's user (chown "
@@ -46,9 +47,9 @@ def prepare(directory: Path) -> None:
     )
 
 
-def _is_nobody_elses(directory: Path) -> bool:
+def _is_nobody_elses(directory: Path, ours: str) -> bool:
     names = {path.name for path in directory.iterdir()}
-    return not names or sqlite_file.NAME in names
+    return not names or ours in names
 
 
 def tighten(directory: Path) -> None:

@@ -79,6 +79,8 @@ def operator_app(
     token: str | None,
     metadata_url: str,
     resource_manager: Door | None = None,
+    region_name: str = "",
+    kept_in: str = "",
 ) -> FastAPI:
     """The ASGI app. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
     streams = Streams()
@@ -92,7 +94,7 @@ def operator_app(
         dependencies=[Depends(_BEARER)] if token else [],
         lifespan=_ending(streams),
     )
-    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams, resource_manager)
+    app.state.desk = Desk(plane, faults, tuple(settings), metadata_url, streams, resource_manager, region_name, kept_in)
     for routes in _ROUTES:
         app.include_router(routes.router)
     if resource_manager is not None:

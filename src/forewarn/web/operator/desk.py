@@ -33,6 +33,8 @@ class Desk:
     metadata_url: str
     streams: Streams
     resource_manager: Door | None = None
+    region_name: str = ""
+    kept_in: str = ""
 
 
 @dataclass(frozen=True)

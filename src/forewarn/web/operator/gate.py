@@ -9,18 +9,16 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from secrets import compare_digest
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from forewarn.web.host_names import HostNames
 from forewarn.web.operator.errors import error_answer
 from forewarn.web.operator.models import ErrorKind
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
-LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-ANY_HOST = "*"
 _OWN_CHECKS = "/metadata/"  # what clients of the Resource Manager fetch before they have a token of any kind
 
 _log = logging.getLogger(__name__)
@@ -38,7 +36,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, *, hosts: frozenset[str], token: str | None) -> None:
         self._app = app
-        self._hosts = LOOPBACK_HOSTS | {host.lower().strip("[]") for host in hosts}
+        self._hosts = HostNames(hosts, "operator API")
         self._token = token.encode() if token else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,9 +62,8 @@ class Gate:
 
     def _check(self, headers: Headers, method: str, path: str) -> None:
         host = headers.get("host", "")
-        if ANY_HOST not in self._hosts and _host_name(host) not in self._hosts:
-            allowed = ", ".join(sorted(self._hosts))
-            raise _No(400, "invalid", f"The Host header names none of this server's names ({allowed}).")
+        if not self._hosts.has(host):
+            raise _No(400, "invalid", self._hosts.refusal())
         origin = headers.get("origin")
         if origin is not None and method not in ("GET", "HEAD") and _place(origin) != host.lower():
             raise _No(400, "invalid", "A page of another origin may not change anything here.")
@@ -74,15 +71,6 @@ class Gate:
             return
         if self._token is not None and not compare_digest(_bearer(headers), self._token):
             raise _No(401, "unauthorized", "Send the token of this server as 'Authorization: Bearer TOKEN'.")
-
-
-def _host_name(host: str) -> str:
-    """Without port and brackets. What cannot be read, or holds more than a name and a port, is nobody's name."""
-    try:
-        parts = urlsplit(f"//{host}")
-        return (parts.hostname or "") if parts.netloc == host and "@" not in host else ""
-    except ValueError:
-        return ""
 
 
 def _place(origin: str) -> str:

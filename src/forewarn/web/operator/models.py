@@ -88,6 +88,11 @@ class PingAnswer(Answer):
 
     name: Literal["forewarn"] = Field(default="forewarn", description="Always `forewarn`.", examples=["forewarn"])
     version: str = Field(description="The version of the program.", examples=["0.1.0"])
+    region: str = Field(description="The name that the region was given with --name, or nothing.", examples=["shop"])
+    data: str = Field(
+        description="Where the region is kept: a directory, a database, or `in memory`.",
+        examples=["/var/lib/forewarn"],
+    )
     now: datetime = Field(description="The time of the region.", examples=["2026-01-01T12:00:00Z"])
     clock: ClockAnswer = Field(description="The clock of the region.")
     vms: int = Field(description="How many VMs there are.", examples=[12])

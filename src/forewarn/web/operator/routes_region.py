@@ -18,9 +18,11 @@ _PASSWORD = re.compile(r"(?<=//)([^:@/]*):.*@")
 
 @router.get("/ping", summary="Is the service there")
 async def ping(desk: TheDesk, look: TheLook) -> PingAnswer:
-    """Which version answers, what time it is in the region, how large the region is, and where VMs read."""
+    """Which version and which region answers, what time it is there, how large the region is, and where VMs read."""
     return PingAnswer(
         version=__version__,
+        region=desk.region_name,
+        data=desk.kept_in,
         now=look.now,
         clock=clock_fields(desk.plane),
         vms=len(look.region.vms),

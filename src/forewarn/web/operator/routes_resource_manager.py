@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from forewarn.core.refusal import Hint, Refused
+from forewarn.web.host_names import LOOPBACK_HOSTS
 from forewarn.web.operator.desk import TheDesk
-from forewarn.web.operator.gate import LOOPBACK_HOSTS
 from forewarn.web.operator.models import Answer
 from forewarn.web.resource_manager.door import Door
 from forewarn.web.resource_manager.tokens import CLOUD, ENDPOINTS, IDENTITY_TOKEN, endpoints, identity_answer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 from dataclasses import replace
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import msgspec
@@ -17,6 +16,7 @@ from forewarn.core.refusal import Refused
 from forewarn.plane.clock import wall_time
 from forewarn.plane.ports import JournalFault, Uncertain
 from forewarn.web.current import UNCERTAIN, be_current
+from forewarn.web.host_names import HostNames
 from forewarn.web.resource_manager import (
     compute,
     deployments,
@@ -35,8 +35,6 @@ from forewarn.web.resource_manager.errors import ArmError, from_refusal
 from forewarn.web.resource_manager.reading import check_api_version, read_body, read_head
 from forewarn.web.resource_manager.routing import Router
 
-ANY_HOST = "*"
-_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _BODILESS = frozenset({204, 304})
 _LONGEST_ECHO = 128
 
@@ -45,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 def resource_manager_app(desk: Desk, *, hosts: Collection[str] = ()) -> ASGIApp:
     """The app. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
-    return _Face(desk, make_router(), _open_router(), _LOOPBACK_HOSTS | {host.lower().strip("[]") for host in hosts})
+    return _Face(desk, make_router(), _open_router(), HostNames(hosts, "Resource Manager"))
 
 
 def make_router() -> Router:
@@ -66,7 +64,7 @@ def _open_router() -> Router:
 
 
 class _Face:
-    def __init__(self, desk: Desk, router: Router, open_router: Router, hosts: frozenset[str]) -> None:
+    def __init__(self, desk: Desk, router: Router, open_router: Router, hosts: HostNames) -> None:
         self._desk = desk
         self._router = router
         self._open = open_router
@@ -101,7 +99,8 @@ class _Face:
             return ArmError(500, "InternalServerError", message).reply()
 
     async def _answer(self, request: Request, request_id: str) -> Reply:
-        self._check_host(request.headers.get("host", ""))
+        if not self._hosts.has(request.headers.get("host", "")):  # links in answers are made of it
+            raise ArmError(400, "InvalidHostHeader", self._hosts.refusal())
         call = read_head(request, request_id)
         if self._open.knows(call.path):
             return await self._open.answer(self._desk, replace(call, body=await read_body(request)))
@@ -112,16 +111,6 @@ class _Face:
         await be_current(self._desk.plane)
         call = groups.in_place(self._desk, replace(call, body=body))
         return await self._router.answer(self._desk, call)
-
-    def _check_host(self, host: str) -> None:
-        """Links in answers are made of it, and a name that was rebound to this machine is not ours."""
-        try:
-            parts = urlsplit(f"//{host}")
-            name = (parts.hostname or "") if parts.netloc == host and "@" not in host else ""
-        except ValueError:
-            name = ""
-        if not name or (ANY_HOST not in self._hosts and name not in self._hosts):
-            raise ArmError(400, "InvalidHostHeader", "The Host header names none of this server's names.")
 
 
 def _bearer(call: Call) -> str:

@@ -23,6 +23,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from forewarn.durable import make_directory, sync_directory, write_whole
 
+CERTIFICATE = "server.pem"
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 _AUTHORITY_LIFE = timedelta(days=3650)
 _LEAF_LIFE = timedelta(days=397)
@@ -67,7 +68,7 @@ def _alone_in(directory: Path) -> Iterator[None]:
 
 
 def _prepare(directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
-    files = TlsFiles(directory / "ca.pem", directory / "server.pem", directory / "server-key.pem")
+    files = TlsFiles(directory / "ca.pem", directory / CERTIFICATE, directory / "server-key.pem")
     names = tuple(dict.fromkeys((*LOCAL_NAMES, *(host.lower() for host in hosts))))
     authority, key = _authority(directory, names, now)
     if not _usable(files, authority, names, now):

@@ -20,6 +20,8 @@ async def test_a_ping_tells_what_answers(bench: Bench) -> None:
     assert await bench.get("/v1/ping") == {
         "name": "forewarn",
         "version": __version__,
+        "region": "",
+        "data": "",
         "now": "2026-01-01T12:00:00Z",
         "clock": {"now": "2026-01-01T12:00:00Z", "kind": "virtual", "speed": 0.0, "next_deadline": None},
         "vms": 3,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -144,3 +145,29 @@ async def test_a_journal_that_cannot_be_written_is_said_so(open_bench: OpenBench
         assert error["message"] == "The disk is full; free some space."
         assert bench.plane.seq == before
         assert await bench.create("lone") == ["lone"]
+
+
+async def test_an_unknown_name_is_told_which_setting_and_logged_once(
+    open_bench: OpenBench, anyio_backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "forewarn.web.host_names")
+    async with open_bench(hosts=("control.example",), token="once") as bench:
+        for _ in range(3):
+            told = await bench.refused(400, "GET", "/v1/ping", headers={"Host": "balancer.example:443"})
+
+        assert "names none of this server's names (127.0.0.1, ::1, control.example, localhost)." in told
+        assert "is told so by --hosts (FOREWARN_HOSTS)" in told
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert "The operator API refused a request whose Host header names 'balancer.example'" in line
+        assert "--hosts" in line
+
+
+async def test_who_guesses_names_does_not_fill_the_log(
+    open_bench: OpenBench, anyio_backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "forewarn.web.host_names")
+    async with open_bench(hosts=("control.example",), token="guess") as bench:
+        for number in range(30):
+            await bench.refused(400, "GET", "/v1/ping", headers={"Host": f"guess-{number}.example"})
+
+    assert len(caplog.records) == 5

@@ -59,6 +59,7 @@ async def test_a_host_that_was_rebound_learns_nothing(bench: Bench) -> None:
 
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "InvalidHostHeader"
+    assert "is told so by --hosts (FOREWARN_HOSTS)." in answer.json()["error"]["message"]
 
 
 async def test_the_configured_host_is_ours(bench: Bench) -> None:
