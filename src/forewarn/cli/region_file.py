@@ -6,6 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forewarn.cli.binding_file import BindingEntry, read_bindings
 from forewarn.cli.errors import CommandFailed, usage
@@ -14,8 +15,9 @@ from forewarn.cli.near import complain_of_key
 from forewarn.cli.setting_kinds import SWITCH
 from forewarn.cli.setting_table import SETTINGS
 from forewarn.cli.settings import resolve
-from forewarn.guest.agent.complaints import Book, Complaint
-from forewarn.guest.agent.toml_lines import Lines
+
+if TYPE_CHECKING:  # for whose import every command would pay
+    from forewarn.guest.agent.complaints import Book, Complaint
 
 TABLES = ("settings", "vm", "binding")
 _AT_LINE = re.compile(r" \(at line (?P<line>\d+), column \d+\)")
@@ -43,6 +45,8 @@ def read_region_file(path: Path) -> RegionFile:
 
 def check_region_file(path: Path) -> tuple[RegionFile, tuple[Complaint, ...]]:
     """The file, and everything that is wrong with it, the values of its settings included."""
+    from forewarn.guest.agent.complaints import Complaint
+
     file, complaints = _read(path, values=True)
     if not complaints:
         try:
@@ -57,6 +61,9 @@ def _read(path: Path, *, values: bool = False) -> tuple[RegionFile, tuple[Compla
 
     Whether the ``values`` of settings are right is left out where others may win over them.
     """
+    from forewarn.guest.agent.complaints import Book
+    from forewarn.guest.agent.toml_lines import Lines
+
     nothing = RegionFile(path, {}, ())
     try:
         text = path.read_bytes().decode()
@@ -79,6 +86,8 @@ def _read(path: Path, *, values: bool = False) -> tuple[RegionFile, tuple[Compla
 
 
 def _not_toml(path: Path, problem: ValueError) -> Complaint:
+    from forewarn.guest.agent.complaints import Complaint
+
     found = _AT_LINE.search(str(problem))
     return Complaint(str(path), int(found["line"]) if found else 0, f"is not TOML: {_AT_LINE.sub('', str(problem))}")
 
