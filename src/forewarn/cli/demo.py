@@ -72,14 +72,15 @@ def _tell(client: Client, metadata: str, output: Output, speed: float) -> bool:
 
 
 def _look_yourself(output: Output, metadata: str, control: str) -> None:
-    prefix = "" if control.endswith(f":{_USUAL_PORTS[1]}") else f"FOREWARN_URL={control} "
     output.line()
     output.prose("The region stays up until Ctrl-C. Look for yourself, in another terminal:")
+    if not control.endswith(f":{_USUAL_PORTS[1]}"):
+        output.line(f"  export FOREWARN_URL={control}")
     output.line("  curl -H Metadata:true -G -d api-version=2020-07-01 \\")
     output.line(f"    {metadata}/vm/web-0/metadata/scheduledevents")
     for command in ("vm list", "vm restart web-1", "event watch", "campaign start --kind freeze", "clock show"):
-        output.line(f"  {prefix}.venv/bin/forewarn {command}")
-    output.line(f'  eval "$({prefix}.venv/bin/forewarn az-env)" && az vm list')
+        output.line(f"  .venv/bin/forewarn {command}")
+    output.line('  eval "$(.venv/bin/forewarn az-env)" && az vm list')
     output.line(f"  curl {control}/openapi.json   # the operator API")
 
 

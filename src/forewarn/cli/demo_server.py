@@ -21,11 +21,12 @@ _PATIENCE_SECONDS = 30.0
 
 def run(data: str, arguments: Sequence[str]) -> int:
     """Serve from the directory ``data``, and remove it at the end."""
-    signal.signal(signal.SIGTERM, _end_at_once)  # until the server listens to signals itself
-    threading.Thread(target=_end_with_the_demo, args=(data,), daemon=True).start()
     try:
+        signal.signal(signal.SIGTERM, _end_at_once)  # until the server listens to signals itself
+        threading.Thread(target=_end_with_the_demo, args=(data,), daemon=True).start()
         return main(["serve", "--data", data, *arguments])
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         shutil.rmtree(data, ignore_errors=True)
 
 
