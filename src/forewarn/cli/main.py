@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 
 from forewarn import __version__
-from forewarn.cli import trial
 from forewarn.cli.commands import (
     activity,
     agent,
@@ -26,6 +25,7 @@ from forewarn.cli.commands import (
     service,
     sim,
     stores,
+    trial,
     vms,
 )
 from forewarn.cli.output import Output, complain

@@ -15,8 +15,8 @@ from typing import Any
 
 import uvicorn
 
-from forewarn.cli.neighbour import who_has
 from forewarn.server.guarded import Guarded
+from forewarn.server.neighbour import who_has
 from forewarn.settings.errors import CannotListen, CommandFailed
 from forewarn.settings.kinds import Address
 

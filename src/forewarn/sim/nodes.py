@@ -52,8 +52,18 @@ class Answered:
 class Server:
     """One node. ``up`` from the moment it answers until it is killed or ends."""
 
-    def __init__(self, loop: SimLoop, network: Network, store: Store, rules: Rules, place: str, random: Random) -> None:
+    def __init__(
+        self,
+        loop: SimLoop,
+        network: Network,
+        store: Store,
+        rules: Rules,
+        place: str,
+        random: Random,
+        lag: timedelta = timedelta(0),
+    ) -> None:
         self._loop, self._network, self._store, self._rules, self._random = loop, network, store, rules, random
+        self._lag = lag
         self.place = place
         self.up = False
         self.starts = 0
@@ -91,7 +101,7 @@ class Server:
             plane.clock = RealClock(plane.region.latest_at)
             await plane.start()
             faults = FaultRules(Random(self._random.random()))
-            face = MetadataFace(plane, faults, metadata_settings())
+            face = MetadataFace(plane, faults, metadata_settings(self._lag))
             await face.start("127.0.0.1", METADATA[1])
         except JournalFault as fault:
             _log.info("%s cannot start: %s", self.place, fault)
@@ -123,12 +133,12 @@ class Server:
         return work.result()
 
 
-def metadata_settings() -> MetadataSettings:
+def metadata_settings(lag: timedelta) -> MetadataSettings:
     """Production's, with the times of idle and stalled connections stretched: one look a minute is enough."""
     limits = Limits(
         wait_seconds=7200, idle_seconds=14_400.0, request_seconds=240.0, stalled_seconds=240.0, linger_seconds=120.0
     )
-    return MetadataSettings(limits=limits)
+    return MetadataSettings(limits=limits, visibility_lag=lag)
 
 
 async def _ask(app: FastAPI, verb: str, path: str, body: object, who: str) -> Answered:

@@ -14,6 +14,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
+from forewarn import durable
 from forewarn.guest import clock as guest_clock
 from forewarn.guest import connections
 from forewarn.guest.agent import loop, reader
@@ -25,10 +26,11 @@ from forewarn.guest.agent.steps import command, ready_file
 from forewarn.guest.agent.telling import channels as telling
 from forewarn.guest.agent.telling import health, metrics, sd_notify
 from forewarn.plane import clock as plane_clock
-from forewarn.plane import following, membership
+from forewarn.plane import following, membership, snapshots
 from forewarn.sim.fabric.disk import Disks, fcntl_of, os_of, path_of
 from forewarn.sim.fabric.loop import PLACE
 from forewarn.sim.fabric.network import Network, socket_of
+from forewarn.sim.fabric.store import LEAD_SECONDS
 from forewarn.sim.fabric.strands import Strands, queue_of, threading_of, time_of
 from forewarn.sim.machines import Machine
 from forewarn.web.metadata import face
@@ -39,6 +41,7 @@ BUSY_SECONDS = 20.0  # how often an agent looks while there is something to do; 
 IDLE_SECONDS = 3600.0  # and while there is nothing; in production 30
 GLANCE_SECONDS = 20.0  # how often a node asks the store whether it has missed something; in production 1
 SWEEP_SECONDS = 60.0  # how often the metadata face looks for connections that have gone quiet; in production 1
+SNAPSHOT_EVERY = 150  # facts between two snapshots; in production 20 000
 ANNOUNCE_SECONDS = 300.0  # how often a node says that it is there; in production 3
 
 _Seam = tuple[Any, str, Any]
@@ -60,7 +63,8 @@ def _seams(
         seams.append((module, "socket", sockets))
     for module in (consent, loop, ready_file):
         seams.append((module, "Path", path))
-    seams += [(journal, "os", os_of(disks)), (journal, "fcntl", fcntl_of(disks)), (telling, "random", random)]
+    seams += [(module, "os", os_of(disks)) for module in (durable, journal)]
+    seams += [(journal, "fcntl", fcntl_of(disks)), (telling, "random", random)]
 
     def machine() -> Machine:
         found: Machine = hub.current().process.machine
@@ -103,7 +107,9 @@ def _seams(
         (membership, "uuid", SimpleNamespace(uuid4=guid)),
         (membership, "socket", SimpleNamespace(gethostname=lambda: PLACE.get(""))),
         (membership, "_ANNOUNCE_SECONDS", ANNOUNCE_SECONDS),
+        (snapshots, "_EVERY", SNAPSHOT_EVERY),
         (following, "_GLANCE_SECONDS", GLANCE_SECONDS),
+        (following, "LEASE_SECONDS", LEAD_SECONDS),
         (roster, "_LONGEST_SWEEP_SECONDS", SWEEP_SECONDS),
         (face, "secrets", SimpleNamespace(token_bytes=random.randbytes)),
         (desk, "uuid4", guid),

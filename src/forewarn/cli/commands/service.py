@@ -11,9 +11,9 @@ from forewarn.cli import parsing
 from forewarn.cli.api.client import Client, Unreachable
 from forewarn.cli.api.shapes import Pong
 from forewarn.cli.commands.clocks import describe
-from forewarn.cli.neighbour import region_words
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
+from forewarn.server.neighbour import region_words
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.extras import import_part
 from forewarn.settings.times import show_moment

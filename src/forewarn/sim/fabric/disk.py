@@ -70,6 +70,8 @@ class Disks:
     def open(self, path: object, flags: int, mode: int = 0) -> int:
         process, name = self._process(), str(path)
         file = self._files.get(name)
+        if file is not None and flags & os.O_EXCL:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
         if file is None:
             file = _File()
             if not flags & os.O_DIRECTORY:
@@ -141,11 +143,35 @@ class Disks:
         self._files.pop(path, None)
 
 
+class _Stream:
+    """An open file that is written and closed."""
+
+    def __init__(self, disks: Disks, number: int) -> None:
+        self._disks, self._number = disks, number
+
+    def __enter__(self) -> _Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._disks._close(self._number)
+
+    def write(self, data: bytes) -> None:
+        self._disks._write(self._number, data)
+
+    def flush(self) -> None:
+        """What is written is with the system already."""
+
+    def fileno(self) -> int:
+        return self._number
+
+
 def os_of(disks: Disks) -> SimpleNamespace:
-    """What stands for the module ``os`` where an agent keeps its journal."""
+    """What stands for the module ``os`` where an agent keeps files that must outlive a loss of power."""
     names = [name for name in dir(os) if name.startswith("O_")]
     return SimpleNamespace(
         open=disks.open,
+        fdopen=lambda number, mode: _Stream(disks, number),
+        fchmod=lambda number, mode: None,
         close=disks._close,
         write=disks._write,
         fdatasync=disks._sync,
@@ -169,6 +195,9 @@ def path_of(disks: Disks) -> Callable[..., Any]:
 
         def mkdir(self, *_: object, **__: object) -> None:
             """Directories are names only."""
+
+        def absolute(self) -> SimPath:
+            return self
 
         def exists(self) -> bool:
             return disks.exists(str(self))
