@@ -7,10 +7,13 @@ SPREAD := --numprocesses auto --maxprocesses 4
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve check test torture fuzz bench docs lock advisories clean system
+.PHONY: help try demo serve check test torture fuzz bench docs lock advisories clean system
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+try: $(VENV)/server ## one event and its approval, in a throw-away region; EVENT=preempt (or another type) instead of reboot
+	@$(BIN)/forewarn try $(EVENT)
 
 demo: $(VENV)/server ## see the product do its job: a region of a dozen VMs, one story for each event type
 	@$(BIN)/forewarn demo
@@ -43,7 +46,7 @@ docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, comm
 
 lock: $(VENV)/dev ## pin the dependencies anew
 	$(PIP) install uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql -o requirements/server.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql --extra sim -o requirements/server.txt pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra server --extra postgresql --extra sim -o requirements/dev.txt pyproject.toml requirements/dev.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/build.txt requirements/build.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/az.txt requirements/az.in

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from forewarn.cli import agent_reference, reference
+from forewarn.cli import agent_reference, reference, region_reference
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import TRANSITIONS
 from forewarn.core.phases import ENDED
@@ -75,6 +75,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "causes": causes,
     "settings": reference.settings_markdown,
     "cli": reference.cli_markdown,
+    "region_file": region_reference.region_file,
     "agent_file": agent_reference.agent_file,
     "agent_telling": agent_reference.agent_telling,
 }

@@ -93,7 +93,7 @@ def test_a_trial_shows_a_document_with_its_event_and_what_it_tells_to_type_works
         environment = environment_of(lines)
         document = json.loads(text[text.index("\n{") : text.rindex("\n}") + 2])
         seeing = text[text.index("$ curl") + 2 : text.index("\n{")]
-        approving = text[text.index("  curl -H") : text.index("or leave it alone")]
+        approving = text[text.index("  curl -s -H") : text.index("or leave it alone")]
 
         assert [(event["EventType"], event["EventStatus"]) for event in document["Events"]] == [(shown, "Scheduled")]
         assert json.loads(typed(seeing, tmp_path, environment)) == document

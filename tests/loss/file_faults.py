@@ -114,7 +114,13 @@ def _move(data: Path) -> Path:
 
 
 def _take_away(nemesis: Nemesis, node: Node, what: str, act: Callable[[Path], object]) -> Node | None:
-    """While it sleeps, so that what it had committed by then can be put back when it is dead."""
+    """While it sleeps, so that what it had committed by then can be put back when it is dead.
+
+    Only under a server that is up: one that is still starting would open what was put in the directory's place.
+    """
+    nemesis.await_that(node.is_ready)
+    if not node.is_ready():
+        return node
     data = _data(nemesis)
     node.sleep()
     with _copied(data) as copy:

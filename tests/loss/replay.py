@@ -62,6 +62,8 @@ class Replay:
     _lives: dict[str, list[list[int]]] = field(default_factory=lambda: defaultdict(list))  # VM key -> [made, gone]
     _bodies: dict[tuple[str, str], dict[str, list[Span]]] = field(default_factory=dict)
     _enablings: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _touched: set[str] = field(default_factory=set)  # scopes that this transaction has changed
+    _public: dict[str, _State] = field(default_factory=dict)  # what each scope showed when a transaction last ended
 
     @classmethod
     def of(cls, journal: Sequence[Record]) -> Replay:
@@ -100,11 +102,26 @@ class Replay:
         for key in {*before.scopes, *region.scopes}:
             if before.scopes.get(key) is not region.scopes.get(key):
                 self._note(key, region.scopes.get(key), region, record.seq)
+                self._touched.add(key)
 
     def _end(self, record: Record) -> None:
         """Of a transaction. What was due by then was looked at, which leaves no fact."""
         self.regions[-1] = tidied(self.regions[-1], record.fact.at, _ALL)
         self.ends.append(record.seq)
+        for key in sorted(self._touched):
+            self._publish(key, record.seq)
+        self._touched.clear()
+
+    def _publish(self, key: str, seq: int) -> None:
+        """Nobody sees what holds inside of a transaction only, so documents are told apart at the ends of them."""
+        states = self._states[key]
+        if not states or states[-1].last != FOREVER:
+            return
+        before, after = self._public.get(key), states[-1]
+        same = before is not None and (before.enabling, before.incarnation) == (after.enabling, after.incarnation)
+        if before is not None and same and before.document != after.document:
+            self.wrong.append(f"record {seq} changes the document of {key} and not its incarnation")
+        self._public[key] = after
 
     def _note(self, key: str, scope: Scope | None, region: Region, seq: int) -> None:
         states = self._states[key]
@@ -117,8 +134,6 @@ class Replay:
         if open_state is not None:
             if (open_state.enabling, open_state.document) == (enabling, document):
                 return
-            if (open_state.enabling, open_state.incarnation) == (enabling, document.incarnation):
-                self.wrong.append(f"record {seq} changes the document of {key} and not its incarnation")
             open_state.last = seq - 1
         states.append(_State(enabling, document.incarnation, document, scope.kind, seq))
 

@@ -39,7 +39,8 @@ def vm(name: str, number: int = 0, host: int = 0, at: datetime = NOW, **spec: An
 def event(cause: Cause, vms: tuple[str, ...], scope: str, notice: timedelta, **more: Any) -> Event:
     told = {"recovery": 10 * MINUTE, "duration_seconds": -1, **more}
     identity = told.pop("id", ID)
-    return Event(identity, cause, scope, vms, vms, 0, NOW, NOW + notice, **told)
+    domain = told.pop("update_domain", 0)
+    return Event(identity, cause, scope, vms, vms, domain, NOW, NOW + notice, **told)
 
 
 def reading(*facts: f.Fact, scope: str = "vm/a", settings: Settings | None = None) -> Oracle:
@@ -172,6 +173,39 @@ def test_what_follows_by_itself_may_not_be_left_undone() -> None:
     assert "not started" in seen.settled(NOW + 15 * MINUTE)[0]
     seen.fold(f.VmDeleted(NOW, "a"))
     assert "nobody left" in seen.settled(NOW + MINUTE)[0]
+
+
+def test_what_all_have_approved_starts_at_once_and_what_started_is_done() -> None:
+    seen = reading(vm("a"))
+    seen.fold(SCHEDULED)
+    seen.fold(f.EventApproved(NOW + SECOND, ID, "a"))
+    assert "all have approved" in seen.settled(NOW + SECOND)[0]
+    seen.fold(f.EventStarted(NOW + SECOND, ID))
+    assert seen.settled(NOW + MINUTE) == []
+    assert "has not begun" in seen.settled(NOW + 40 * MINUTE)[0]
+
+
+def test_a_campaign_waits_for_work_that_was_ordered_for_a_host() -> None:
+    members: dict[str, Any] = {"kind": ScopeKind.AVAILABILITY_SET, "set_name": "s"}
+    second = f.VmCreated(NOW, "b", VmSpec(**members), "seed", 1, 1, 0, 1)
+    created = f.ScopeCreated(NOW, ScopeKind.AVAILABILITY_SET, "s")
+    seen = reading(created, vm("a", **members), second, scope="availability-set/s")
+    scope = "availability-set/s"
+    assert seen.fold(f.EventScheduled(NOW, event(Cause.REBOOT, ("a",), scope, 15 * MINUTE, host=0))) == []
+    seen.fold(f.CampaignStarted(NOW, "c", Cause.REBOOT, (0, 1), 0))
+    again = event(Cause.REBOOT, ("a",), scope, 15 * MINUTE, id=MATE, host=0, campaign="c")
+    other = event(Cause.REBOOT, ("b",), scope, 15 * MINUTE, id=MATE, host=1, campaign="c", update_domain=1)
+    assert "comes to VMs" in seen.fold(f.EventScheduled(NOW, again))[0]
+    seen.fold(f.EventCanceled(NOW, MATE, "x"))
+    assert any("opens update domain" in each for each in seen.fold(f.EventScheduled(NOW, other)))
+
+
+def test_a_document_can_be_kept_for_later() -> None:
+    seen = reading(vm("a"))
+    seen.fold(SCHEDULED)
+    kept, shown = seen.paper("vm/a"), seen.document("vm/a", "2017-03-01", 2)
+    seen.fold(f.EventCanceled(NOW, ID, "x"))
+    assert kept.body("2017-03-01", 2) == shown != seen.document("vm/a", "2017-03-01", 2)
 
 
 def test_impacts_on_one_vm_do_not_overlap() -> None:

@@ -27,6 +27,9 @@ def test_a_small_fleet_with_every_kind_of_fault_breaks_no_promise_and_comes_to_r
     assert counts["EventCompleted"] > 10, "too little has happened to prove anything"
     assert counts["fault crash"] > 3
     assert counts["documents seen"] > 100
+    assert counts["documents in old versions"] > 50
+    assert counts["forbidden things tried"] > 10
+    assert counts["silences"] > 0
 
 
 @pytest.mark.slow
@@ -44,6 +47,8 @@ def test_a_week_of_200_vms_breaks_no_promise_and_comes_to_rest() -> None:
     assert outcome.counts["hit prepared"] > 300, "too little has happened to prove anything"
     assert outcome.counts["shared approvals by agents"] > 20
     assert outcome.counts["EventCanceled"] > 10
+    assert outcome.counts["ScopeDisabled"] > 5, "the 24 hours were never over"
+    assert outcome.counts["EventAnnounced"] > 0, "nobody began to read with something ahead"
 
 
 def test_without_faults_nobody_is_hit_unprepared_who_had_the_time() -> None:

@@ -46,7 +46,12 @@ class Plane:
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
-        self.standing = Standing(shared=shared is not None, staleness=pace.staleness, elapsed=system.elapsed)
+        self.standing = Standing(
+            shared=shared is not None,
+            staleness=pace.staleness,
+            lease_seconds=pace.lease_seconds,
+            elapsed=system.elapsed,
+        )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(driver, self.standing)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)

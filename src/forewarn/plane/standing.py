@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from datetime import timedelta
 
-from forewarn.plane.ports import LEASE_SECONDS, Diverged, JournalFault
+from forewarn.plane.ports import Diverged, JournalFault
 
 _log = logging.getLogger(__name__)
 
@@ -20,9 +20,12 @@ _log = logging.getLogger(__name__)
 class Standing:
     """Judged by ``elapsed`` at each look: a process that has slept must not answer, or lead, from before its sleep."""
 
-    def __init__(self, *, shared: bool, staleness: timedelta, elapsed: Callable[[], float]) -> None:
+    def __init__(
+        self, *, shared: bool, staleness: timedelta, lease_seconds: float, elapsed: Callable[[], float]
+    ) -> None:
         self._elapsed = elapsed
         self._staleness_seconds = staleness.total_seconds()
+        self._lease_seconds = lease_seconds
         self._current_until = -math.inf if shared else math.inf
         self._leads_until = -math.inf if shared else math.inf
         self._why_stale = f"This node has not heard from its store for {self._staleness_seconds:g} s."
@@ -68,7 +71,7 @@ class Standing:
         if self.lost.is_set():
             return
         self._current_until = asked_at + self._staleness_seconds
-        self._lead_until(asked_at + LEASE_SECONDS if leads else -math.inf)
+        self._lead_until(asked_at + self._lease_seconds if leads else -math.inf)
 
     def unheard(self) -> None:
         """The store has not answered: this node does not lead, and is current until its time is over."""

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from forewarn.plane.clock import elapsed, wall_time
+from forewarn.plane.ports import LEASE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Pace:
     glance_seconds: float = 1.0  # how long a notification that got lost can delay what it would have told
     refresh_seconds: float = 2.0  # how long a reader waits to be told that nothing is new
     retry_seconds: float = 1.0  # after something of ours has failed
+    lease_seconds: float = LEASE_SECONDS  # how long a leader that hears nothing from its store goes on leading
     watch_seconds: float = 5.0  # between two looks at the machine's clock and the store's place
     snapshot_facts: int = 20_000  # facts between two snapshots, or as many as there are VMs where that is more
 

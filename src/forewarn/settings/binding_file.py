@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from forewarn.settings.errors import usage
-from forewarn.settings.resolve import unknown_key
+from forewarn.settings.near import complain_of_key
+
+if TYPE_CHECKING:
+    from forewarn.guest.agent.config.complaints import Book
 
 
 @dataclass(frozen=True)
@@ -32,21 +34,29 @@ class BindingEntry:
 _KEYS = tuple(each.name for each in fields(BindingEntry))
 
 
-def read_bindings(path: Path, tables: object) -> tuple[BindingEntry, ...]:
+def read_bindings(book: Book, tables: object) -> tuple[BindingEntry, ...]:
+    """The ``[[binding]]`` tables that are right; what is wrong with the others is noted by its line."""
     if not isinstance(tables, list):
-        raise usage(f"{path}: bindings are written as [[binding]] tables, with two brackets.")
-    return tuple(_read_entry(path, f"[[binding]] number {number}", table) for number, table in enumerate(tables, 1))
+        book.complain(("binding",), "bindings are written as [[binding]] tables, with two brackets")
+        return ()
+    found = (_read_entry(book, index, table) for index, table in enumerate(tables))
+    return tuple(entry for entry in found if entry is not None)
 
 
-def _read_entry(path: Path, place: str, table: object) -> BindingEntry:
+def _read_entry(book: Book, index: int, table: object) -> BindingEntry | None:
+    place, title = ("binding", index), f"[[binding]] number {index + 1}"
     if not isinstance(table, dict):
-        raise usage(f"{path}: {place} is not a table.")
+        book.complain(place, f"{title} is not a table")
+        return None
     for key, value in table.items():
         if key not in _KEYS:
-            raise unknown_key(path, f"binding.{key}", _KEYS)
-        if not isinstance(value, str):
-            raise usage(f"{path}: {key} of {place} must be text.")
+            complain_of_key(book, (*place, key), f"binding.{key}", _KEYS)
+        elif not isinstance(value, str):
+            book.complain((*place, key), f"{key} of {title} must be text")
+    if not book.sound(place):
+        return None
     entry = BindingEntry(**table)
     if bool(entry.vm) == bool(entry.scale_set):
-        raise usage(f"{path}: {place} names a vm or a scale_set, one of the two.")
+        book.complain(place, f"{title} names a vm or a scale_set, one of the two")
+        return None
     return entry

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from forewarn.settings.errors import usage
-from forewarn.settings.resolve import unknown_key
+from forewarn.settings.near import complain_of_key
 from forewarn.settings.times import parse_duration
 
+if TYPE_CHECKING:
+    from forewarn.guest.agent.config.complaints import Book
+
 COUNT_MAX = 10_000_000
+_SHORTEST, _LONGEST = timedelta(minutes=5), timedelta(minutes=15)  # of a terminate notice, as on Azure
 EVICTION_POLICIES = ("Deallocate", "Delete")
 
 
@@ -97,43 +99,51 @@ def check(entry: FleetEntry) -> None:
         raise ValueError(f"eviction policy {entry.eviction_policy!r} is none of {', '.join(EVICTION_POLICIES)}")
     if entry.eviction_policy and not entry.spot:
         raise ValueError("an eviction policy is for Spot VMs only")
+    if entry.terminate_notice is not None and entry.spot:
+        raise ValueError("a Spot VM has no terminate notice: its eviction is announced as Preempt")
+    if entry.terminate_notice is not None and not _SHORTEST <= entry.terminate_notice <= _LONGEST:
+        raise ValueError("the terminate notice must be between 5 and 15 minutes")
     if entry.count > 1 and (entry.address or entry.local_address or entry.netns or entry.interface):
         raise ValueError("an address or a network namespace belongs to a single VM, not to several")
 
 
-def read_entries(path: Path, tables: object) -> tuple[FleetEntry, ...]:
-    """The ``[[vm]]`` tables of a region file, each named in what is said about it."""
+def read_entries(book: Book, tables: object) -> tuple[FleetEntry, ...]:
+    """The ``[[vm]]`` tables of a region file that are right; what is wrong with the others is noted by its line."""
     if not isinstance(tables, list):
-        raise usage(f"{path}: VMs are written as [[vm]] tables, with two brackets.")
-    entries = tuple(_read_entry(path, position, table) for position, table in enumerate(tables, start=1))
-    seen: set[str] = set()
-    for entry in entries:
-        if entry.name.lower() in seen:
-            raise usage(f"{path}: two [[vm]] tables are named {entry.name!r}.")
-        seen.add(entry.name.lower())
-    return entries
+        book.complain(("vm",), "VMs are written as [[vm]] tables, with two brackets")
+        return ()
+    found: dict[str, FleetEntry] = {}
+    for index, table in enumerate(tables):
+        entry = _read_entry(book, index, table)
+        if entry is not None and found.setdefault(entry.name.lower(), entry) is not entry:
+            book.complain(("vm", index, "name"), f"two [[vm]] tables are named {entry.name!r}")
+    return tuple(found.values())
 
 
-_TYPES: dict[str, type] = {"count": int, "spot": bool, "vnet": bool, "read": bool, "tags": dict}
-_TYPE_WORDS = {int: "a whole number", bool: "true or false", dict: "a table of text", str: "text"}
+TYPES: dict[str, type] = {"count": int, "spot": bool, "vnet": bool, "read": bool, "tags": dict}
+TYPE_WORDS = {int: "a whole number", bool: "true or false", dict: "a table of text", str: "text"}
 _KEYS = tuple(each.name for each in fields(FleetEntry))
 
 
-def _read_entry(path: Path, position: int, table: object) -> FleetEntry:
-    place = f"[[vm]] number {position}"
+def _read_entry(book: Book, index: int, table: object) -> FleetEntry | None:
+    place, title = ("vm", index), f"[[vm]] number {index + 1}"
     if not isinstance(table, dict):
-        raise usage(f"{path}: {place} is not a table.")
+        book.complain(place, f"{title} is not a table")
+        return None
     for key, value in table.items():
+        wanted = TYPES.get(key, str)
         if key not in _KEYS:
-            raise unknown_key(path, f"vm.{key}", _KEYS)
-        wanted = _TYPES.get(key, str)
-        if type(value) is not wanted:
-            raise usage(f"{path}: {key} of {place} must be {_TYPE_WORDS[wanted]}.")
+            complain_of_key(book, (*place, key), f"vm.{key}", _KEYS)
+        elif type(value) is not wanted:
+            book.complain((*place, key), f"{key} of {title} must be {TYPE_WORDS[wanted]}")
+    if not book.sound(place):
+        return None
     try:
         entry = _entry(table)
         check(entry)
     except ValueError as problem:
-        raise usage(f"{path}: {place}: {problem}.") from None
+        book.complain(place, f"{title}: {problem}")
+        return None
     return entry
 
 

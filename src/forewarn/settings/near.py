@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forewarn.guest.agent.config.complaints import Book
+    from forewarn.guest.agent.config.toml_lines import Place
 
 _SHORT = 3
 
@@ -16,6 +21,11 @@ def near_miss(word: str, known: Iterable[str]) -> str:
         cutoff, spellings = 0.5, {plain: each for plain, each in spellings.items() if len(plain) <= len(word) + 1}
     close = difflib.get_close_matches(_plain(word), spellings, n=1, cutoff=cutoff)
     return f"; did you mean {spellings[close[0]]!r}?" if close else ""
+
+
+def complain_of_key(book: Book, place: Place, key: str, known: Iterable[str]) -> None:
+    """A key of a file that nobody reads is a mistake, never silently dropped."""
+    book.complain(place, f"unknown key {key!r}", near_miss(key.rpartition(".")[2], known).removeprefix("; "))
 
 
 def _plain(word: str) -> str:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from forewarn.settings.binding_file import BindingEntry, read_bindings
-from forewarn.settings.errors import usage
+from forewarn.settings.errors import CommandFailed, usage
 from forewarn.settings.fleet_file import FleetEntry, read_entries
 from forewarn.settings.kinds import SWITCH
-from forewarn.settings.resolve import unknown_key
+from forewarn.settings.near import complain_of_key
+from forewarn.settings.resolve import resolve
 from forewarn.settings.table import SETTINGS
 
-_TABLES = ("settings", "vm", "binding")
+if TYPE_CHECKING:  # for whose import every command would pay
+    from forewarn.guest.agent.config.complaints import Book, Complaint
+
+TABLES = ("settings", "vm", "binding")
+_AT_LINE = re.compile(r" \(at line (?P<line>\d+), column \d+\)")
 
 
 @dataclass(frozen=True)
@@ -28,42 +34,85 @@ class RegionFile:
 
 
 def read_region_file(path: Path) -> RegionFile:
-    """Read and check the whole file: a key that nobody knows is refused, with the nearest that exists."""
-    tables = _load(path)
-    for key in tables:
-        if key not in _TABLES:
-            known = (*_TABLES, *SETTINGS)
-            if key in SETTINGS:
-                raise usage(f"{path}: the key {key!r} belongs under [settings].")
-            raise unknown_key(path, key, known)
-    return RegionFile(
-        path,
-        _settings(path, tables.get("settings", {})),
-        read_entries(path, tables.get("vm", [])),
-        read_bindings(path, tables.get("binding", [])),
-    )
+    """Read the whole file: what nobody knows is refused by its line, with the nearest that exists."""
+    file, complaints = _read(path)
+    if complaints:
+        first, further = str(complaints[0]).rstrip("."), len(complaints) - 1
+        more = f" ({further} more: forewarn settings --check {path})" if further else ""
+        raise usage(f"{first}{'' if first.endswith('?') else '.'}{more}")
+    return file
 
 
-def _load(path: Path) -> dict[str, Any]:
+def check_region_file(path: Path) -> tuple[RegionFile, tuple[Complaint, ...]]:
+    """The file, and everything that is wrong with it, the values of its settings included."""
+    from forewarn.guest.agent.config.complaints import Complaint
+
+    file, complaints = _read(path, values=True)
+    if not complaints:
+        try:
+            resolve({}, {}, file.settings, path)
+        except CommandFailed as problem:  # each alone is right, and together they cannot be
+            return file, (Complaint(str(path), 0, problem.message.rstrip(".")),)
+    return file, complaints
+
+
+def _read(path: Path, *, values: bool = False) -> tuple[RegionFile, tuple[Complaint, ...]]:
+    """One pass over the file that finds everything that can be seen without the region.
+
+    Whether the ``values`` of settings are right is left out where others may win over them.
+    """
+    from forewarn.guest.agent.config.complaints import Book
+    from forewarn.guest.agent.config.toml_lines import Lines
+
+    nothing = RegionFile(path, {}, ())
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        text = path.read_bytes().decode()
+        tables = tomllib.loads(text)
     except OSError as problem:
         raise usage(f"cannot read {path}: {problem.strerror or problem}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise usage(f"{path} is not TOML: {problem}.") from None
+        return nothing, (_not_toml(path, problem),)
+    book = Book(str(path), Lines(text))
+    for key in tables:
+        if key in SETTINGS:
+            book.complain((key,), f"the key {key!r} belongs under [settings]")
+        elif key not in TABLES:
+            complain_of_key(book, (key,), key, (*TABLES, *SETTINGS))
+    settings = _settings(book, tables.get("settings", {}))
+    if values:
+        _check_values(book, settings)
+    fleet = read_entries(book, tables.get("vm", []))
+    return RegionFile(path, settings, fleet, read_bindings(book, tables.get("binding", []))), book.noted()
 
 
-def _settings(path: Path, table: object) -> dict[str, str]:
+def _not_toml(path: Path, problem: ValueError) -> Complaint:
+    from forewarn.guest.agent.config.complaints import Complaint
+
+    found = _AT_LINE.search(str(problem))
+    return Complaint(str(path), int(found["line"]) if found else 0, f"is not TOML: {_AT_LINE.sub('', str(problem))}")
+
+
+def _settings(book: Book, table: object) -> dict[str, str]:
     if not isinstance(table, dict):
-        raise usage(f"{path}: settings are written under one [settings] line.")
+        book.complain(("settings",), "settings are written under one [settings] line")
+        return {}
     texts = {}
     for key, value in table.items():
+        place = ("settings", key)
         if key not in SETTINGS:
-            raise unknown_key(path, f"settings.{key}", SETTINGS)
-        if isinstance(value, bool) and SETTINGS[key].kind is SWITCH:
-            value = SWITCH.show(value)
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise usage(f"{path}: the setting {key} must be text or a number.")
-        texts[key] = str(value)
+            complain_of_key(book, place, f"settings.{key}", SETTINGS)
+        elif isinstance(value, bool) and SETTINGS[key].kind is SWITCH:
+            texts[key] = SWITCH.show(value)
+        elif isinstance(value, bool) or not isinstance(value, str | int | float):
+            book.complain(place, f"the setting {key} must be text or a number")
+        else:
+            texts[key] = str(value)
     return texts
+
+
+def _check_values(book: Book, settings: dict[str, str]) -> None:
+    for key, text in settings.items():
+        try:
+            SETTINGS[key].kind.read(text)
+        except ValueError as problem:
+            book.complain(("settings", key), f"the setting {key} is not right: {problem}")

@@ -6,15 +6,14 @@ makes of the values is ``cli.assembly``'s business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from forewarn.settings.errors import CommandFailed, usage
+from forewarn.settings.errors import usage
 from forewarn.settings.kinds import Address, ClockChoice, Network
-from forewarn.settings.near import near_miss
 from forewarn.settings.table import PROFILES, SETTINGS, Setting
 
 _NEEDS_TOKEN = ("control", "resource_manager")
@@ -202,8 +201,3 @@ def _check_addresses(settings: Settings) -> None:
                 f"{name} listens on {address}, beyond loopback, and needs a token: set FOREWARN_TOKEN, "
                 "or listen on 127.0.0.1."
             )
-
-
-def unknown_key(path: Path, key: str, known: Iterable[str]) -> CommandFailed:
-    """A key that nobody reads is a mistake, never silently dropped."""
-    return usage(f"{path}: unknown key {key!r}{near_miss(key.rpartition('.')[2], known) or '.'}")

@@ -31,7 +31,7 @@ def tenant_of(name: str, kind: str) -> Tenant:
     if kind != "vm":
         return Tenant.AGENT
     luck = _draw(name, 20)
-    return Tenant.NOBODY if luck == 0 else Tenant.WATCHER if luck in (1, 2) else Tenant.AGENT
+    return Tenant.NOBODY if luck < 2 else Tenant.WATCHER if luck < 4 else Tenant.AGENT
 
 
 def config_of(name: str, set_name: str) -> AgentConfig:

@@ -48,7 +48,7 @@ class Tenant(StrEnum):
 class Witness(Protocol):
     """Who is told what a guest sees."""
 
-    def saw(self, vm: str, request: Request, response: Response) -> None: ...
+    def saw(self, vm: str, request: Request, response: Response, asked_at: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,13 @@ class SeenClient(Client):
     """Production's, whose answers are witnessed."""
 
     vm: str
-    witness: Witness
+    around: Surroundings
 
     def _do(self, action: Action) -> Outcome:
+        asked_at = self.around.loop.time()
         outcome = super()._do(action)
         if isinstance(action, Send) and isinstance(outcome, Response):
-            self.witness.saw(self.vm, action.request, outcome)
+            self.around.witness.saw(self.vm, action.request, outcome, asked_at)
         return outcome
 
 
@@ -82,12 +83,13 @@ class SeenAsyncClient(AsyncClient):
     """The same for a program on a loop."""
 
     vm: str
-    witness: Witness
+    around: Surroundings
 
     async def _do(self, action: Action) -> Outcome:
+        asked_at = self.around.loop.time()
         outcome = await super()._do(action)
         if isinstance(action, Send) and isinstance(outcome, Response):
-            self.witness.saw(self.vm, action.request, outcome)
+            self.around.witness.saw(self.vm, action.request, outcome, asked_at)
         return outcome
 
 
@@ -108,6 +110,7 @@ class Machine:
             lambda: self.boots,
         )
         self.on = False
+        self.hushed = False  # its user has switched the programs off
         self.boots = 0
         self.disk_lost_at = -1e9
         self.process: Process | None = None
@@ -166,8 +169,9 @@ class Machine:
         return sum(max(0.0, min(last, end) - max(first, begin)) for first, last in stretches)
 
     def troubled_since(self, begin: float) -> bool:
-        """Whether a step failed, hung, was called off or was undone, or the disk was lost, not long before or since."""
-        return max(self.programs.trouble_at, self.disk_lost_at) >= begin - 300.0
+        """Whether a step failed, hung, was called off, cut short or undone, or the disk was lost, recently or since."""
+        troubled_at = max(self.programs.trouble_at, self.disk_lost_at)
+        return troubled_at >= begin - 300.0 or self.programs.left_half_before(begin)
 
     # Whoever is at work inside
 
@@ -180,6 +184,17 @@ class Machine:
         if self.process is not None:
             self._generation += 1
             self._end_tenant()
+            self._start_in(self.random.uniform(*_RESTART_SECONDS))
+
+    def hush(self) -> None:
+        """Nobody in it says anything until it is told to speak."""
+        self.hushed = True
+        self._generation += 1
+        self._end_tenant()
+
+    def speak(self) -> None:
+        self.hushed = False
+        if self.on and self.process is None:
             self._start_in(self.random.uniform(*_RESTART_SECONDS))
 
     def _end_tenant(self) -> None:
@@ -195,7 +210,7 @@ class Machine:
         self._around.loop.call_later(seconds, self._start, self._generation)
 
     def _start(self, generation: int) -> None:
-        if generation != self._generation or not self.on:
+        if generation != self._generation or not self.on or self.hushed:
             return
         if self.tenant is Tenant.AGENT:
             self.process = Process(f"the agent of {self.name}", self.key)
@@ -229,7 +244,7 @@ class Machine:
             wait_seconds=self._around.hold_seconds,
             poll_seconds=POLL_SECONDS,
         )
-        client.vm, client.witness = self.key, self._around.witness
+        client.vm, client.around = self.key, self._around
         while True:
             try:
                 async with aclosing(cast(AsyncGenerator[Change, None], client.watch())) as changes:
@@ -247,7 +262,7 @@ class Machine:
         """The client of this machine's agent."""
         dice = replace(system, chance=Random(self.random.random()))
         made = SeenClient(endpoint, system=dice, wait_seconds=self._around.hold_seconds, **manners)
-        made.vm, made.witness = self.key, self._around.witness
+        made.vm, made.around = self.key, self._around
         return made
 
     # In truth, not in belief
@@ -272,7 +287,7 @@ class Machine:
         if self.tenant is not Tenant.AGENT:
             return ""
         if self.agent is None:
-            return "its agent is not running"
+            return "its agent is switched off" if self.hushed else "its agent is not running"
         state = self.state
         if state.cares or state.effects:
             effects = [f"{effect.step.name} {effect.mark}" for effect in state.effects]

@@ -59,6 +59,7 @@ class Misfortunes:
         world.network.loss = world.network.slow_seconds = 0.0
         world.network.mend_all()
         world.disks.full.clear()
+        world.leaps.clear()
         for server in world.servers:
             server.handle.fates.clear()
             server.handle.cut = False
@@ -104,7 +105,7 @@ class Misfortunes:
             if machine is not None and machine.on and self._world.truth.vms[name].power.value != "frozen":
                 machine.power_off()
                 machine.power_on()
-                self._world.judge.restarted(name)
+                self._world.judge.eyes.restarted(name)
                 self._world.mishap("crash", f"{name} panicked", 60.0, (name,))
 
     async def _partition(self, random: Random) -> None:
@@ -176,10 +177,22 @@ class Misfortunes:
 
     async def _clock(self, random: Random) -> None:
         """Servers of one region and their store may disagree; a guest may be wrong by minutes."""
+        if random.random() < 0.25:
+            await self._leap(random)
+            return
         step = timedelta(seconds=round(random.uniform(-150.0, 150.0), 3))
         place = self._server(random).place if random.random() < 0.5 else self._vms(random, 1)[0]
         self._world.mishap("clock", f"the clock of {place} is set by {step.total_seconds():+g} s", 300.0, ())
         self._world.skews[place] = step
+
+    async def _leap(self, random: Random) -> None:
+        """For a moment a server's clock is hours ahead: what is not believed does nothing."""
+        place, seconds = self._server(random).place, random.uniform(5.0, 40.0)
+        leap = timedelta(hours=random.uniform(1.0, 6.0))
+        self._world.mishap("clock", f"the clock of {place} is {leap} ahead for a moment", seconds, ())
+        self._world.leaps[place] = leap
+        await asyncio.sleep(seconds)
+        self._world.leaps.pop(place, None)
 
     async def _throttle(self, random: Random) -> None:
         server, names = self._server(random), tuple(self._vms(random, 20))

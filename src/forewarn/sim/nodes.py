@@ -23,7 +23,7 @@ from forewarn.plane.system import Pace, System
 from forewarn.server.assembly import Parts, assemble
 from forewarn.sim.fabric.loop import PLACE, SimLoop
 from forewarn.sim.fabric.network import Network
-from forewarn.sim.fabric.store import Handle, Store
+from forewarn.sim.fabric.store import LEAD_SECONDS, Handle, Store
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 
@@ -34,6 +34,8 @@ PACE = Pace(
     staleness=STALENESS,
     announce_seconds=300.0,  # in production 3
     glance_seconds=20.0,  # in production 1
+    lease_seconds=LEAD_SECONDS,  # in production 10
+    snapshot_facts=150,  # in production 20 000
 )
 _ANSWER_SECONDS = 10.0  # how long a person waits for an answer
 _log = logging.getLogger(__name__)
@@ -67,9 +69,10 @@ class Server:
         place: str,
         random: Random,
         system: System,
+        lag: timedelta = timedelta(0),
     ) -> None:
         self._loop, self._network, self._store, self._rules, self._random = loop, network, store, rules, random
-        self._system = system
+        self._system, self._lag = system, lag
         self.place = place
         self.up = False
         self.starts = 0
@@ -127,7 +130,7 @@ class Server:
             journal=handle,
             clock_from=partial(RealClock, wall=system.wall, elapsed=system.elapsed),
             rules=self._rules,
-            metadata=metadata_settings(),
+            metadata=metadata_settings(self._lag),
             faults=FaultRules(dice),
             system=system,
             pace=PACE,
@@ -152,7 +155,7 @@ class Server:
         return work.result()
 
 
-def metadata_settings() -> MetadataSettings:
+def metadata_settings(lag: timedelta) -> MetadataSettings:
     """Production's, with the times of idle and stalled connections stretched: one look a minute is enough."""
     limits = Limits(
         wait_seconds=7200,
@@ -162,7 +165,7 @@ def metadata_settings() -> MetadataSettings:
         linger_seconds=120.0,
         sweep_seconds=SWEEP_SECONDS,
     )
-    return MetadataSettings(limits=limits)
+    return MetadataSettings(limits=limits, visibility_lag=lag)
 
 
 async def _ask(app: FastAPI, verb: str, path: str, body: object, who: str) -> Answered:

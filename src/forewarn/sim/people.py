@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 from forewarn.core.causes import HOST_MAINTENANCE
+from forewarn.core.phases import Phase
 from forewarn.core.region import DOWN, Power, ScopeKind, Vm
 from forewarn.sim.nodes import Answered, NoAnswer
 from forewarn.sim.world import World
@@ -18,6 +20,7 @@ _EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs
 _SOON_SECONDS = 240.0  # within which one thing leads to another, so that trouble meets preparations
 _AGAIN = 0.4  # how likely one thing leads to another
 _TRIES = 20
+_USER_OPERATIONS = ("user-restart", "user-redeploy")
 
 Deed = Callable[[], Awaitable[None]]
 
@@ -35,6 +38,8 @@ class People:
             (3, self._campaign),
             (4, self._interfere),
             (14, self._operate),
+            (5, self._again),
+            (2, self._one_too_many),
             (10, self._evict),
             (6, self._delete),
             (4, self._resize),
@@ -66,14 +71,22 @@ class People:
 
     async def _create_lone(self, many: int) -> None:
         for _ in range(many):
-            spot = self._made % 3 == 0
-            body: dict[str, Any] = {"name": f"lone-{self._made}", "spot": spot}
+            number = self._number()
+            spot = number % 3 == 0
+            body: dict[str, Any] = {"name": f"lone-{number}", "spot": spot}
             if not spot:
                 body["terminate_notice_seconds"] = self._random.choice((300, 900))
-            elif self._made % 2:
+            elif number % 2:
                 body["eviction_policy"] = "Delete"
-            self._made += 1
             await self._ask("POST", "/v1/vms", body)
+
+    def _number(self) -> int:
+        """A new one, or that of a VM that is gone: whoever comes back under a name goes on where it was left."""
+        gone = [number for number in range(self._made) if f"lone-{number}" not in self._world.truth.vms]
+        if gone and self._random.random() < 0.6:
+            return self._random.choice(gone)
+        self._made += 1
+        return self._made - 1
 
     # Asking
 
@@ -119,8 +132,19 @@ class People:
     # Deeds
 
     async def _maintain(self) -> None:
-        kind = self._random.choice(HOST_MAINTENANCE)
-        await self._ask("POST", "/v1/hosts/maintain", {"hosts": self._hosts(2), "kind": kind})
+        """Now and then of a host that has something ahead already."""
+        kind, hosts = self._random.choice(HOST_MAINTENANCE), self._hosts(2)
+        busy = sorted({each.host for each in self._world.truth.events.values() if each.host is not None})
+        if busy and self._random.random() < 0.3:
+            hosts = [self._world.truth.hosts[self._random.choice(busy)].name]
+        await self._ask("POST", "/v1/hosts/maintain", {"hosts": hosts, "kind": kind})
+
+    async def predict_failure(self, scope: str) -> None:
+        """A long notice for whoever lives where a VM of the scope does."""
+        hosts = sorted({vm.host for vm in self._world.truth.vms.values() if vm.scope == scope and vm.host is not None})
+        if hosts:
+            host = self._world.truth.hosts[hosts[0]].name
+            await self._ask("POST", "/v1/hosts/maintain", {"hosts": [host], "kind": "predicted-failure"})
 
     async def _campaign(self) -> None:
         body: dict[str, Any] = {"kind": self._random.choice(HOST_MAINTENANCE[:5]), "hosts": self._hosts(4)}
@@ -134,8 +158,39 @@ class People:
             what = self._random.choice(("pause", "resume", "resume", "cancel"))
             await self._ask("POST", f"/v1/campaigns/{key}/{what}", None)
 
+    async def _again(self) -> None:
+        """The same once more, for a VM that it is being done to, or was until a moment ago."""
+        asked = [(event.vms, event.cause.value) for event in self._world.truth.events.values() if event.vms]
+        found = sorted((cause.removeprefix("user-"), vms[0]) for vms, cause in asked if cause in _USER_OPERATIONS)
+        if found:
+            verb, name = self._random.choice(found)
+            await self._operate_on(verb, [name])
+
+    async def _one_too_many(self) -> None:
+        """Restarts of so many VMs that with those that wait already they are eleven, and ten may be."""
+        works = self._world.judge.oracle.memory.works.values()
+        waiting = sum(work.pending and work.cause in _USER_OPERATIONS for work in works)
+        free = sorted(key for key, vm in self._world.truth.vms.items() if vm.power is Power.RUNNING and not vm.events)
+        if len(free) >= 11 - waiting > 0:
+            await self._operate_on("restart", self._random.sample(free, 11 - waiting))
+
     async def _operate(self) -> None:
-        await self._about(f"/v1/vms/{self._random.choice(('restart', 'redeploy'))}", self._pick())
+        await self._operate_on(self._random.choice(("restart", "redeploy")), self._pick())
+
+    async def _operate_on(self, verb: str, names: list[str]) -> None:
+        asked_at = self._world.truth.latest_at
+        answer = await self._ask("POST", f"/v1/vms/{verb}", {"names": names}) if names else None
+        if answer is not None and answer.good and asked_at is not None:
+            self._check_done(names, f"user-{verb}", asked_at)
+
+    def _check_done(self, names: list[str], cause: str, asked_at: datetime) -> None:
+        """What a person was told is under way is under way, or was since it was asked for."""
+        lives = [life for life in self._world.history.lives.values() if life.cause == cause]
+        for name in names:
+            over = [life.impact_ended_at or life.ended_at for life in lives if name in life.vms]
+            if name in self._world.truth.vms and not any(end is None or end >= asked_at for end in over):
+                told = f"{cause} of {name} was answered as done, and no event of it is open or was since"
+                self._world.blame("asked", told, f"vm/{name}")
 
     async def _evict(self) -> None:
         """Rather one that is just preparing for something else, which must then give way."""
@@ -165,8 +220,12 @@ class People:
             await self._ask("POST", "/v1/hosts/fail", {"hosts": hosts})
 
     async def _cancel(self) -> None:
-        if events := sorted(self._world.truth.events):
-            await self._ask("POST", "/v1/events/cancel", {"ids": [self._random.choice(events)]})
+        """Rather one for whose approval others wait."""
+        events = self._world.truth.events
+        approved = {event.group for event in events.values() if event.group and event.phase is Phase.APPROVED}
+        awaited = [key for key, event in events.items() if event.group in approved and event.phase is Phase.SCHEDULED]
+        if found := sorted(awaited) or sorted(events):
+            await self._ask("POST", "/v1/events/cancel", {"ids": [self._random.choice(found)]})
 
     async def _approve(self) -> None:
         if events := sorted(self._world.truth.events):

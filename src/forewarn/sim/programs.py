@@ -38,13 +38,20 @@ class Programs:
         self._runs: dict[str, _Run] = {}  # by receipt
         self.changed: dict[str, str] = {}  # step -> half | done
         self.trouble_at = -1e9  # when something last went wrong here, or was undone
+        self._began: dict[str, float] = {}  # step -> when it, or its reverse, was last begun
         self.gentle = False  # whether all goes well from here on
 
     def power_off(self) -> None:
         """All that runs dies, half done."""
+        if any(not run.ended for run in self._runs.values()):
+            self.trouble_at = max(self.trouble_at, self._hub.loop.time())
         for run in self._runs.values():
             self._stop(run)
         self._runs.clear()
+
+    def left_half_before(self, instant: float) -> bool:
+        """Whether a step that was begun before is neither done nor undone: it is not begun anew while it is needed."""
+        return any(how == "half" and self._began[step] < instant for step, how in self.changed.items())
 
     def start(self, program: Program, receipt: Path, output: Path) -> Running:
         told = program.environment or {}
@@ -56,6 +63,7 @@ class Programs:
         self._disks.put(key, b"began 1\n")
         self._runs[key] = run
         self.changed[step] = "half"
+        self._began[step] = self._hub.loop.time()
         run.timer = self._hub.loop.call_later(seconds, self._finish, key, run)
         return Running(self, run)
 

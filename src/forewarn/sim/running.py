@@ -19,6 +19,8 @@ from forewarn.sim.history import History
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.people import People
 from forewarn.sim.plan import Plan, Violation
+from forewarn.sim.silence import Silence
+from forewarn.sim.strangers import Strangers
 from forewarn.sim.trace import Trace
 from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
 
@@ -93,7 +95,8 @@ async def _story(world: World, tell: Progress) -> None:
     await asyncio.sleep(5.0)
     await people.build()
     telling = world.loop.create_task(_tell_on(world, tell))
-    works = [world.loop.create_task(people.live()), world.loop.create_task(misfortunes.strike())]
+    lives = (people.live(), misfortunes.strike(), Strangers(world).live(), Silence(world, people).live())
+    works = [world.loop.create_task(life) for life in lives]
     try:
         await asyncio.wait(works, timeout=world.plan.days * DAY, return_when=asyncio.FIRST_EXCEPTION)
         for work in works:

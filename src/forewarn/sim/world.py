@@ -13,7 +13,7 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.facts import FORMAT
 from forewarn.core.folding.evolve import evolve
-from forewarn.core.region import Event, Power, Region, fold
+from forewarn.core.region import Power, Region, fold
 from forewarn.core.rules import Rules
 from forewarn.guest.agent.telling.logs import LOGGER_NAME
 from forewarn.guest.http1 import Request, Response
@@ -29,6 +29,7 @@ from forewarn.sim.history import History, Home, Mishap
 from forewarn.sim.judge import Judge
 from forewarn.sim.machines import Machine, Surroundings, Tenant
 from forewarn.sim.nodes import METADATA, STALENESS, Server
+from forewarn.sim.oracle import Settings
 from forewarn.sim.plan import ALL, Plan, Violation
 from forewarn.sim.trace import Trace
 from forewarn.stores import codec
@@ -38,11 +39,13 @@ HOLD_SECONDS = 7200  # how long a waiting GET is held; in production 30 at most,
 _ALIVE = (Power.RUNNING, Power.FROZEN)
 _RESTART_SECONDS = (1.0, 45.0)
 _STORY = 12  # facts that are told of a violation
+LONG_NOTICE = timedelta(hours=36)  # of a predicted failure; a week would outlast most simulations
+LAG = timedelta(seconds=15)  # between a change and its showing, in every fourth plan
 RULES = Rules(
     update_domains=3,
     fault_domains=2,
     vms_per_host=8,  # so that sets share hosts
-    notices={Cause.PREDICTED_FAILURE: timedelta(hours=12)},  # a week would outlast most simulations
+    notices={Cause.PREDICTED_FAILURE: LONG_NOTICE},
 )
 
 
@@ -59,18 +62,22 @@ class World:
         self.disks.write(SECRET, b"a secret that all agents share")
         self.skews: dict[str, timedelta] = {}
         self.chance = self.random("chance")  # for ids and the like, of servers and of guests
+        self.leaps: dict[str, timedelta] = {}  # for a moment, on top of it
         self.store = Store(self.hub, self.random("store"), lambda: self.wall("store"), shared=plan.nodes > 1)
         self.store.committed = self._committed
         self.truth = Region()
+        self._lag = LAG if plan.seed % 4 == 0 else timedelta(0)
         self.machines: dict[str, Machine] = {}
+        self.hushed: dict[str, None] = {}  # scopes whose programs are switched off
         self.history = History(START)
         self.judge = Judge(
             self,
             self.blame,
+            Settings(notices={"predicted-failure": LONG_NOTICE}),
             whole_every=max(5, plan.vms // 12),
-            user_operation_limit=RULES.user_operation_limit,
             many_nodes=plan.nodes > 1,
-            staleness_seconds=STALENESS.total_seconds(),
+            staleness=STALENESS,
+            lag=self._lag,
         )
         self.servers = [self._server(number) for number in range(plan.nodes)]
         self.violations: list[Violation] = []
@@ -104,13 +111,14 @@ class World:
 
     def wall(self, place: str) -> datetime:
         """What the clock on the wall of a place says."""
-        return self.now() + self.skews.get(place, timedelta(0))
+        return self.now() + self.skews.get(place, timedelta(0)) + self.leaps.get(place, timedelta(0))
 
     # Servers
 
     def _server(self, number: int) -> Server:
         place = f"node-{number}"
-        server = Server(self.loop, self.network, self.store, RULES, place, self.random(place), self._system(place))
+        system = self._system(place)
+        server = Server(self.loop, self.network, self.store, RULES, place, self.random(place), system, self._lag)
         server.died = self._server_died
         return server
 
@@ -127,6 +135,7 @@ class World:
     def _server_died(self, server: Server) -> None:
         pause = self.random(f"restart/{server.place}/{server.starts}/{self.elapsed}").uniform(*_RESTART_SECONDS)
         self.mishap("crash", f"{server.place} died", pause, ())
+        self.leaps.pop(server.place, None)  # a machine that boots asks what time it is
         self.loop.call_later(pause, server.boot)
 
     def _route(self, place: str, host: str, port: int) -> str | None:
@@ -146,32 +155,20 @@ class World:
             body = codec.encode(record.fact)
             if codec.decode(record.seq, FORMAT, body) != record.fact:
                 self.blame("codec", f"record {record.seq} is not what was written: {body.decode()}", "")
-            ended = self._event_of(record.fact)
             self.truth = evolve(self.truth, record.fact)
             origin = record.origin
             self.trace.fact(self.elapsed, record.seq, body, record.command, f"{origin.door} {origin.who}".strip())
             if isinstance(record.fact, f.VmCreated):
                 self._note_home(record.fact)
             self.history.follow(record.fact)
-            self._watch(record.fact)
-            if ended is not None and isinstance(record.fact, f.EventCompleted | f.EventCanceled):
-                self.judge.changed(ended.scope)
         if records:
             self.judge.look(before, records, self.truth.latest_at or START)
             self.loop.call_soon(self._follow, tuple(record.fact for record in records))
-
-    def _event_of(self, fact: f.Fact) -> Event | None:
-        return self.truth.events.get(getattr(fact, "event_id", ""))
 
     def _note_home(self, fact: f.VmCreated) -> None:
         tenant = tenant_of(fact.name, fact.spec.kind.value)
         scope = f"{fact.spec.kind.value}/{fold(fact.spec.set_name or fact.name)}"
         self.history.homes[fold(fact.name)] = Home(fact.name, scope, fact.host, fact.at, tenant=tenant.value)
-
-    def _watch(self, fact: f.Fact) -> None:
-        """What must be judged before the machines have felt it."""
-        if isinstance(fact, f.ImpactBegan) and (event := self.truth.events.get(fact.event_id)) is not None:
-            self.judge.watch_impact(event, fact.at)
 
     def _follow(self, facts: Sequence[f.Fact]) -> None:
         """The machines feel what the journal says."""
@@ -182,7 +179,7 @@ class World:
                 case f.VmDeleted(vm=key):
                     if key in self.machines:
                         self.machines.pop(key).power_off(disk_lost=True)
-                        self.judge.forget(key)
+                        self.judge.eyes.forget(key)
                 case f.VmStopped(vm=key) | f.VmDeallocated(vm=key) | f.VmStarted(vm=key):
                     self._sync((key,))
                 case f.ImpactBegan(event_id=event_id):
@@ -203,6 +200,7 @@ class World:
         set_name = fact.spec.set_name.partition("~")[0]
         random = self.random(f"vm/{key}/{fact.seed}")
         self.machines[key] = Machine(fact.name, tenant, config_of(fact.name, set_name), random, self._around)
+        self.machines[key].hushed = self.history.homes[key].scope in self.hushed
         self.machines[key].power_on()
 
     def _sync(self, keys: Sequence[str]) -> None:
@@ -214,13 +212,32 @@ class World:
             if vm.power not in _ALIVE:
                 if machine.on:
                     machine.power_off(disk_lost=vm.power is Power.REIMAGING)
-                    self.judge.restarted(key)
+                    self.judge.eyes.restarted(key)
             else:
                 machine.power_on()
                 if vm.power is Power.FROZEN:
                     machine.freeze()
                 else:
                     machine.thaw()
+
+    # Users who switch their programs off
+
+    def hush(self, scope: str, seconds: float) -> None:
+        """Nobody of the scope reads for so long, whoever is added to it meanwhile."""
+        self.trace.note(self.elapsed, "silence", scope=scope, seconds=round(seconds, 3))
+        self.history.counts["silences"] += 1
+        self.hushed[scope] = None
+        for machine in self._machines_of(scope):
+            machine.hush()
+        self.loop.call_later(seconds, self._speak, scope)
+
+    def _speak(self, scope: str) -> None:
+        del self.hushed[scope]
+        for machine in self._machines_of(scope):
+            machine.speak()
+
+    def _machines_of(self, scope: str) -> list[Machine]:
+        return [each for key, each in sorted(self.machines.items()) if self.history.homes[key].scope == scope]
 
     # Faults as the judge knows them
 
@@ -242,8 +259,8 @@ class World:
 
     # Guilt
 
-    def saw(self, vm: str, request: Request, response: Response) -> None:
-        self.judge.saw(vm, request, response)
+    def saw(self, vm: str, request: Request, response: Response, asked_at: float) -> None:
+        self.judge.eyes.saw(vm, request, response, asked_at)
 
     def blame(self, rule: str, sentence: str, subject: str) -> None:
         """Something is wrong: tell its story and stop."""

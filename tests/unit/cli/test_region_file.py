@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from forewarn.cli.region_reference import EXAMPLE
 from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec
 from forewarn.server import fleet
+from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry, Run, runs
-from forewarn.settings.region_file import RegionFile, read_region_file
+from forewarn.settings.region_file import RegionFile, check_region_file, read_region_file
+from forewarn.settings.resolve import resolve
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Run as Type
+
+PAGE = Path(__file__).parents[3] / "docs" / "region-file.md"
 
 
 def read(tmp_path: Path, text: str) -> RegionFile:
@@ -65,6 +76,8 @@ def test_a_file_holds_settings_and_a_fleet(tmp_path: Path) -> None:
         ("[[vm]]\nname = 'a'\ntags = {a = 1}", "values of tags must be text"),
         ("[[vm]]\nname = 'a'\nterminate_notice = '5'", "'5' is not a duration"),
         ("[[vm]]\nname = 'a'\nspot = true\neviction_policy = 'Burn'", "none of Deallocate, Delete"),
+        ("[[vm]]\nname = 'a'\nterminate_notice = '4m'", "must be between 5 and 15 minutes"),
+        ("[[vm]]\nname = 'a'\nspot = true\nterminate_notice = '5m'", "a Spot VM has no terminate notice"),
         ("[[vm]]\nname = 'a'\n[[vm]]\nname = 'A'", "two [[vm]] tables are named 'A'"),
         ("[[vm]]\nname = 'a'\ncloud_service = 's'", "give both or neither"),
         ("[binding]\nvm = 'a'", "bindings are written as [[binding]] tables"),
@@ -111,3 +124,126 @@ def test_a_fleet_means_the_same_to_the_core() -> None:
     assert (spot.kind, spot.eviction_policy) == (ScopeKind.AVAILABILITY_SET, EvictionPolicy.DELETE)
     assert fleet.binding_of(FleetEntry("a")) is None
     assert fleet.binding_of(FleetEntry("a", netns="n")) == Binding(netns="n")
+
+
+# The example, the page and the check
+
+
+def uncommented(text: str) -> str:
+    """With the keys and tables that the example only shows."""
+    return re.sub(r"^#(?=[a-z_]+ = |\[)", "", text, flags=re.MULTILINE)
+
+
+def test_the_example_is_a_region_file_and_its_vms_can_be_made(tmp_path: Path) -> None:
+    found = read(tmp_path, EXAMPLE)
+
+    assert resolve({}, {}, found.settings, found.path).clock.kind == "real"
+    assert [(entry.name, entry.count) for entry in found.fleet] == [("db", 1), ("web", 3), ("batch", 1), ("fe", 2)]
+    assert [fleet.spec_of(entry).kind for entry in found.fleet] == [
+        ScopeKind.VM,
+        ScopeKind.AVAILABILITY_SET,
+        ScopeKind.VM,
+        ScopeKind.CLOUD_SERVICE,
+    ]
+
+
+def test_what_the_example_only_shows_is_right_too_and_nothing_is_left_out(tmp_path: Path) -> None:
+    text = uncommented(EXAMPLE)
+    found = read(tmp_path, text)
+
+    resolve({}, {}, found.settings, found.path)
+    assert [str(entry) for entry in found.bindings] == ["VM 'web-0'", "scale set 'workers'"]
+    for entry in (FleetEntry, BindingEntry):
+        for field in fields(entry):
+            assert re.search(rf"^{field.name} = ", text, re.MULTILINE), field.name
+
+
+def test_every_key_is_on_the_page() -> None:
+    page = PAGE.read_text()
+    _, vm, binding = re.split(r"^### `\[.*$", page.partition("### An example")[0], flags=re.MULTILINE)[1:]
+
+    assert re.findall(r"^\| `(\w+)` \|", vm, re.MULTILINE) == [field.name for field in fields(FleetEntry)]
+    assert re.findall(r"^\| `(\w+)` \|", binding, re.MULTILINE) == [field.name for field in fields(BindingEntry)]
+    assert EXAMPLE in page
+
+
+WRONG = """\
+[settings]
+clok = "real"
+update_domains = 0
+
+[[vm]]
+name = "a"
+cout = 3
+
+[[vm]]
+name = "b"
+spot = 1
+
+[[vm]]
+name = "c"
+role = "x"
+
+[[binding]]
+vm = "a"
+netnss = "b"
+"""
+
+
+def test_a_check_finds_everything_that_is_wrong_by_its_line(tmp_path: Path, run: Type) -> None:
+    file = tmp_path / "region.toml"
+    file.write_text(WRONG)
+
+    checked = run("settings", "--check", str(file))
+
+    assert checked.status == 2
+    assert checked.lines == [
+        f"{file}:2: unknown key 'settings.clok'; did you mean 'clock'?",
+        f"{file}:3: the setting update_domains is not right: '0' is not a whole number from 1 to 20",
+        f"{file}:7: unknown key 'vm.cout'; did you mean 'count'?",
+        f"{file}:11: spot of [[vm]] number 2 must be true or false",
+        f"{file}:13: [[vm]] number 3: a cloud service and a role go together: give both or neither",
+        f"{file}:19: unknown key 'binding.netnss'; did you mean 'netns'?",
+    ]
+    told = run("settings", "--check", str(file), "--json").json
+    assert (told["good"], [each["line"] for each in told["complaints"]]) == (False, [2, 3, 7, 11, 13, 19])
+    assert file.read_text() == WRONG
+
+
+def test_a_start_names_the_first_and_counts_the_rest(tmp_path: Path) -> None:
+    with pytest.raises(CommandFailed, match=r"region.toml:2: unknown key .* \(4 more: forewarn settings --check "):
+        read(tmp_path, WRONG)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[settings]\n\nclock = real\n", ":3: is not TOML: Invalid value"),
+        ("[settings]\nephemeral = true\ndata = 'here'\n", ": an ephemeral region is kept nowhere, and data"),
+    ],
+)
+def test_a_check_tells_of_the_whole_file_too(tmp_path: Path, text: str, complaint: str) -> None:
+    file = tmp_path / "region.toml"
+    file.write_text(text)
+
+    (found,) = check_region_file(file)[1]
+
+    assert str(found).startswith(f"{file}{complaint}")
+
+
+def test_the_printed_example_passes_the_check(tmp_path: Path, run: Type) -> None:
+    file = tmp_path / "region.toml"
+    file.write_text(run("settings", "--example").out)
+
+    assert run("settings", "--check", str(file)).out == f"{file} is good: 2 settings, 7 VMs, 0 bindings\n"
+    assert run("settings", "--check", str(file), "--json").json["good"] is True
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--check", "x", "--clock", "real"), ("--example", "--config", "x"), ("--running", "--example")]
+)
+def test_what_would_not_be_heard_is_refused(arguments: tuple[str, ...], run: Type) -> None:
+    refused = run("settings", *arguments)
+
+    assert (refused.status, refused.out) == (2, "")
+    assert "leave off" in refused.err

@@ -21,7 +21,8 @@ class Watch:
 
 
 def among_others(watch: Watch, staleness_seconds: float = 30.0) -> Standing:
-    return Standing(shared=True, staleness=timedelta(seconds=staleness_seconds), elapsed=watch)
+    staleness = timedelta(seconds=staleness_seconds)
+    return Standing(shared=True, staleness=staleness, lease_seconds=LEASE_SECONDS, elapsed=watch)
 
 
 def test_a_node_that_has_heard_nothing_yet_is_neither_current_nor_the_leader() -> None:

@@ -16,12 +16,13 @@ from forewarn.cli import parsing
 from forewarn.cli.api.shapes import SettingShown
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Parser, Subparsers
+from forewarn.cli.region_reference import EXAMPLE
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.extras import import_part
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import SWITCH
-from forewarn.settings.region_file import read_region_file
+from forewarn.settings.region_file import check_region_file, read_region_file
 from forewarn.settings.resolve import Settings, Shown, resolve
 from forewarn.settings.table import SETTINGS, Setting
 
@@ -31,6 +32,7 @@ _COLUMNS = (
     Column("FROM", flexible=True),
     Column("WHAT IT IS", flexible=True),
 )
+_INSTEAD = {"--running": "asks the server", "--example": "prints a file", "--check": "reads one file"}
 _GROUPS = (
     ("notice_", "notices", "minimum warning of each cause"),
     ("recovery_", "recoveries", "how long an event stays in documents after its impact"),
@@ -79,11 +81,16 @@ def add_to(subparsers: Subparsers) -> None:
         _show_settings,
         "show every setting and where it comes from",
         "Show what 'forewarn serve' with the same options would use, and where each value comes from; with --running, "
-        "what a running server uses. Secrets are not shown.",
+        "what a running server uses. Secrets are not shown. With --example, print a region file that explains itself; "
+        "with --check, tell everything that is wrong with one, line by line.",
         "forewarn settings --config region.toml",
+        "forewarn settings --example > region.toml",
+        "forewarn settings --check region.toml",
         "forewarn settings --profile azure --json",
     )
     shown.add_argument("--json", action="store_true", help="print JSON for programs instead of text for people")
+    shown.add_argument("--example", action="store_true", help="print an annotated region file instead")
+    shown.add_argument("--check", type=Path, metavar="FILE", help="check a region file instead; status 2 if wrong")
     shown.add_argument("--running", action="store_true", help="ask the running server instead")
     shown.add_argument("--url", help="the running server's control address (default: FOREWARN_URL)")
     add_setting_flags(shown)
@@ -119,17 +126,39 @@ def read_order(args: argparse.Namespace) -> Order:
 
 
 def _show_settings(args: argparse.Namespace, out: Output) -> int:
+    chosen = [f"--{name}" for name in ("running", "example", "check") if getattr(args, name)]
+    given = [SETTINGS[name].flag for name in SETTINGS if getattr(args, name) is not None]
+    beside = [*chosen[1:], *(["--config"] if args.config else []), *given]
+    if chosen and beside:
+        raise usage(f"{chosen[0]} {_INSTEAD[chosen[0]]}; leave off {', '.join(beside)}.")
     if args.running:
-        given = [SETTINGS[name].flag for name in SETTINGS if getattr(args, name) is not None]
-        if given or args.config:
-            raise usage(f"--running asks the server; leave off {', '.join(given) or '--config'}.")
         return _say_running(out, parsing.client_of(args).settings())
+    if args.example:
+        out.line(EXAMPLE.rstrip())
+        return Exit.OK
+    if args.check:
+        return _check(args.check, out)
     order = read_order(args)
     if out.as_json:
         out.json([asdict(shown) for shown in order.settings.shown])
     else:
         out.table(_COLUMNS, ((each.name, each.value, _source(each), each.help) for each in order.settings.shown))
     return Exit.OK
+
+
+def _check(path: Path, out: Output) -> int:
+    file, complaints = check_region_file(path)
+    if out.as_json:
+        noted = [complaint.as_json() for complaint in complaints]
+        out.json({"file": str(path), "good": not complaints, "complaints": noted})
+    for complaint in () if out.as_json else complaints:
+        out.line(str(complaint))
+    if not complaints and not out.as_json:
+        vms = sum(entry.count for entry in file.fleet)
+        counts = ((len(file.settings), "setting"), (vms, "VM"), (len(file.bindings), "binding"))
+        told = ", ".join(f"{number} {what}{'' if number == 1 else 's'}" for number, what in counts)
+        out.line(f"{path} is good: {told}")
+    return Exit.USAGE if complaints else Exit.OK
 
 
 def _say_running(out: Output, settings: list[SettingShown]) -> int:

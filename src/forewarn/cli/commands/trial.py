@@ -100,8 +100,8 @@ def _get(url: str) -> dict[str, Any]:
 def _what_next(event_id: str, document: str) -> Iterator[str]:
     approval = json.dumps({"StartRequests": [{"EventId": event_id}]}, separators=(",", ":"))
     yield ""
-    yield f"In another terminal, approve it as a program inside {VM} would:"
-    yield f"  curl -H Metadata:true -d '{approval}' \\"
+    yield f"In another terminal, approve it as a program inside {VM} would (the answer is empty):"
+    yield f"  curl -s -H Metadata:true -d '{approval}' \\"
     yield f'    "{document}"'
     yield "or leave it alone, and turn the clock to what happens then:"
     yield "  forewarn clock next"

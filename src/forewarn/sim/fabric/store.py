@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from enum import StrEnum
+from io import BytesIO
 from random import Random
 from types import TracebackType
 from typing import Protocol
@@ -19,6 +20,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, JournalFault, News, Node, Record, Transaction, Uncertain
 from forewarn.sim.fabric.strands import Strands, Ticket
 from forewarn.stores.memory import MemoryJournal
+from forewarn.stores.snapshots import region as snapshots
 
 _LATENCY_SECONDS = (0.0005, 0.004)
 LEAD_SECONDS = 60.0  # a leader that was not heard of for so long has lost the lead
@@ -49,6 +51,7 @@ class Store:
         self.now = now
         self.shared = shared
         self.memory = MemoryJournal()
+        self.kept = b""  # the last snapshot
         self.committed: Committed = lambda records, place: None
         self.waiting: deque[Ticket] = deque()
         self.leader: Handle | None = None
@@ -139,11 +142,15 @@ class Handle:
         return self._store.memory.about(subject, limit)
 
     def load(self) -> tuple[Region, int]:
-        return self._store.memory.load()
+        if not self._store.kept:
+            return self._store.memory.load()
+        region, header = snapshots.unpack(BytesIO(self._store.kept))
+        return region, header.seq
 
     def snapshot(self, region: Region, seq: int) -> None:
+        """As bytes, by production's codec: what a start reads back is what was written."""
         self._reach()
-        self._store.memory.snapshot(region, seq)
+        self._store.kept = b"".join(snapshots.pack(region, seq, b""))
 
     def verify(self) -> Iterator[str]:
         yield from self._store.memory.verify()

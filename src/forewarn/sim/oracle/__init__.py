@@ -4,7 +4,8 @@ Of the product it knows the facts, as data, and nothing else: not how they are f
 a journal can fold it here and ask what every scope must see, and hears of each fact that no rule allows.
 """
 
+from forewarn.sim.oracle.encoding import Paper
 from forewarn.sim.oracle.law import Oracle
 from forewarn.sim.oracle.tables import API_VERSIONS, Settings
 
-__all__ = ["API_VERSIONS", "Oracle", "Settings"]
+__all__ = ["API_VERSIONS", "Oracle", "Paper", "Settings"]

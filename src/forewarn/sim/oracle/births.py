@@ -26,6 +26,7 @@ def born(memory: Memory, settings: Settings, fact: EventScheduled | EventBornSta
         victims=[each.key for each in named],
         labels=[each.label for each in named],
         born_at=fact.at,
+        shown_at=fact.at,
         not_before=event.not_before,
         recovery=settings.recovery(cause) if shown else timedelta(0),
         duration=settings.duration(cause),
@@ -118,9 +119,13 @@ def _wrong_turn(memory: Memory, work: Work) -> Iterator[str]:
     if turn.at_once and len({each.host for each in mine} | {work.host}) > turn.at_once:
         yield f"campaign {work.campaign} works on more than {turn.at_once} hosts at once"
     for each in memory.works.values():
-        if not each.campaign or each.update_domain == work.update_domain:
+        if each.host is None:
             continue
-        if each.campaign == work.campaign or each.scope == work.scope:
+        if each.campaign != work.campaign and set(each.victims) & set(work.victims):
+            yield f"{work.id} of campaign {work.campaign} comes to VMs that {each.id} of a host is about"
+        if each.update_domain == work.update_domain:
+            continue
+        if each.campaign == work.campaign or (each.scope == work.scope and not work.scope.startswith("vm/")):
             yield (
                 f"{work.id} opens update domain {work.update_domain} of {work.scope}, "
                 f"and {each.id} has domain {each.update_domain} of {each.scope} open"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from forewarn.sim.oracle.memory import Work
@@ -11,6 +12,17 @@ from forewarn.sim.oracle.tables import KINDS, VERSIONS, Version
 
 _DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """What one document said, in whatever version it is asked for."""
+
+    works: tuple[Work, ...]
+    audience_kind: str
+
+    def body(self, api_version: str, incarnation: int) -> bytes:
+        return document(self.works, self.audience_kind, api_version, incarnation)
 
 
 def document(works: Iterable[Work], audience_kind: str, api_version: str, incarnation: int) -> bytes:

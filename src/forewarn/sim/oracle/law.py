@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from forewarn.core import facts as f
 from forewarn.sim.oracle import encoding
 from forewarn.sim.oracle.births import born, wrong_births
+from forewarn.sim.oracle.encoding import Paper
 from forewarn.sim.oracle.memory import Audience, Machine, Memory, Turn, Work
 from forewarn.sim.oracle.tables import API_VERSIONS, USER_OPERATIONS, Settings
 
 _ENABLING_TAKES = timedelta(minutes=10)  # at most, between the read and its fact
+_BEGINNING_TAKES = timedelta(minutes=30)  # at most, where the journal fails again and again
 _NEWEST = API_VERSIONS[-1]
 
 
@@ -31,8 +34,15 @@ class Oracle:
 
     def document(self, scope: str, api_version: str, incarnation: int) -> bytes:
         """The body of a 200 to any VM of the scope. Which number it has is for the product to say: ``number``."""
-        shown = (work for work in self.memory.works.values() if work.shown and work.scope == scope)
-        return encoding.document(shown, self.memory.audience(scope).kind, api_version, incarnation)
+        return encoding.document(self._shown(scope), self.memory.audience(scope).kind, api_version, incarnation)
+
+    def paper(self, scope: str) -> Paper:
+        """The scope's document as it is now, for later."""
+        works = tuple(replace(work, labels=[*work.labels]) for work in self._shown(scope))
+        return Paper(works, self.memory.audience(scope).kind)
+
+    def _shown(self, scope: str) -> list[Work]:
+        return [work for work in self.memory.works.values() if work.shown and work.scope == scope]
 
     def number(self, scope: str, incarnation: int) -> list[str]:
         """Note that the scope's document has this number now: one number, one document, and never back."""
@@ -92,6 +102,10 @@ class Oracle:
         elif work.pending:
             if work.not_before <= now and not self._waits_its_turn(work):
                 yield f"{work.id} ({work.cause}) is not started at {now}, and its NotBefore was {work.not_before}"
+            elif work.approved and not self._awaited(work) and not self._waits_its_turn(work):
+                yield f"all have approved {work.id} ({work.cause}), and it is not started at {now}"
+        elif work.began_at is None and work.started_at is not None and work.started_at + _BEGINNING_TAKES < now:
+            yield f"{work.id} ({work.cause}) started at {work.started_at}, and its impact has not begun at {now}"
         elif work.over_at is not None and work.over_at <= now:
             yield f"{work.id} ({work.cause}) was over at {work.over_at} and is still there at {now}"
         elif work.under_way and work.impact_ends_at is not None and work.impact_ends_at <= now:
@@ -174,12 +188,16 @@ class Oracle:
             yield f"{work.id} was started twice"
         if at >= work.not_before:
             return
-        awaited = [each.id for each in self.memory.batch(work) if each.pending and each.shown and not each.approved]
+        awaited = self._awaited(work)
         if awaited or (work.shown and not work.approved):
             yield (
                 f"{work.id} ({work.cause}) started before its NotBefore, "
                 f"and nobody had approved {', '.join(awaited) or 'it'}"
             )
+
+    def _awaited(self, work: Work) -> list[str]:
+        """Whose approval the host, or the scale set, still waits for."""
+        return [each.id for each in self.memory.batch(work) if each.pending and each.shown and not each.approved]
 
     def _wrong_impact(self, work: Work) -> Iterator[str]:
         if work.began_at is not None:
@@ -212,7 +230,7 @@ class Oracle:
                 if not timedelta(0) <= fact.at + after - fact.lapses_at < _ENABLING_TAKES:
                     yield f"{scope} was enabled at {fact.at} until {fact.lapses_at}"
                 audience.reading, audience.lapses_at = True, fact.lapses_at
-                self._announce(scope)
+                self._announce(scope, fact.at)
             case f.ScopeDisabled(scope=scope):
                 audience = self.memory.audience(scope)
                 if audience.lapses_at is None or fact.at < audience.lapses_at:
@@ -229,7 +247,7 @@ class Oracle:
         for scope in scopes:
             self.memory.audience(scope).lapses_at = fact.lapses_at
 
-    def _announce(self, scope: str) -> None:
+    def _announce(self, scope: str, at: datetime) -> None:
         """Whoever begins to read is told of all that is still ahead, and is asked. What is told later stands last."""
         works = self.memory.works
         untold = [each for each in works.values() if each.scope == scope and each.pending and not each.shown]
@@ -237,6 +255,7 @@ class Oracle:
             if work.cause == "reimage" and self.memory.machines[work.victims[0]].image_notice is None:
                 continue
             work.shown, work.shown_late, work.approved = True, True, False
+            work.shown_at = at
             work.recovery = self._settings.recovery(work.cause)
             works[work.id] = works.pop(work.id)
 

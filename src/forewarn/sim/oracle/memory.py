@@ -51,6 +51,7 @@ class Work:
     victims: list[str]
     labels: list[str]  # of those it will hit, or was going to hit when it started
     born_at: datetime
+    shown_at: datetime  # when its scope could see it first, where it can
     not_before: datetime
     recovery: timedelta
     duration: int
