@@ -1,7 +1,15 @@
-"""What end-to-end tests borrow from those of the command line."""
+"""What end-to-end tests borrow from those of the command line, and the signals that their programs begin with."""
 
 from __future__ import annotations
+
+import signal
 
 from tests.unit.cli.conftest import run
 
 __all__ = ["run"]
+
+# Programs inherit what their parent ignores: under nohup or in the background of a shell, SIGHUP and SIGINT would not
+# end them, and no test of that could pass.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -156,6 +156,7 @@ from pathlib import Path
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts, run
 from forewarn.guest.system import this_machine
+from forewarn.guest.system.parts import Program
 machine = this_machine()
 run(machine, Program(["/bin/sh", "-c", sys.argv[2]]), Budget(machine, 600), Receipts(Path(sys.argv[1]), "run-1"))
 """

@@ -20,6 +20,7 @@ from forewarn.cli.demo import run as demo
 from forewarn.plane.clock import wall_time
 from forewarn.server import parts
 from forewarn.settings.kinds import ClockChoice
+from tests.e2e.program import without_limits
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Run
@@ -51,12 +52,6 @@ def refused(directory: Path, *arguments: str) -> tuple[int, str]:
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     return done.returncode, done.stderr
-
-
-def without_limits(errors: str) -> str:
-    """What was said, but for how many files this machine allows: that is not the doing of the server."""
-    lines = errors.splitlines(keepends=True)
-    return "".join(line for line in lines if "files open, so VMs get" not in line)
 
 
 @pytest.mark.slow

@@ -21,22 +21,21 @@ from tests.sim.plants.plant import Plant
 
 
 def a_failed_commit_is_published(patch: pytest.MonkeyPatch) -> None:
-    honest, stepped = Writer.write, Writer._step_all
+    honest, stepped = Writer.carry_out, Writer._step_all
 
     def step_all(self: Writer, batch: Any, now: Any) -> Any:
         found = stepped(self, batch, now)
         self.__dict__["ahead"] = found[0]
         return found
 
-    def write(self: Writer, *args: Any) -> Any:
-        try:
-            return honest(self, *args)
-        except JournalFault:
+    def carry_out(self: Writer, line: Any, waiting: int) -> Any:
+        batch = honest(self, line, waiting)
+        if isinstance(batch.outcome, JournalFault):
             self.region = self.__dict__.pop("ahead", self.region)
-            raise
+        return batch
 
     patch.setattr(Writer, "_step_all", step_all)
-    patch.setattr(Writer, "write", write)
+    patch.setattr(Writer, "carry_out", carry_out)
 
 
 def snapshots_forget_retired_numbers(patch: pytest.MonkeyPatch) -> None:
@@ -83,7 +82,7 @@ def a_silent_member_is_ready(patch: pytest.MonkeyPatch) -> None:
 KEEPING = (
     Plant(
         "what a failed commit would have led to is shown after the next one",
-        "plane.writer.Writer.write",
+        "plane.writer.Writer.carry_out",
         a_failed_commit_is_published,
         faults=(Misfortune.STORE,),
         seam=True,

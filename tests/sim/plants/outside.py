@@ -17,8 +17,8 @@ from forewarn.core.region import replace
 from forewarn.plane import impacts
 from forewarn.sim.plan import Misfortune
 from forewarn.terms import EventType
+from forewarn.web.documents import document as answers
 from forewarn.web.metadata import service
-from forewarn.web.metadata.answering import cache as answers
 from forewarn.wire import document as wire
 from tests.sim.plants.plant import Plant
 
