@@ -41,8 +41,9 @@ fuzz: $(VENV)/dev ## look for input that breaks a reader, for MINUTES (10); what
 bench: system $(VENV)/dev ## measure against peers in one run; see docs/performance.md
 	$(BIN)/python -m bench
 
-docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, command line)
+docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, command line) and wrap its prose
 	$(BIN)/python -m tests.docs.generate
+	$(BIN)/python -m tests.docs.wrap
 
 lock: $(VENV)/dev ## pin the dependencies anew
 	$(PIP) install uv

@@ -59,7 +59,7 @@ def test_the_table_of_fields_is_in_wire_order_and_complete() -> None:
 
 
 def test_every_body_that_is_quoted_is_sent() -> None:
-    known = {answer.body.decode() for answer in vars(errors).values() if isinstance(answer, errors.Answer)}
+    known = {answer.body.decode() for answer in vars(errors).values() if isinstance(answer, errors.ErrorReply)}
     quoted = set(re.findall(r'\{"error":[^`\n]*\}', PROTOCOL)) - {'{"error":"…"}'}
 
     assert quoted <= known

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps import KINDS, Task, has_reverse, may_repeat
@@ -62,7 +62,7 @@ def test_a_command_is_told_the_whole_event(tmp_path: Path) -> None:
     found = tmp_path / "found"
     script = f'cat >{found}; env | grep ^FOREWARN_ >{found}.env; echo "$MORE" >{found}.more'
     each = task(tmp_path, "command", run=["/bin/sh", "-c", script], environment={"MORE": "text"})
-    assert do(each) == Ended(Outcome.DONE)
+    assert do(each) == Ended(StepOutcome.DONE)
     assert json.loads(found.read_text()) == {
         "EventId": "A-1",
         "EventStatus": "Scheduled",
@@ -162,7 +162,7 @@ def test_no_unit_is_stopped_unless_it_is_noted_which_ones_ran(tmp_path: Path, to
     blocked.mkdir(parents=True)
     (blocked / "in-the-way").touch()
     ended = do(task(tmp_path, "systemd", units=units))
-    assert ended.outcome is Outcome.FAILED
+    assert ended.outcome is StepOutcome.FAILED
     assert "none was stopped" in str(ended)
     assert do(task(tmp_path, "systemd", units=units, undo=True)).good
     assert [line for line in told.read_text().splitlines() if "is-active" not in line] == []
@@ -180,7 +180,7 @@ def test_a_node_is_cordoned_drained_in_the_time_there_is_and_uncordoned(tmp_path
 
 def test_a_node_that_cannot_be_cordoned_is_not_drained(tmp_path: Path, told: Path) -> None:
     (tmp_path / "bad").touch()
-    assert do(task(tmp_path, "kubernetes")).outcome is Outcome.FAILED
+    assert do(task(tmp_path, "kubernetes")).outcome is StepOutcome.FAILED
     assert told.read_text().splitlines() == ["kubectl cordon -- web-0"]
 
 
@@ -220,15 +220,15 @@ def test_haproxy_is_told_to_drain_and_to_be_ready(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"socket": path, "backend": "web", "server": "web-0"}
     assert do(task(tmp_path, "haproxy", **settings)).good
     assert do(task(tmp_path, "haproxy", undo=True, **settings)).good
-    assert do(task(tmp_path, "haproxy", **settings)) == Ended(Outcome.FAILED, "haproxy said: No such server.")
+    assert do(task(tmp_path, "haproxy", **settings)) == Ended(StepOutcome.FAILED, "haproxy said: No such server.")
     proxy.close()
     assert proxy.heard[:2] == [b"set server web/web-0 state drain\n", b"set server web/web-0 state ready\n"]
 
 
 def test_haproxy_is_never_told_two_commands_at_once(tmp_path: Path) -> None:
     ended = do(task(tmp_path, "haproxy", socket="/nowhere", backend="web", server="a; shutdown"))
-    assert ended.outcome is Outcome.FAILED
-    assert do(task(tmp_path, "haproxy", socket="/nowhere", backend="a", server="b")).outcome is Outcome.FAILED
+    assert ended.outcome is StepOutcome.FAILED
+    assert do(task(tmp_path, "haproxy", socket="/nowhere", backend="a", server="b")).outcome is StepOutcome.FAILED
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def test_a_call_carries_the_event_and_its_status_counts(tmp_path: Path, listenin
     server = Listener(listening, [_answer("204 No Content"), _answer("500 Oh", b"not now"), _answer("200 OK")], b"}")
     url = _url(listening)
     assert do(task(tmp_path, "http", url=url)).good
-    assert do(task(tmp_path, "http", url=url)) == Ended(Outcome.FAILED, "it answered 500: not now")
+    assert do(task(tmp_path, "http", url=url)) == Ended(StepOutcome.FAILED, "it answered 500: not now")
     assert do(task(tmp_path, "http", url="x", undo_url=url, undo_method="put", undo_body={"a": 1}, undo=True)).good
     server.close()
     head, _, body = server.heard[0].partition(b"\r\n\r\n")
@@ -260,18 +260,18 @@ def test_a_call_carries_the_event_and_its_status_counts(tmp_path: Path, listenin
 
 
 def test_a_call_that_is_not_answered_ends_with_its_time(tmp_path: Path, listening: socket.socket) -> None:
-    assert do(task(tmp_path, "http", url=_url(listening), seconds=0.2)).outcome is Outcome.TIMED_OUT
+    assert do(task(tmp_path, "http", url=_url(listening), seconds=0.2)).outcome is StepOutcome.TIMED_OUT
 
 
 def test_a_call_to_nobody_is_a_failure(tmp_path: Path, listening: socket.socket) -> None:
     url = _url(listening)
     listening.close()
-    assert do(task(tmp_path, "http", url=url)) == Ended(Outcome.FAILED, "connection refused")
+    assert do(task(tmp_path, "http", url=url)) == Ended(StepOutcome.FAILED, "connection refused")
 
 
 def test_a_header_cannot_smuggle_another(tmp_path: Path) -> None:
     ended = do(task(tmp_path, "http", url="http://127.0.0.1:9/", headers={"A": "b\r\nC: d"}))
-    assert ended.outcome is Outcome.FAILED
+    assert ended.outcome is StepOutcome.FAILED
 
 
 def test_waiting_ends_when_the_url_says_so(tmp_path: Path, listening: socket.socket) -> None:
@@ -289,4 +289,4 @@ def test_waiting_ends_when_the_command_says_so(tmp_path: Path) -> None:
 
 def test_waiting_for_what_never_comes_ends_with_its_time(tmp_path: Path) -> None:
     ended = do(task(tmp_path, "wait", command=["false"], every="0.01s", seconds=0.2))
-    assert ended.outcome is Outcome.TIMED_OUT
+    assert ended.outcome is StepOutcome.TIMED_OUT

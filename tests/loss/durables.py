@@ -24,7 +24,7 @@ from forewarn.core.region import Region, VmSpec
 from forewarn.core.rules import Rules
 from forewarn.core.step import step
 from forewarn.durable import make_directory
-from forewarn.guest.agent.deciding.state import Begun, Outcome
+from forewarn.guest.agent.deciding.state import Begun, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.keeping import journal as agent_journal
@@ -208,7 +208,7 @@ class NotesOfSteps:
         ready = self._directory / "run" / f"ready-{number}"
         step = Step(f"step-{number}", "ready-file", {"path": str(ready)})
         task = Task(MACHINE, step, _EVENT, "web-0", Budget(MACHINE, 5), Receipts(self._directory / "runs", f"{number}"))
-        if (ended := ReadyFile().do(task)).outcome is not Outcome.DONE:
+        if (ended := ReadyFile().do(task)).outcome is not StepOutcome.DONE:
             raise Refused(str(ended))
 
     def close(self) -> None:

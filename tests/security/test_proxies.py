@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from forewarn.web.forwarded import Forwarded
-from forewarn.web.health import LIVE, READY, Health, HealthDoor
+from forewarn.web.health import LIVE, READY, HealthDoor, NodeHealth
 from tests.unit.web.operator.conftest import open_bench
 
 PROXY, STRANGER = ("192.0.2.1", 1), ("192.0.2.99", 1)
@@ -47,7 +47,7 @@ async def test_what_a_proxy_says_counts_only_from_one_that_was_named_and_is_chec
 async def test_health_is_for_everybody_and_tells_nothing_that_is_not() -> None:
     async with open_bench(token="sesame") as bench:
         await bench.client.post("/v1/vms", json={"name": "web"}, headers={"Authorization": "Bearer sesame"})
-        health = Health()
+        health = NodeHealth()
         health.started(bench.plane)
         transport = httpx.ASGITransport(HealthDoor(bench.app, health))
         async with httpx.AsyncClient(transport=transport, base_url="http://evil.example") as asking:

@@ -16,7 +16,7 @@ from forewarn.web.resource_manager.reading import MOST_BODY_BYTES
 from forewarn.web.resource_manager.templates.expressions import TemplateError
 from forewarn.web.resource_manager.templates.jsonc import to_json
 from forewarn.web.resource_manager.templates.planning import make_plan
-from forewarn.web.resource_manager.templates.plans import Plan, Surroundings
+from forewarn.web.resource_manager.templates.plans import DeploymentPlan, Surroundings
 from tests.unit.web.resource_manager.bench import DEPLOYMENTS, open_bench
 
 
@@ -29,7 +29,7 @@ def anyio_backend() -> str:
 AROUND = Surroundings("s", "t", {"name": "g"}, "d")
 
 
-def _plan(value: str, variables: dict[str, Any] | None = None, **more: Any) -> Plan:
+def _plan(value: str, variables: dict[str, Any] | None = None, **more: Any) -> DeploymentPlan:
     outputs = {"o": {"type": "string", "value": value}}
     return make_plan({"resources": [], "variables": variables or {}, "outputs": outputs, **more}, {}, AROUND)
 

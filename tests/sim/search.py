@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.sim.running import Outcome, simulate
+from forewarn.sim.running import SimulationOutcome, simulate
 from forewarn.sim.trace import Trace
 from tests.sim.plants import PLANTS
 from tests.sim.plants.found import FOUND, Found
@@ -37,7 +37,7 @@ class _Hit:
     sentence: str
 
 
-def lived(name: str, seed: int) -> Outcome:
+def lived(name: str, seed: int) -> SimulationOutcome:
     """A plant's plan with this seed, with the bug in place."""
     plant = PLANTS[name]
     with pytest.MonkeyPatch.context() as patch:

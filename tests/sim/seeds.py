@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from forewarn.sim.plan import ALL, Plan
+from forewarn.sim.plan import ALL, SimulationPlan
 
-FOUND: dict[Plan, str] = {
-    Plan(6, vms=24, days=0.3, faults=(), pace=12.0): (
+FOUND: dict[SimulationPlan, str] = {
+    SimulationPlan(6, vms=24, days=0.3, faults=(), pace=12.0): (
         "A host that failed again while its VMs were being rebuilt failed them a second time; and a VM that had come "
         "to another host was still hit by the maintenance of the one it had left."
     ),
@@ -13,5 +13,6 @@ FOUND: dict[Plan, str] = {
 
 # Nothing is known of these but that they are different: a small fleet, much trouble, one node and three.
 SMALL = [
-    Plan(seed, vms=24, days=0.4, faults=ALL, nodes=nodes, pace=6.0) for nodes, seed in ((1, 1), (1, 2), (3, 3), (3, 4))
+    SimulationPlan(seed, vms=24, days=0.4, faults=ALL, nodes=nodes, pace=6.0)
+    for nodes, seed in ((1, 1), (1, 2), (3, 3), (3, 4))
 ]

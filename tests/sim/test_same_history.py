@@ -12,7 +12,7 @@ import pytest
 
 from forewarn.guest.agent import loop
 from forewarn.plane import clock
-from forewarn.sim.plan import ALL, Plan
+from forewarn.sim.plan import ALL, SimulationPlan
 from forewarn.sim.running import simulate
 from forewarn.sim.trace import Trace, read_trace
 
@@ -53,13 +53,13 @@ def test_a_record_is_replayed_and_its_first_difference_is_shown(tmp_path: Path) 
 
 
 def test_another_seed_is_another_history() -> None:
-    plans = [Plan(seed, vms=12, days=0.1, faults=ALL, pace=4.0) for seed in (1, 2)]
+    plans = [SimulationPlan(seed, vms=12, days=0.1, faults=ALL, pace=4.0) for seed in (1, 2)]
     assert len({simulate(plan, Trace(plan)).digest for plan in plans}) == 2
 
 
 def test_one_process_can_simulate_again_and_leaves_production_as_it_was() -> None:
     before = {**vars(loop)}, {**vars(clock)}
-    plan = Plan(3, vms=12, days=0.1, faults=ALL, pace=4.0)
+    plan = SimulationPlan(3, vms=12, days=0.1, faults=ALL, pace=4.0)
     assert simulate(plan, Trace(plan)).digest == simulate(plan, Trace(plan)).digest
     assert before == ({**vars(loop)}, {**vars(clock)})
 
@@ -77,7 +77,7 @@ def test_what_is_no_record_is_refused_with_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_record_tells_its_plan(tmp_path: Path) -> None:
-    plan = Plan(9, vms=12, days=0.02, faults=(), nodes=1)
+    plan = SimulationPlan(9, vms=12, days=0.02, faults=(), nodes=1)
     with (tmp_path / "r").open("w") as file:
         simulate(plan, Trace(plan, file))
     assert read_trace(tmp_path / "r")[0] == plan

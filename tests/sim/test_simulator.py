@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from forewarn.sim.plan import ALL, Plan
-from forewarn.sim.running import Outcome, simulate
+from forewarn.sim.plan import ALL, SimulationPlan
+from forewarn.sim.running import SimulationOutcome, simulate
 from forewarn.sim.summary import story
 from forewarn.sim.trace import Trace
 from tests.sim.seeds import FOUND, SMALL
 
 
-def lived(plan: Plan) -> Outcome:
+def lived(plan: SimulationPlan) -> SimulationOutcome:
     outcome = simulate(plan, Trace(plan))
     told = "\n".join(line for violation in outcome.violations for line in story(outcome, violation))
     assert not outcome.violations, told
@@ -21,8 +21,8 @@ def lived(plan: Plan) -> Outcome:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("plan", SMALL, ids=Plan.words)
-def test_a_small_fleet_with_every_kind_of_fault_breaks_no_promise_and_comes_to_rest(plan: Plan) -> None:
+@pytest.mark.parametrize("plan", SMALL, ids=SimulationPlan.words)
+def test_a_small_fleet_with_every_kind_of_fault_breaks_no_promise_and_comes_to_rest(plan: SimulationPlan) -> None:
     counts = lived(plan).counts
     assert counts["EventCompleted"] > 10, "too little has happened to prove anything"
     assert counts["fault crash"] > 3
@@ -34,15 +34,15 @@ def test_a_small_fleet_with_every_kind_of_fault_breaks_no_promise_and_comes_to_r
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("plan", FOUND, ids=Plan.words)
-def test_what_was_found_once_stays_found(plan: Plan) -> None:
+@pytest.mark.parametrize("plan", FOUND, ids=SimulationPlan.words)
+def test_what_was_found_once_stays_found(plan: SimulationPlan) -> None:
     lived(plan)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_week_of_200_vms_breaks_no_promise_and_comes_to_rest() -> None:
-    outcome = lived(Plan(1, vms=200, days=7.0, faults=ALL))
+    outcome = lived(SimulationPlan(1, vms=200, days=7.0, faults=ALL))
     assert outcome.virtual_seconds > 7 * 86_400
     assert outcome.counts["hit prepared"] > 300, "too little has happened to prove anything"
     assert outcome.counts["shared approvals by agents"] > 20
@@ -52,6 +52,6 @@ def test_a_week_of_200_vms_breaks_no_promise_and_comes_to_rest() -> None:
 
 
 def test_without_faults_nobody_is_hit_unprepared_who_had_the_time() -> None:
-    counts = lived(Plan(5, vms=30, days=0.4, faults=(), pace=6.0)).counts
+    counts = lived(SimulationPlan(5, vms=30, days=0.4, faults=(), pace=6.0)).counts
     assert counts["hit prepared"] > 20
     assert not any(name.startswith("fault") for name in counts)

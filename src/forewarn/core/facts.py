@@ -19,7 +19,7 @@ from forewarn.core.region import (
     Binding,
     Domains,
     Event,
-    Health,
+    HostHealth,
     Orchestration,
     Policy,
     ScaleSetSpec,
@@ -43,7 +43,7 @@ class HostAdded(_Fact, frozen=True):
 
 class HostMarked(_Fact, frozen=True):
     host: int
-    health: Health
+    health: HostHealth
 
 
 class ScopeCreated(_Fact, frozen=True):

@@ -54,7 +54,7 @@ class EvictionPolicy(StrEnum):
     DELETE = "Delete"
 
 
-class Health(StrEnum):
+class HostHealth(StrEnum):
     """A host out of health takes no new VMs."""
 
     HEALTHY = "healthy"
@@ -211,7 +211,7 @@ class Host(Struct, frozen=True, gc=False):
     fault_domain: int
     update_domain: int
     capacity: int
-    health: Health = Health.HEALTHY
+    health: HostHealth = HostHealth.HEALTHY
     vms: Map[str, None] = Map()
 
     @property

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TypeVar, cast
 
 from forewarn.guest.caller import Caller
-from forewarn.guest.connections import Connections
+from forewarn.guest.connections import KeptConnections
 from forewarn.guest.exchange import Action, AskDhcp, Exchange, Give, Outcome, Report, Send, Wait
 from forewarn.guest.faults import Closed
 from forewarn.guest.instance import Instance
@@ -69,7 +69,7 @@ class Client(Caller):
     # How it does it
 
     def _set_up(self) -> None:
-        self._connections = Connections(self._system)
+        self._connections = KeptConnections(self._system)
 
     def _run(self, exchange: Exchange[_T]) -> _T:
         outcome: Outcome = None

@@ -16,7 +16,7 @@ _RECEIVE_BYTES = 65_536
 _MOST_IDLE = 2
 
 
-class Connections:
+class KeptConnections:
     """Those of one client. Threads that ask at the same time get one each."""
 
     def __init__(self, system: System) -> None:

@@ -17,7 +17,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
 from forewarn.server import log as log_lines
 from forewarn.server.listening import take_all_files
-from forewarn.server.opening import Running, open_server
+from forewarn.server.opening import RunningServer, open_server
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.fleet_file import FleetEntry
@@ -32,7 +32,7 @@ def run(
     settings: Settings,
     fleet: Sequence[FleetEntry],
     bindings: Sequence[BindingEntry],
-    greet: Callable[[Running], None],
+    greet: Callable[[RunningServer], None],
 ) -> int:
     """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence.
 
@@ -52,7 +52,7 @@ async def _serve(
     settings: Settings,
     fleet: Sequence[FleetEntry],
     bindings: Sequence[BindingEntry],
-    greet: Callable[[Running], None],
+    greet: Callable[[RunningServer], None],
 ) -> None:
     stop = asyncio.Event()
     with _stopped_by_signals(stop):
@@ -87,7 +87,7 @@ async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:
         )
 
 
-async def _drain(settings: Settings, server: Running) -> None:
+async def _drain(settings: Settings, server: RunningServer) -> None:
     """Serve on while those who send requests notice that they should send them elsewhere."""
     server.health.draining = True
     server.plane.membership.drain()
@@ -117,7 +117,7 @@ def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def ready_line(settings: Settings, server: Running) -> str:
+def ready_line(settings: Settings, server: RunningServer) -> str:
     """The one line that says that everything answers."""
     count = len(server.plane.region.vms)
     faces = "".join(f"{name.replace('_', ' ')} {url}, " for name, url in server.urls.items())
@@ -126,7 +126,7 @@ def ready_line(settings: Settings, server: Running) -> str:
     return f"forewarn {__version__} ready: {region}{faces}{vms}, clock {settings.clock}, {_kept(settings, server)}"
 
 
-def _kept(settings: Settings, server: Running) -> str:
+def _kept(settings: Settings, server: RunningServer) -> str:
     if settings.ephemeral:
         return "in memory: nothing is kept"
     if settings.store:

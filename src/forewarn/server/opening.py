@@ -26,7 +26,7 @@ from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
 from forewarn.stores.sqlite import own_directory
 from forewarn.web.forwarded import Forwarded
-from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.health import HealthDoor, NodeHealth, nothing_else
 from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.app import end_streams
@@ -35,11 +35,11 @@ from forewarn.web.resource_manager.login.tokens import introduction
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningServer:
     """A server that answers."""
 
     plane: Plane
-    health: Health
+    health: NodeHealth
     name: str
     urls: dict[str, str]  # where it listens, by the setting that says so
 
@@ -47,7 +47,7 @@ class Running:
 @asynccontextmanager
 async def open_server(
     settings: Settings, fleet: Sequence[FleetEntry] = (), bindings: Sequence[BindingEntry] = ()
-) -> AsyncIterator[Running]:
+) -> AsyncIterator[RunningServer]:
     """Everything that ``forewarn serve`` runs. It ends in the reverse order: the faces first, the journal last."""
     async with AsyncExitStack() as stack:
         opening = _Opening(settings, stack)
@@ -62,7 +62,7 @@ async def open_server(
         plane.membership.introduce(name, tuple(face.replace("_", "-") for face in urls), tuple(urls.values()))
         opening.health.started(plane)
         stack.callback(asyncio.create_task(plane.watch_on()).cancel)
-        yield Running(plane, opening.health, name, {**urls, **health_url})
+        yield RunningServer(plane, opening.health, name, {**urls, **health_url})
 
 
 def _usual_name(host: str, urls: dict[str, str]) -> str:
@@ -94,7 +94,7 @@ class _Opening:
     def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
         self._settings = settings
         self._stack = stack
-        self.health = Health()
+        self.health = NodeHealth()
 
     async def open_health(self) -> dict[str, str]:
         """Before everything else: a start may take long, and this says so."""

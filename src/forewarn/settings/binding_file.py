@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from forewarn.settings.near import complain_of_key
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.config.complaints import Book
+    from forewarn.guest.agent.config.complaints import Complaints
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BindingEntry:
 _KEYS = tuple(each.name for each in fields(BindingEntry))
 
 
-def read_bindings(book: Book, tables: object) -> tuple[BindingEntry, ...]:
+def read_bindings(book: Complaints, tables: object) -> tuple[BindingEntry, ...]:
     """The ``[[binding]]`` tables that are right; what is wrong with the others is noted by its line."""
     if not isinstance(tables, list):
         book.complain(("binding",), "bindings are written as [[binding]] tables, with two brackets")
@@ -43,7 +43,7 @@ def read_bindings(book: Book, tables: object) -> tuple[BindingEntry, ...]:
     return tuple(entry for entry in found if entry is not None)
 
 
-def _read_entry(book: Book, index: int, table: object) -> BindingEntry | None:
+def _read_entry(book: Complaints, index: int, table: object) -> BindingEntry | None:
     place, title = ("binding", index), f"[[binding]] number {index + 1}"
     if not isinstance(table, dict):
         book.complain(place, f"{title} is not a table")

@@ -11,7 +11,7 @@ from forewarn.settings.near import complain_of_key
 from forewarn.settings.times import parse_duration
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.config.complaints import Book
+    from forewarn.guest.agent.config.complaints import Complaints
 
 COUNT_MAX = 10_000_000
 _SHORTEST, _LONGEST = timedelta(minutes=5), timedelta(minutes=15)  # of a terminate notice, as on Azure
@@ -107,7 +107,7 @@ def check(entry: FleetEntry) -> None:
         raise ValueError("an address or a network namespace belongs to a single VM, not to several")
 
 
-def read_entries(book: Book, tables: object) -> tuple[FleetEntry, ...]:
+def read_entries(book: Complaints, tables: object) -> tuple[FleetEntry, ...]:
     """The ``[[vm]]`` tables of a region file that are right; what is wrong with the others is noted by its line."""
     if not isinstance(tables, list):
         book.complain(("vm",), "VMs are written as [[vm]] tables, with two brackets")
@@ -125,7 +125,7 @@ TYPE_WORDS = {int: "a whole number", bool: "true or false", dict: "a table of te
 _KEYS = tuple(each.name for each in fields(FleetEntry))
 
 
-def _read_entry(book: Book, index: int, table: object) -> FleetEntry | None:
+def _read_entry(book: Complaints, index: int, table: object) -> FleetEntry | None:
     place, title = ("vm", index), f"[[vm]] number {index + 1}"
     if not isinstance(table, dict):
         book.complain(place, f"{title} is not a table")

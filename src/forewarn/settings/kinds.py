@@ -51,7 +51,7 @@ class ClockChoice:
 
 
 @dataclass(frozen=True)
-class Kind:
+class SettingKind:
     """How to read a setting, how to show it, and how help names its value."""
 
     metavar: str
@@ -198,7 +198,7 @@ def _read_interruption(text: str) -> int:
     return int(seconds)
 
 
-def whole(low: int, high: int) -> Kind:
+def whole(low: int, high: int) -> SettingKind:
     """A whole number within bounds."""
 
     def read(text: str) -> int:
@@ -207,10 +207,10 @@ def whole(low: int, high: int) -> Kind:
             raise ValueError(f"{text!r} is not a whole number from {low} to {high}")
         return int(digits)
 
-    return Kind("N", read)
+    return SettingKind("N", read)
 
 
-def number(low: float, high: float) -> Kind:
+def number(low: float, high: float) -> SettingKind:
     """A number within bounds."""
 
     def read(text: str) -> float:
@@ -219,10 +219,10 @@ def number(low: float, high: float) -> Kind:
             raise ValueError(f"{text!r} is not a number from {low:g} to {high:g}")
         return found
 
-    return Kind("N", read, lambda value: f"{value:g}")
+    return SettingKind("N", read, lambda value: f"{value:g}")
 
 
-def duration(low: str = "0", high: str = "3660d") -> Kind:
+def duration(low: str = "0", high: str = "3660d") -> SettingKind:
     """A duration within bounds."""
     least, most = parse_duration(low), parse_duration(high)
 
@@ -232,10 +232,10 @@ def duration(low: str = "0", high: str = "3660d") -> Kind:
             raise ValueError(f"{text!r} is not between {show_duration(least)} and {show_duration(most)}")
         return found
 
-    return Kind("DURATION", read, show_duration)
+    return SettingKind("DURATION", read, show_duration)
 
 
-def one_of(*choices: str) -> Kind:
+def one_of(*choices: str) -> SettingKind:
     """One word of a few."""
 
     def read(text: str) -> str:
@@ -243,19 +243,19 @@ def one_of(*choices: str) -> Kind:
             raise ValueError(f"{text!r} is none of {', '.join(choices)}")
         return text
 
-    return Kind("|".join(choices), read, choices=choices)
+    return SettingKind("|".join(choices), read, choices=choices)
 
 
-ADDRESS = Kind("HOST:PORT", _read_address)
-ADDRESS_OR_OFF = Kind("HOST:PORT|off", _read_address_or_off, _show_address_or_off)
-CLOCK = Kind("real|xN|virtual", _read_clock)
-DIRECTORY = Kind("DIR", _read_path)
-FACES_LIST = Kind("FACE,...", _read_faces, _show_words)
-HOSTS = Kind("HOST,...", _read_hosts, _show_words)
-HTTPS_URL = Kind("URL", _read_https_url)
-NAME = Kind("NAME", _read_name)
-NETWORKS = Kind("NETWORK,...", _read_networks, _show_words)
-STORE = Kind("URL", read_store, show_store)
-SWITCH = Kind("on|off", _read_switch, _show_switch, choices=("on", "off"))
-TOKEN = Kind("TOKEN", _read_token, _show_token)
-INTERRUPTION = Kind("SECONDS", _read_interruption)
+ADDRESS = SettingKind("HOST:PORT", _read_address)
+ADDRESS_OR_OFF = SettingKind("HOST:PORT|off", _read_address_or_off, _show_address_or_off)
+CLOCK = SettingKind("real|xN|virtual", _read_clock)
+DIRECTORY = SettingKind("DIR", _read_path)
+FACES_LIST = SettingKind("FACE,...", _read_faces, _show_words)
+HOSTS = SettingKind("HOST,...", _read_hosts, _show_words)
+HTTPS_URL = SettingKind("URL", _read_https_url)
+NAME = SettingKind("NAME", _read_name)
+NETWORKS = SettingKind("NETWORK,...", _read_networks, _show_words)
+STORE = SettingKind("URL", read_store, show_store)
+SWITCH = SettingKind("on|off", _read_switch, _show_switch, choices=("on", "off"))
+TOKEN = SettingKind("TOKEN", _read_token, _show_token)
+INTERRUPTION = SettingKind("SECONDS", _read_interruption)

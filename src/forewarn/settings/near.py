@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forewarn.guest.agent.config.complaints import Book
+    from forewarn.guest.agent.config.complaints import Complaints
     from forewarn.guest.agent.config.toml_lines import Place
 
 _SHORT = 3
@@ -23,7 +23,7 @@ def near_miss(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {spellings[close[0]]!r}?" if close else ""
 
 
-def complain_of_key(book: Book, place: Place, key: str, known: Iterable[str]) -> None:
+def complain_of_key(book: Complaints, place: Place, key: str, known: Iterable[str]) -> None:
     """A key of a file that nobody reads is a mistake, never silently dropped."""
     book.complain(place, f"unknown key {key!r}", near_miss(key.rpartition(".")[2], known).removeprefix("; "))
 

@@ -17,7 +17,7 @@ from forewarn.settings.resolve import resolve
 from forewarn.settings.table import SETTINGS
 
 if TYPE_CHECKING:  # for whose import every command would pay
-    from forewarn.guest.agent.config.complaints import Book, Complaint
+    from forewarn.guest.agent.config.complaints import Complaint, Complaints
 
 TABLES = ("settings", "vm", "binding")
 _AT_LINE = re.compile(r" \(at line (?P<line>\d+), column \d+\)")
@@ -61,7 +61,7 @@ def _read(path: Path, *, values: bool = False) -> tuple[RegionFile, tuple[Compla
 
     Whether the ``values`` of settings are right is left out where others may win over them.
     """
-    from forewarn.guest.agent.config.complaints import Book
+    from forewarn.guest.agent.config.complaints import Complaints
     from forewarn.guest.agent.config.toml_lines import Lines
 
     nothing = RegionFile(path, {}, ())
@@ -72,7 +72,7 @@ def _read(path: Path, *, values: bool = False) -> tuple[RegionFile, tuple[Compla
         raise usage(f"cannot read {path}: {problem.strerror or problem}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         return nothing, (_not_toml(path, problem),)
-    book = Book(str(path), Lines(text))
+    book = Complaints(str(path), Lines(text))
     for key in tables:
         if key in SETTINGS:
             book.complain((key,), f"the key {key!r} belongs under [settings]")
@@ -92,7 +92,7 @@ def _not_toml(path: Path, problem: ValueError) -> Complaint:
     return Complaint(str(path), int(found["line"]) if found else 0, f"is not TOML: {_AT_LINE.sub('', str(problem))}")
 
 
-def _settings(book: Book, table: object) -> dict[str, str]:
+def _settings(book: Complaints, table: object) -> dict[str, str]:
     if not isinstance(table, dict):
         book.complain(("settings",), "settings are written under one [settings] line")
         return {}
@@ -110,7 +110,7 @@ def _settings(book: Book, table: object) -> dict[str, str]:
     return texts
 
 
-def _check_values(book: Book, settings: dict[str, str]) -> None:
+def _check_values(book: Complaints, settings: dict[str, str]) -> None:
     for key, text in settings.items():
         try:
             SETTINGS[key].kind.read(text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from forewarn.settings import kinds
-from forewarn.settings.kinds import FACES, Kind
+from forewarn.settings.kinds import FACES, SettingKind
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Setting:
 
     name: str
     default: str
-    kind: Kind
+    kind: SettingKind
     help: str
 
     @property

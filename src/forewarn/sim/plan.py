@@ -32,7 +32,7 @@ LEAST_VMS, MOST_VMS, MOST_DAYS, MOST_NODES = 12, 5_000, 365.0, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SimulationPlan:
     """Together with the version of the program, this says all: the same plan is the same history."""
 
     seed: int

@@ -53,7 +53,7 @@ class Programs:
         """Whether a step that was begun before is neither done nor undone: it is not begun anew while it is needed."""
         return any(how == "half" and self._began[step] < instant for step, how in self.changed.items())
 
-    def start(self, program: Program, receipt: Path, output: Path) -> Running:
+    def start(self, program: Program, receipt: Path, output: Path) -> RunningProgram:
         told = program.environment or {}
         step, undo, key = told["FOREWARN_STEP"], told["FOREWARN_ACTION"] == "undo", str(receipt)
         seconds, good = self._fate(step)
@@ -65,10 +65,10 @@ class Programs:
         self.changed[step] = "half"
         self._began[step] = self._hub.loop.time()
         run.timer = self._hub.loop.call_later(seconds, self._finish, key, run)
-        return Running(self, run)
+        return RunningProgram(self, run)
 
-    def find(self, receipt: Path) -> Running:
-        return Running(self, self._runs.get(str(receipt)))
+    def find(self, receipt: Path) -> RunningProgram:
+        return RunningProgram(self, self._runs.get(str(receipt)))
 
     def shell(self, line: str) -> Sequence[str]:
         return ("sh", "-c", line)
@@ -114,7 +114,7 @@ class Programs:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningProgram:
     """A run as its agent, or a later one, has it in hand. None: it was over before this boot."""
 
     programs: Programs

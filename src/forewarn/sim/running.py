@@ -18,7 +18,7 @@ from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.history import History
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.people import People
-from forewarn.sim.plan import Plan, Violation
+from forewarn.sim.plan import SimulationPlan, Violation
 from forewarn.sim.silence import Silence
 from forewarn.sim.strangers import Strangers
 from forewarn.sim.trace import Trace
@@ -34,10 +34,10 @@ Progress = Callable[[World, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulationOutcome:
     """How it went."""
 
-    plan: Plan
+    plan: SimulationPlan
     violations: tuple[Violation, ...]
     history: History
     counts: dict[str, int]
@@ -49,7 +49,7 @@ class Outcome:
     interrupted: bool
 
 
-def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: None) -> Outcome:
+def simulate(plan: SimulationPlan, trace: Trace, tell: Progress = lambda world, phase: None) -> SimulationOutcome:
     """Live through a plan."""
     began, cpu = time.perf_counter(), time.process_time()
     loop = SimLoop()
@@ -64,7 +64,7 @@ def simulate(plan: Plan, trace: Trace, tell: Progress = lambda world, phase: Non
             finally:
                 _end(world)
     counts = {**world.history.counts, **world.judge.counts}
-    return Outcome(
+    return SimulationOutcome(
         plan,
         tuple(world.violations),
         world.history,

@@ -8,12 +8,12 @@ from typing import Any
 
 from forewarn.sim.history import Life
 from forewarn.sim.plan import Violation
-from forewarn.sim.running import DAY, Outcome
+from forewarn.sim.running import DAY, SimulationOutcome
 
 _TYPES = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")
 
 
-def as_json(outcome: Outcome) -> dict[str, Any]:
+def as_json(outcome: SimulationOutcome) -> dict[str, Any]:
     """Everything that the page tells, and the counts behind it."""
     plan, lives = outcome.plan, [*outcome.history.lives.values()]
     return {
@@ -40,7 +40,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def page(outcome: Outcome) -> list[str]:
+def page(outcome: SimulationOutcome) -> list[str]:
     """A page that a person likes to read."""
     plan, counts, lives = outcome.plan, Counter(outcome.counts), [*outcome.history.lives.values()]
     days = outcome.virtual_seconds / DAY
@@ -67,7 +67,7 @@ def page(outcome: Outcome) -> list[str]:
     return lines
 
 
-def story(outcome: Outcome, violation: Violation) -> list[str]:
+def story(outcome: SimulationOutcome, violation: Violation) -> list[str]:
     """What is wrong, what is known about it, and how to see it again."""
     lines = [
         f"Violation ({violation.rule}) in seed {outcome.plan.seed}, after record {violation.step}, at {violation.at}:",
@@ -79,7 +79,7 @@ def story(outcome: Outcome, violation: Violation) -> list[str]:
     return [*lines, "", "  To see it again:", f"    {replay_words(outcome)}"]
 
 
-def replay_words(outcome: Outcome) -> str:
+def replay_words(outcome: SimulationOutcome) -> str:
     return f"forewarn sim {outcome.plan.words()}"
 
 
@@ -115,7 +115,7 @@ def _counted(counter: Counter[str]) -> str:
     return ", ".join(f"{many} {what}" for what, many in counter.most_common())
 
 
-def _faults(outcome: Outcome) -> dict[str, int]:
+def _faults(outcome: SimulationOutcome) -> dict[str, int]:
     return {
         name.removeprefix("fault "): many for name, many in sorted(outcome.counts.items()) if name.startswith("fault ")
     }
@@ -148,7 +148,7 @@ def _checked(counts: Counter[str]) -> str:
     )
 
 
-def _time(outcome: Outcome, days: float) -> str:
+def _time(outcome: SimulationOutcome, days: float) -> str:
     each = 1000 * outcome.cpu_seconds / max(days * outcome.plan.vms, 1e-9)
     return f"{outcome.wall_seconds:.1f} s, {outcome.cpu_seconds:.1f} s of CPU: {each:.1f} ms for a VM's day"
 

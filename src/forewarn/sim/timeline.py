@@ -13,7 +13,7 @@ from html import escape
 
 from forewarn.sim.history import Home, Life, Mishap
 from forewarn.sim.plan import Misfortune
-from forewarn.sim.running import DAY, Outcome
+from forewarn.sim.running import DAY, SimulationOutcome
 from forewarn.sim.summary import how_started, page
 
 _ROW, _BAR, _HEADER, _BAND = 11, 7, 20, 12  # pixels
@@ -53,7 +53,7 @@ class _Drawing:
 class _Scale:
     """From instants to units."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: SimulationOutcome) -> None:
         self.begin = outcome.history.begin
         self.end = self.begin + timedelta(seconds=outcome.virtual_seconds)
 
@@ -66,7 +66,7 @@ class _Scale:
         return _Box(left, y, max(self.x(end) - left, _LEAST), height, style, title)
 
 
-def _draw(outcome: Outcome) -> _Drawing:
+def _draw(outcome: SimulationOutcome) -> _Drawing:
     scale, boxes, labels = _Scale(outcome), list[_Box](), list[_Label]()
     y = _faults(outcome, scale, boxes, labels)
     by_vm: dict[str, list[Life]] = {}
@@ -86,7 +86,7 @@ def _draw(outcome: Outcome) -> _Drawing:
     return _Drawing(boxes, labels, y + 6, _ticks(scale))
 
 
-def _faults(outcome: Outcome, scale: _Scale, boxes: list[_Box], labels: list[_Label]) -> int:
+def _faults(outcome: SimulationOutcome, scale: _Scale, boxes: list[_Box], labels: list[_Label]) -> int:
     """A band for each kind that struck."""
     by_kind: dict[str, list[Mishap]] = {}
     for mishap in outcome.history.mishaps:
@@ -105,7 +105,7 @@ def _faults(outcome: Outcome, scale: _Scale, boxes: list[_Box], labels: list[_La
     return y + 4
 
 
-def _groups(outcome: Outcome) -> Iterator[tuple[str, list[tuple[str, Home]]]]:
+def _groups(outcome: SimulationOutcome) -> Iterator[tuple[str, list[tuple[str, Home]]]]:
     """Sets first, each by itself; then those that stand alone, host by host of where they live in the end."""
     sets: dict[str, list[tuple[str, Home]]] = {}
     alone: list[tuple[str, Home]] = []
@@ -193,7 +193,7 @@ _PHASES = ("notice", "impact", "recovery")
 _LEGEND = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")
 
 
-def svg(outcome: Outcome) -> str:
+def svg(outcome: SimulationOutcome) -> str:
     """One picture, as wide as a screen."""
     drawing = _draw(outcome)
     across = _CHART_WIDTH / _UNITS
@@ -274,7 +274,7 @@ _PAGE = """<!doctype html>
 """
 
 
-def html(outcome: Outcome) -> str:
+def html(outcome: SimulationOutcome) -> str:
     """A page: the summary, and the picture with names that stay while one scrolls."""
     drawing, lines = _draw(outcome), page(outcome)
     grid = [_Box(x, 0, 2, drawing.height, "grid") for x, _ in drawing.ticks]

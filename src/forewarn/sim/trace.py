@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from forewarn import __version__
-from forewarn.sim.plan import Misfortune, Plan
+from forewarn.sim.plan import Misfortune, SimulationPlan
 
 FORMAT = 1
 
@@ -21,7 +21,7 @@ class BadTrace(Exception):  # noqa: N818 - the file is
 class Trace:
     """Every line goes into the digest; into a file too where one was asked for."""
 
-    def __init__(self, plan: Plan, file: TextIO | None = None, expected: list[str] | None = None) -> None:
+    def __init__(self, plan: SimulationPlan, file: TextIO | None = None, expected: list[str] | None = None) -> None:
         self._digest = hashlib.sha256()
         self._file = file
         self._expected = expected
@@ -55,11 +55,11 @@ class Trace:
         return self._digest.hexdigest()
 
 
-def head_of(plan: Plan) -> str:
+def head_of(plan: SimulationPlan) -> str:
     return json.dumps({"forewarn-sim": FORMAT, "version": __version__, "plan": asdict(plan)}, separators=(",", ":"))
 
 
-def read_trace(path: Path) -> tuple[Plan, str, list[str]]:
+def read_trace(path: Path) -> tuple[SimulationPlan, str, list[str]]:
     """The plan of a recorded run, the version that ran it, and its lines."""
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -68,7 +68,7 @@ def read_trace(path: Path) -> tuple[Plan, str, list[str]]:
     try:
         head = json.loads(lines[0])
         known, told = head["forewarn-sim"], head["plan"]
-        plan = Plan(**{**told, "faults": tuple(Misfortune(name) for name in told["faults"])})
+        plan = SimulationPlan(**{**told, "faults": tuple(Misfortune(name) for name in told["faults"])})
     except (LookupError, ValueError, TypeError):
         raise BadTrace(f"{path} is no record of a simulation; 'forewarn sim --record FILE' makes one.") from None
     if known != FORMAT:

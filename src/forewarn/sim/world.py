@@ -30,7 +30,7 @@ from forewarn.sim.judge import Judge
 from forewarn.sim.machines import Machine, Surroundings, Tenant
 from forewarn.sim.nodes import METADATA, STALENESS, Server
 from forewarn.sim.oracle import Settings
-from forewarn.sim.plan import ALL, Plan, Violation
+from forewarn.sim.plan import ALL, SimulationPlan, Violation
 from forewarn.sim.trace import Trace
 from forewarn.stores import codec
 
@@ -52,7 +52,7 @@ RULES = Rules(
 class World:
     """One simulated region."""
 
-    def __init__(self, plan: Plan, loop: SimLoop, trace: Trace) -> None:
+    def __init__(self, plan: SimulationPlan, loop: SimLoop, trace: Trace) -> None:
         self.plan, self.loop, self.trace = plan, loop, trace
         self.hub = loop.strands = Strands(loop)
         self._begin = loop.time()

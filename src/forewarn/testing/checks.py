@@ -8,14 +8,14 @@ from typing import NoReturn
 from forewarn.core.facts import EventBornStarted, EventScheduled, Fact, ImpactBegan, VmDeleted
 from forewarn.core.region import fold
 from forewarn.testing.handles import EventHandle, VmHandle
-from forewarn.testing.running import Running
+from forewarn.testing.running import RunningRegion
 from forewarn.testing.timeline import Moment, moments, story
 
 
 class Checks:
     """The part of a region that asserts, and remembers what it was told."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningRegion) -> None:
         self._running = running
         self._notes: list[Moment] = []
 

@@ -11,13 +11,13 @@ from forewarn.core.region import Vm
 from forewarn.guest.endpoint import ADDRESS_VARIABLE
 from forewarn.plane.ports import Origin
 from forewarn.terms import Document, EventStatus
-from forewarn.testing.running import Running
+from forewarn.testing.running import RunningRegion
 
 
 class EventHandle:
     """One event, from when it is scheduled until long after it has ended."""
 
-    def __init__(self, running: Running, event_id: str) -> None:
+    def __init__(self, running: RunningRegion, event_id: str) -> None:
         self._running = running
         self.id = event_id
         event = running.event(event_id)
@@ -59,7 +59,7 @@ class EventHandle:
 class VmHandle:
     """One VM: from inside (``url``, ``document``, ``approve``) and from outside (``host``, ``power``, ``boots``)."""
 
-    def __init__(self, running: Running, name: str) -> None:
+    def __init__(self, running: RunningRegion, name: str) -> None:
         self._running = running
         self.name = name
         self.url = f"{running.url}/vm/{name}"

@@ -26,7 +26,7 @@ from forewarn.core.rules import Rules
 from forewarn.plane.clock import wall_time
 from forewarn.testing.checks import Checks
 from forewarn.testing.handles import EventHandle, VmHandle
-from forewarn.testing.running import Running, made
+from forewarn.testing.running import RunningRegion, made
 from forewarn.web.faults import FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
 
@@ -185,7 +185,7 @@ def open_region(
 ) -> Iterator[Region]:
     """A region for as long as the block lasts. It begins at the machine's own time, in whole seconds."""
     begin = start or wall_time().replace(microsecond=0)
-    running = Running(begin, rules or Rules(), metadata or MetadataSettings())
+    running = RunningRegion(begin, rules or Rules(), metadata or MetadataSettings())
     try:
         yield Region(running)
     finally:

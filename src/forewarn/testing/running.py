@@ -22,7 +22,7 @@ OPERATOR = Origin("operator")
 _ALL = 1_000_000_000
 
 
-class Running:
+class RunningRegion:
     """Everything lives on the loop of one thread; these methods may be called from any other."""
 
     def __init__(self, start: datetime, rules: Rules, metadata: MetadataSettings) -> None:

@@ -19,7 +19,7 @@ _STARTING = "This node is starting."
 _DRAINING = "This node is shutting down and takes no new clients."
 
 
-class Health:
+class NodeHealth:
     """What one node says of itself."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ def _uncached(content: dict[str, Any], status: int) -> JSONResponse:
 class HealthDoor:
     """Answers the two paths and lets everything else through. While a node drains, its clients are asked to go."""
 
-    def __init__(self, app: ASGIApp, health: Health) -> None:
+    def __init__(self, app: ASGIApp, health: NodeHealth) -> None:
         self._app = app
         self._health = health
 

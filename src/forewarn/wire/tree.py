@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from forewarn.wire.errors import BAD_FORMAT, JSON, LEAF_NEEDS_TEXT, NOT_FOUND, TEXT, Answer
+from forewarn.wire.errors import BAD_FORMAT, JSON, LEAF_NEEDS_TEXT, NOT_FOUND, TEXT, ErrorReply
 from forewarn.wire.json_bytes import write_json
 
 Node: TypeAlias = "str | list[Node] | dict[str, Node]"
@@ -48,7 +48,7 @@ def as_json(node: Node) -> bytes:
     return write_json(node)
 
 
-def read_tree(tree: Node, segments: Iterable[str], format_: str | None) -> Answer:
+def read_tree(tree: Node, segments: Iterable[str], format_: str | None) -> ErrorReply:
     """The answer to a GET: ``format_`` is the query parameter, json where it is not given."""
     wanted = (format_ or "json").lower()
     if wanted not in ("json", "text"):
@@ -57,8 +57,8 @@ def read_tree(tree: Node, segments: Iterable[str], format_: str | None) -> Answe
     if node is None:
         return NOT_FOUND
     if wanted == "text":
-        return Answer(200, TEXT, as_text(node).encode("utf-8", "replace"))
-    return LEAF_NEEDS_TEXT if isinstance(node, str) else Answer(200, JSON, as_json(node))
+        return ErrorReply(200, TEXT, as_text(node).encode("utf-8", "replace"))
+    return LEAF_NEEDS_TEXT if isinstance(node, str) else ErrorReply(200, JSON, as_json(node))
 
 
 def _children(node: Node) -> dict[str, Node]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from forewarn.sim.plan import Misfortune, Plan
+from forewarn.sim.plan import Misfortune, SimulationPlan
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -30,5 +30,5 @@ class Plant:
     def name(self) -> str:
         return self.broken.__name__
 
-    def plan(self, seed: int) -> Plan:
-        return Plan(seed, vms=self.vms, days=self.days, faults=self.faults, nodes=self.nodes, pace=self.pace)
+    def plan(self, seed: int) -> SimulationPlan:
+        return SimulationPlan(seed, vms=self.vms, days=self.days, faults=self.faults, nodes=self.nodes, pace=self.pace)

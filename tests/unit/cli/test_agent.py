@@ -18,7 +18,7 @@ from forewarn.guest.agent.config.defaults import COMMENTED_TOML, CONFIG_PATH
 from forewarn.guest.agent.deciding.state import Begun, Seen
 from forewarn.guest.agent.keeping.journal import Journal
 from forewarn.guest.agent.telling.metrics import Metrics
-from forewarn.guest.agent.telling.pages import Health, StatusServer
+from forewarn.guest.agent.telling.pages import AgentHealth, StatusServer
 from forewarn.guest.agent.values import Step, Verdict
 from forewarn.guest.system import this_machine
 from forewarn.terms import Document, ScheduledEvent
@@ -268,7 +268,7 @@ def test_without_a_document_explain_asks_the_metadata_service_for_all_of_it(
 
 
 def test_status_reads_the_memory_and_asks_the_agent(run: Run, config: Path, tmp_path: Path) -> None:
-    health, metrics = Health(MACHINE.threads, lambda: 5.0, 60.0), Metrics(MACHINE.threads)
+    health, metrics = AgentHealth(MACHINE.threads, lambda: 5.0, 60.0), Metrics(MACHINE.threads)
     health.good_read()
     journal = Journal(MACHINE.files, tmp_path / "state")
     journal.write(Seen(EVENT, NOON, Verdict.PREPARE_THEN_APPROVE, ("drain",)))
@@ -314,7 +314,7 @@ def test_status_reads_the_memory_and_asks_the_agent(run: Run, config: Path, tmp_
 
 def test_status_of_an_unhealthy_agent_is_1_and_of_another_program_3(run: Run, config: Path, tmp_path: Path) -> None:
     ticks = iter([0.0, 0.0, 61.0, 61.0, 61.0])
-    health = Health(MACHINE.threads, lambda: next(ticks, 61.0), 60.0)
+    health = AgentHealth(MACHINE.threads, lambda: next(ticks, 61.0), 60.0)
     health.good_read()
 
     def told(address: str) -> str:

@@ -12,7 +12,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.deciding import campaigns
 from forewarn.core.deciding.campaigns import held_up
 from forewarn.core.refusal import Hint
-from forewarn.core.region import CampaignState, Event, Health
+from forewarn.core.region import CampaignState, Event, HostHealth
 from forewarn.core.rules import Rules
 from forewarn.terms import EventStatus
 from tests.unit.core.world import HOUR, MINUTE, SECOND, World, in_set, kinds
@@ -376,7 +376,7 @@ def test_a_campaign_that_redeploys_never_comes_to_the_new_hosts_of_its_own_wave(
 def test_hosts_that_a_campaign_expects_to_fail_take_no_new_vms(world: World) -> None:
     world.create("a")
     world.start_campaign(cause=Cause.PREDICTED_FAILURE)
-    assert world.region.hosts[0].health is Health.FAILING
+    assert world.region.hosts[0].health is HostHealth.FAILING
     world.advance(MINUTE)
     assert world.host_of("a").number != 0
 

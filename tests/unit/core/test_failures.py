@@ -5,7 +5,7 @@ from __future__ import annotations
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Health, Power
+from forewarn.core.region import HostHealth, Power
 from forewarn.core.rules import Rules
 from forewarn.terms import EventSource, EventStatus, EventType
 from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, World, in_set, kinds
@@ -80,7 +80,7 @@ def test_a_broken_host_takes_no_vm_ever_again(world: World) -> None:
 def test_a_host_that_is_expected_to_fail_takes_no_vm_either(world: World) -> None:
     world.create("a")
     world.maintain(Cause.PREDICTED_FAILURE, "host-0")
-    assert world.region.hosts[0].health is Health.FAILING
+    assert world.region.hosts[0].health is HostHealth.FAILING
     world.advance(60 * SECOND)
     assert len(world.region.hosts[0].vms) == 0
 
@@ -89,7 +89,7 @@ def test_what_has_failed_is_not_expected_to_fail(world: World) -> None:
     world.create("a")
     world.fail("host-0")
     world.maintain(Cause.PREDICTED_FAILURE)
-    assert world.region.hosts[0].health is Health.FAILED
+    assert world.region.hosts[0].health is HostHealth.FAILED
 
 
 def test_a_predicted_failure_waits_a_week_unless_somebody_approves(world: World) -> None:
@@ -108,7 +108,7 @@ def test_several_hosts_fail_together() -> None:
     world.reading("a", "b", "c")
     assert len(world.fail("host-0", "host-2")) == 2
     world.advance(60 * SECOND)
-    assert {world.host_of(name).health for name in "abc"} == {Health.HEALTHY}
+    assert {world.host_of(name).health for name in "abc"} == {HostHealth.HEALTHY}
 
 
 def test_a_host_named_twice_fails_once(world: World) -> None:

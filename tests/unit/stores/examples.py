@@ -11,7 +11,7 @@ from forewarn.core.region import (
     Binding,
     Event,
     EvictionPolicy,
-    Health,
+    HostHealth,
     Orchestration,
     Policy,
     ScaleInRule,
@@ -83,7 +83,7 @@ MODEL = VmSpec(
 
 EVERY_FACT: tuple[f.Fact, ...] = (
     f.HostAdded(AT, host=11, fault_domain=1, update_domain=2, capacity=20),
-    f.HostMarked(AT, host=11, health=Health.FAILING),
+    f.HostMarked(AT, host=11, health=HostHealth.FAILING),
     f.ScopeCreated(AT, kind=ScopeKind.CLOUD_SERVICE, name="Shop"),
     f.PolicySet(AT, scope="cloud-service/shop", policy=Policy(True, True, False)),
     f.VmCreated(AT, "Shop-0", SPEC, seed="S1", number=0, update_domain=2, fault_domain=1, host=11),

@@ -12,7 +12,7 @@ from forewarn.plane.clock import TurnableClock
 from forewarn.plane.standing import Standing
 from forewarn.server.assembly import Assembly, Parts, running
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.health import Health, HealthDoor, nothing_else
+from forewarn.web.health import HealthDoor, NodeHealth, nothing_else
 
 pytestmark = pytest.mark.anyio
 
@@ -32,14 +32,14 @@ async def server(anyio_backend: str) -> AsyncIterator[Assembly]:
         yield opened
 
 
-def client_of(server: Assembly, health: Health) -> httpx.AsyncClient:
+def client_of(server: Assembly, health: NodeHealth) -> httpx.AsyncClient:
     """Before an operator face that lets nobody in."""
     app = server.operator_app(metadata_url="")
     return httpx.AsyncClient(transport=httpx.ASGITransport(HealthDoor(app, health)), base_url="http://odd.example")
 
 
 async def test_a_node_is_ready_when_every_face_answers(server: Assembly) -> None:
-    health = Health()
+    health = NodeHealth()
     async with client_of(server, health) as client:
         before = await client.get("/health/ready")
         health.started(server.plane)
@@ -54,7 +54,7 @@ async def test_a_node_is_ready_when_every_face_answers(server: Assembly) -> None
 async def test_a_node_that_may_not_be_current_or_drains_is_alive_and_not_ready(
     server: Assembly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    health = Health()
+    health = NodeHealth()
     health.started(server.plane)
     health.draining = True
     monkeypatch.setattr(Standing, "stale", "This node has not heard from its store for 10 s.")
@@ -71,7 +71,7 @@ async def test_a_node_that_may_not_be_current_or_drains_is_alive_and_not_ready(
 
 @pytest.mark.parametrize("host", ["odd.example", "10.0.0.9:16926", "", "[::1"])
 async def test_a_load_balancer_needs_no_token_and_no_right_name(server: Assembly, host: str) -> None:
-    health = Health()
+    health = NodeHealth()
     health.started(server.plane)
     async with client_of(server, health) as client:
         for path in ("/health/ready", "/health/live"):
@@ -94,7 +94,7 @@ async def test_a_load_balancer_needs_no_token_and_no_right_name(server: Assembly
     ],
 )
 async def test_nothing_but_the_two_paths_is_let_through(server: Assembly, method: str, path: str) -> None:
-    health = Health()
+    health = NodeHealth()
     health.started(server.plane)
     async with client_of(server, health) as client:
         named = await client.request(method, path, headers={"Host": "localhost"})
@@ -104,7 +104,7 @@ async def test_nothing_but_the_two_paths_is_let_through(server: Assembly, method
 
 
 async def test_while_it_drains_a_node_serves_and_asks_its_clients_to_go(server: Assembly) -> None:
-    health = Health()
+    health = NodeHealth()
     health.started(server.plane)
     headers = {"Host": "localhost", "Authorization": "Bearer sesame"}
     async with client_of(server, health) as client:
@@ -117,7 +117,7 @@ async def test_while_it_drains_a_node_serves_and_asks_its_clients_to_go(server: 
 
 
 async def test_a_listener_for_health_alone_tells_nothing_else() -> None:
-    app = HealthDoor(nothing_else, Health())
+    app = HealthDoor(nothing_else, NodeHealth())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://odd.example") as client:
         assert (await client.get("/health/live")).status_code == 200
         answer = await client.get("/v1/ping")

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from forewarn.wire import errors
-from forewarn.wire.errors import Answer
+from forewarn.wire.errors import ErrorReply
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,10 @@ from forewarn.wire.errors import Answer
         (errors.THROTTLED, 429, "text/plain; charset=utf-8", b"Throttle Result: Too Many Requests"),
     ],
 )
-def test_a_recorded_refusal_is_exactly_these_bytes(answer: Answer, status: int, content_type: str, body: bytes) -> None:
-    assert answer == Answer(status, content_type, body)
+def test_a_recorded_refusal_is_exactly_these_bytes(
+    answer: ErrorReply, status: int, content_type: str, body: bytes
+) -> None:
+    assert answer == ErrorReply(status, content_type, body)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_a_recorded_refusal_is_exactly_these_bytes(answer: Answer, status: int, 
         (errors.server_error("abc-123"), 500, "Internal server error. "),
     ],
 )
-def test_every_other_refusal_has_the_generic_schema(answer: Answer, status: int, start: str) -> None:
+def test_every_other_refusal_has_the_generic_schema(answer: ErrorReply, status: int, start: str) -> None:
     parsed = json.loads(answer.body)
 
     assert answer.status == status

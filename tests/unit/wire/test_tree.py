@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from forewarn.wire.errors import BAD_FORMAT, LEAF_NEEDS_TEXT, NOT_FOUND, Answer
+from forewarn.wire.errors import BAD_FORMAT, LEAF_NEEDS_TEXT, NOT_FOUND, ErrorReply
 from forewarn.wire.tree import Node, as_json, as_text, insert, read_tree, sort_keys, walk
 
 TREE: Node = {"compute": {"name": "größe-0", "zone": ""}, "network": {"interface": [{"mac": "00"}, {"mac": "01"}]}}
@@ -56,10 +56,10 @@ def test_text_is_a_bare_value_or_a_list_of_children(path: str, text: str) -> Non
 @pytest.mark.parametrize(
     ("path", "format_", "answer"),
     [
-        ("network/interface/0", None, Answer(200, JSON, b'{"mac":"00"}')),
-        ("network/interface", "json", Answer(200, JSON, b'[{"mac":"00"},{"mac":"01"}]')),
-        ("network/interface", "TEXT", Answer(200, TEXT, b"0/\n1/")),
-        ("compute/name", "text", Answer(200, TEXT, "größe-0".encode())),
+        ("network/interface/0", None, ErrorReply(200, JSON, b'{"mac":"00"}')),
+        ("network/interface", "json", ErrorReply(200, JSON, b'[{"mac":"00"},{"mac":"01"}]')),
+        ("network/interface", "TEXT", ErrorReply(200, TEXT, b"0/\n1/")),
+        ("compute/name", "text", ErrorReply(200, TEXT, "größe-0".encode())),
         ("compute/name", None, LEAF_NEEDS_TEXT),
         ("compute/zone", "json", LEAF_NEEDS_TEXT),
         ("compute/colour", "text", NOT_FOUND),
@@ -67,7 +67,7 @@ def test_text_is_a_bare_value_or_a_list_of_children(path: str, text: str) -> Non
         ("compute", "xml", BAD_FORMAT),
     ],
 )
-def test_a_question_has_one_answer(path: str, format_: str | None, answer: Answer) -> None:
+def test_a_question_has_one_answer(path: str, format_: str | None, answer: ErrorReply) -> None:
     assert read_tree(TREE, path.split("/"), format_) == answer
 
 

@@ -10,7 +10,7 @@ from forewarn.cli import ids, parsing, terse
 from forewarn.cli.api.client import Client
 from forewarn.cli.api.follow import follow
 from forewarn.cli.api.shapes import EventStory
-from forewarn.cli.commands.watching import Book, Wanted, change_line
+from forewarn.cli.commands.watching import SeenEvents, Wanted, change_line
 from forewarn.cli.outcomes import (
     EVENT_COLUMNS,
     PAST_COLUMNS,
@@ -182,7 +182,7 @@ def _impact(event: EventStory) -> str:
 def _watch(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
     after = client.ping()["seq"] if args.after is None else args.after
-    book, wanted = Book(), Wanted(args.id, args.vm, args.scope)
+    book, wanted = SeenEvents(), Wanted(args.id, args.vm, args.scope)
     book.fill(client.events())
     if out.terminal and not out.as_json:
         out.note("Following events; Ctrl-C ends.")

@@ -17,7 +17,7 @@ from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.extras import import_part
-from forewarn.sim.plan import ALL, LEAST_VMS, MEANINGS, MOST_DAYS, MOST_NODES, MOST_VMS, Misfortune, Plan
+from forewarn.sim.plan import ALL, LEAST_VMS, MEANINGS, MOST_DAYS, MOST_NODES, MOST_VMS, Misfortune, SimulationPlan
 
 _KINDS = "\n".join(f"  {kind:<10} {MEANINGS[kind]}" for kind in Misfortune)
 _DESCRIPTION = f"""\
@@ -96,12 +96,12 @@ def _faults(text: str) -> tuple[Misfortune, ...]:
     return tuple(kind for kind in ALL if kind in given)
 
 
-def _plan_of(args: argparse.Namespace) -> Plan:
+def _plan_of(args: argparse.Namespace) -> SimulationPlan:
     if not LEAST_VMS <= args.vms <= MOST_VMS:
         raise usage(f"--vms must be {LEAST_VMS} to {MOST_VMS}.")
     if args.nodes > MOST_NODES:
         raise usage(f"--nodes must be 1 to {MOST_NODES}.")
-    return Plan(args.seed, args.vms, args.days, args.faults, args.nodes, args.pace)
+    return SimulationPlan(args.seed, args.vms, args.days, args.faults, args.nodes, args.pace)
 
 
 def _simulate(args: argparse.Namespace, out: Output) -> int:
@@ -182,7 +182,7 @@ def _opened(path: Path | None) -> Iterator[TextIO | None]:
 
 
 @contextmanager
-def _progress(plan: Plan) -> Iterator[Any]:
+def _progress(plan: SimulationPlan) -> Iterator[Any]:
     """A line that a person can watch; nothing in a script's log."""
     shown = sys.stderr.isatty()
 

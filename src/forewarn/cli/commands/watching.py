@@ -41,7 +41,7 @@ class Known:
 
 
 @dataclass
-class Book:
+class SeenEvents:
     """The events seen so far, so that every line can say whom it is about."""
 
     known: dict[str, Known] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import Event, Health, Host, Region, Scope, Vm, fold, replace
+from forewarn.core.region import Event, Host, HostHealth, Region, Scope, Vm, fold, replace
 from forewarn.terms import derive_guid
 
 NOBODY_READS = "nobody: the scope does not read its documents"
@@ -76,7 +76,7 @@ def announce_pending(draft: Draft, scope: Scope) -> list[str]:
 def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: str = "") -> None:
     """One event for each scope on the host. They start together: the host is worked on once."""
     if cause is Cause.PREDICTED_FAILURE:
-        mark_host(draft, host, Health.FAILING)
+        mark_host(draft, host, HostHealth.FAILING)
     work = derive_guid(seed, host.name)
     events = [_event(draft, cause, scope, vms, work) for scope, vms in _tenants(draft, host, cause)]
     group = f"host/{work}" if len(events) > 1 else ""
@@ -101,9 +101,9 @@ def leave_host(draft: Draft, key: str) -> None:
             draft.record(f.VmSpared(draft.now, event_id, key))
 
 
-def mark_host(draft: Draft, host: Host, health: Health) -> None:
+def mark_host(draft: Draft, host: Host, health: HostHealth) -> None:
     """Take a host out of placement. What has failed does not become merely failing again."""
-    if host.health not in (health, Health.FAILED):
+    if host.health not in (health, HostHealth.FAILED):
         draft.record(f.HostMarked(draft.now, host.number, health))
 
 

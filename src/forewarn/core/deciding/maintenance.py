@@ -12,7 +12,7 @@ from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_maintenance, check_scope, find_campaign, find_hosts, find_vms
 from forewarn.core.phases import PENDING
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import DOWN, CampaignState, Health, Host, Power, Vm, fold
+from forewarn.core.region import DOWN, CampaignState, Host, HostHealth, Power, Vm, fold
 
 VMS_MOST = 20_000
 
@@ -72,7 +72,7 @@ def fail(draft: Draft, command: c.FailHosts) -> None:
                 event = draft.region.events.get(event_id)
                 if event is not None and event.phase in PENDING and event.host == host.number:
                     cancel(draft, event, f"{host.name} has failed")
-        mark_host(draft, host, Health.FAILED)
+        mark_host(draft, host, HostHealth.FAILED)
         maintain_host(draft, Cause.FAILURE, draft.region.hosts[host.number], command.seed)
 
 

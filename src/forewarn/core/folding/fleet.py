@@ -12,7 +12,7 @@ from forewarn.core import keys
 from forewarn.core.folding import sets
 from forewarn.core.folding.events import vm_left
 from forewarn.core.folding.sets import put_scope
-from forewarn.core.region import Binding, Health, Host, Power, Region, ScopeKind, Vm, fold, replace, scope_key
+from forewarn.core.region import Binding, Host, HostHealth, Power, Region, ScopeKind, Vm, fold, replace, scope_key
 
 VmFact: TypeAlias = (
     f.VmCreated | f.VmBound | f.VmMoved | f.VmStarted | f.VmStopped | f.VmDeallocated | f.VmDeleted | f.VmRespecified
@@ -116,7 +116,7 @@ def put_host(region: Region, host: Host) -> Region:
     """Set a host, and whether it has room for more."""
     domain = (host.fault_domain, host.update_domain)
     open_hosts = region.vacancies.get(domain, Map())
-    has_room = host.health is Health.HEALTHY and len(host.vms) < host.capacity
+    has_room = host.health is HostHealth.HEALTHY and len(host.vms) < host.capacity
     vacancies = region.vacancies
     if has_room and host.number not in open_hosts:
         vacancies = vacancies.set(domain, open_hosts.set(host.number, None))

@@ -13,7 +13,7 @@ from forewarn.core.deciding.campaigns import may_take
 from forewarn.core.folding.assemble import assemble
 from forewarn.core.folding.retired import Retired
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import Event, Group, Health, Host, Region, replace
+from forewarn.core.region import Event, Group, Host, HostHealth, Region, replace
 from forewarn.core.settle import STALE_MOST, deadline_of, next_deadline
 
 
@@ -60,7 +60,7 @@ def _groups(pending: list[Event]) -> Map[str, Group]:
 def _vacancies(region: Region) -> Map[tuple[int, int], Map[int, None]]:
     found: dict[tuple[int, int], dict[int, None]] = defaultdict(dict)
     for host in region.hosts.values():
-        if host.health is Health.HEALTHY and len(host.vms) < host.capacity:
+        if host.health is HostHealth.HEALTHY and len(host.vms) < host.capacity:
             found[host.fault_domain, host.update_domain][host.number] = None
     return Map({domain: Map(hosts) for domain, hosts in found.items()})
 

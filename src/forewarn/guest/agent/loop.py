@@ -13,7 +13,7 @@ from pathlib import Path
 from forewarn.guest.agent.consent import Consent
 from forewarn.guest.agent.deciding.handling import (
     Duties,
-    Moment,
+    Situation,
     Trouble,
     Work,
     after_failure,
@@ -35,19 +35,19 @@ from forewarn.guest.agent.deciding.state import (
     Finished,
     Left,
     Mark,
-    Outcome,
     Seen,
     State,
+    StepOutcome,
     Undoing,
     key_of,
 )
 from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
-from forewarn.guest.agent.keeping.journal import Busy, Journal, Memory
+from forewarn.guest.agent.keeping.journal import Busy, Journal, Remembered
 from forewarn.guest.agent.keeping.journal import peek as peek_journal
 from forewarn.guest.agent.reader import MakeClient, Reader
 from forewarn.guest.agent.steps import has_reverse, may_repeat
 from forewarn.guest.agent.telling import plain_words
-from forewarn.guest.agent.telling.health import Health
+from forewarn.guest.agent.telling.health import AgentHealth
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.pages import StatusServer
@@ -107,11 +107,11 @@ class Agent:
         self._pace = pace
         self._clock = system.clock
         directory, files = Path(config.state_directory), system.files
-        self._journal = Memory(peek_journal(files, directory)) if dry_run else Journal(files, directory)
+        self._journal = Remembered(peek_journal(files, directory)) if dry_run else Journal(files, directory)
         self._inbox: Inbox = system.threads.queue()
         self._steps = {step.name: step for step in config.steps}
         metrics = Metrics(system.threads)
-        health = Health(system.threads, self._clock.monotonic, config.unhealthy_after_seconds)
+        health = AgentHealth(system.threads, self._clock.monotonic, config.unhealthy_after_seconds)
         self._report = Reporter(system, config, metrics, health, self.now)
         self._status = StatusServer(system, config.status_listen, health, metrics) if config.status_listen else None
         self._worker = Worker(system, directory / "runs", self._inbox)
@@ -293,8 +293,8 @@ class Agent:
 
     # What is owed
 
-    def _moment(self) -> Moment:
-        return Moment(
+    def _moment(self) -> Situation:
+        return Situation(
             state=self._state,
             steps=self._steps,
             margin_seconds=self._config.margin_seconds,
@@ -331,7 +331,7 @@ class Agent:
         self._write(Undoing(run, name, boot) if work.undo else Begun(run, work.step, boot, work.event))
         if nothing or self._dry_run:
             self._inbox.put(
-                WorkEnded(run, Ended(Outcome.DONE, "nothing to undo" if nothing else "not done: dry run"), 0)
+                WorkEnded(run, Ended(StepOutcome.DONE, "nothing to undo" if nothing else "not done: dry run"), 0)
             )
             self._worker.pretend(name, run, undo=work.undo)
         else:
@@ -341,11 +341,11 @@ class Agent:
         effect = self._state.by_run(run)
         assert effect is not None, "what runs was written down"
         undo, step = effect.mark is Mark.UNDOING, effect.step
-        seen = ended.outcome in (Outcome.FAILED, Outcome.TIMED_OUT) or not self._ending
-        again = step.retries if seen and ended.outcome is not Outcome.UNKNOWN else may_repeat(step)
+        seen = ended.outcome in (StepOutcome.FAILED, StepOutcome.TIMED_OUT) or not self._ending
+        again = step.retries if seen and ended.outcome is not StepOutcome.UNKNOWN else may_repeat(step)
         self._write(Finished(run, ended.outcome, undo or again, ended.detail, self._clock.now()))
         self._worker.ended(run)
-        if ended.good or ended.outcome in (Outcome.NEVER_BEGAN, Outcome.INTERRUPTED, Outcome.UNKNOWN):
+        if ended.good or ended.outcome in (StepOutcome.NEVER_BEGAN, StepOutcome.INTERRUPTED, StepOutcome.UNKNOWN):
             self._troubles.pop(step.name, None)
         else:
             failed = self._state.effect(step.name)
@@ -355,7 +355,7 @@ class Agent:
         if self._read:
             self._judge(self._moment())  # now: a start that waits in the inbox came after it, and is told after it
 
-    def _judge(self, moment: Moment) -> None:
+    def _judge(self, moment: Situation) -> None:
         """Tell what has become certain about preparations."""
         for care in moment.state.cares.values():
             was_announced = bool(care.steps) or not is_started(care.event)
@@ -387,7 +387,7 @@ class Agent:
         self._status_code = FAILED if self._troubles or self._has_failed(moment) else 0
         return True
 
-    def _has_failed(self, moment: Moment) -> bool:
+    def _has_failed(self, moment: Situation) -> bool:
         """Whether something was to be done and is not. A service that took the approval may still wait for others."""
         return any(
             care.approval in (Approval.INTENDED, Approval.REFUSED) or is_hopeless(moment, care)

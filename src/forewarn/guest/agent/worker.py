@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.handling import UNDO_SECONDS, Running, Work
-from forewarn.guest.agent.deciding.state import Effect, Ended, Mark, Outcome
+from forewarn.guest.agent.deciding.handling import UNDO_SECONDS, RunningStep, Work
+from forewarn.guest.agent.deciding.state import Effect, Ended, Mark, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts, adopt
 from forewarn.guest.agent.inbox import Inbox, WorkEnded
@@ -23,18 +23,21 @@ class Worker:
         self._directory = directory
         self._inbox = inbox
         self.boot = system.boot_id()
-        self.running: Running | None = None
+        self.running: RunningStep | None = None
         self._budget = Budget(system, 0)
 
     def begin(self, work: Work, run: int, own_name: str) -> None:
         """The journal has it already."""
         budget = Budget(self._system, work.seconds, _timeout_seconds(work.step, undo=work.undo))
         task = Task(self._system, work.step, work.event, own_name, budget, self._receipts(run), work.undo)
-        self._start(Running(work.step.name, run, work.undo, self._system.clock.monotonic()), budget, _job(task))
+        self._start(RunningStep(work.step.name, run, work.undo, self._system.clock.monotonic()), budget, _job(task))
 
     def pretend(self, name: str, run: int, *, undo: bool) -> None:
         """Work that has nothing to do; the inbox hears of its end from elsewhere."""
-        self.running, self._budget = Running(name, run, undo, self._system.clock.monotonic()), Budget(self._system, 0)
+        self.running, self._budget = (
+            RunningStep(name, run, undo, self._system.clock.monotonic()),
+            Budget(self._system, 0),
+        )
 
     def take_up(self, effect: Effect) -> None:
         """Find out what became of work that an earlier agent had begun. What can just be repeated is ended first."""
@@ -48,9 +51,9 @@ class Worker:
                 return adopt(self._system, receipts, budget, same_boot=same_boot)
             if self._system.files.exists(receipts.receipt):
                 adopt(self._system, receipts, budget, same_boot=same_boot)
-            return Ended(Outcome.UNKNOWN, "it was under way when the agent went down")
+            return Ended(StepOutcome.UNKNOWN, "it was under way when the agent went down")
 
-        running = Running(effect.step.name, effect.run, effect.mark is Mark.UNDOING, self._system.clock.monotonic())
+        running = RunningStep(effect.step.name, effect.run, effect.mark is Mark.UNDOING, self._system.clock.monotonic())
         self._start(running, budget, job)
 
     def set_left(self, seconds: float) -> None:
@@ -67,7 +70,7 @@ class Worker:
     def _receipts(self, run: int) -> Receipts:
         return Receipts(self._directory, f"run-{run}")
 
-    def _start(self, running: Running, budget: Budget, job: Callable[[], Ended]) -> None:
+    def _start(self, running: RunningStep, budget: Budget, job: Callable[[], Ended]) -> None:
         self.running, self._budget = running, budget
 
         def work() -> None:
@@ -75,7 +78,7 @@ class Worker:
             try:
                 ended = job()
             except Exception as problem:
-                ended = Ended(Outcome.FAILED, f"{type(problem).__name__}: {problem}")
+                ended = Ended(StepOutcome.FAILED, f"{type(problem).__name__}: {problem}")
             self._inbox.put(WorkEnded(running.run, ended, self._system.clock.monotonic() - began))
 
         self._system.threads.start(work, f"step-{running.run}")

@@ -50,7 +50,7 @@ class Thread(Protocol):
     def join(self, timeout: float | None = None) -> None: ...
 
 
-class Event(Protocol):
+class Flag(Protocol):
     """As ``threading.Event``."""
 
     def set(self) -> None: ...
@@ -103,7 +103,7 @@ class Threads(Protocol):
     def lock(self) -> AbstractContextManager[bool]:
         """For a few lines that wait for nothing else."""
 
-    def event(self) -> Event: ...
+    def event(self) -> Flag: ...
 
     def condition(self) -> Condition: ...
 

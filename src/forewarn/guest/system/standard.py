@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
-    from forewarn.guest.system.parts import Condition, Connection, Event, Listener, Places, Queue, Thread
+    from forewarn.guest.system.parts import Condition, Connection, Flag, Listener, Places, Queue, Thread
 
 _T = TypeVar("_T")
 
@@ -62,7 +62,7 @@ class StandardThreads:
     def lock(self) -> AbstractContextManager[bool]:
         return threading.Lock()
 
-    def event(self) -> Event:
+    def event(self) -> Flag:
         return threading.Event()
 
     def condition(self) -> Condition:

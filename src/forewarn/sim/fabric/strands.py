@@ -225,7 +225,7 @@ class SimpleQueue(Generic[_T]):
         return not self._items
 
 
-class Event:
+class StrandFlag:
     """As ``threading.Event``."""
 
     def __init__(self, hub: Strands) -> None:
@@ -335,8 +335,8 @@ class SimThreads:
     def lock(self) -> Lock:
         return Lock()
 
-    def event(self) -> Event:
-        return Event(self._hub)
+    def event(self) -> StrandFlag:
+        return StrandFlag(self._hub)
 
     def condition(self) -> Condition:
         return Condition(self._hub)

@@ -11,7 +11,7 @@ _MAINTENANCE = "Host server is undergoing maintenance."
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class WorkKind:
     """One cause of events. ``notice`` is None where the VM's own setting says how long it is."""
 
     type: str
@@ -23,8 +23,8 @@ class Kind:
 
 
 KINDS = {
-    "freeze": Kind("Freeze", "Platform", _MAINTENANCE, _15, _10, 9),
-    "live-migration": Kind(
+    "freeze": WorkKind("Freeze", "Platform", _MAINTENANCE, _15, _10, 9),
+    "live-migration": WorkKind(
         "Freeze",
         "Platform",
         "Virtual machine is being paused because of a memory-preserving Live Migration operation.",
@@ -32,32 +32,32 @@ KINDS = {
         _5,
         5,
     ),
-    "network": Kind("Freeze", "Platform", "Host Server infrastructure is undergoing maintenance.", _15, _10, 0),
-    "reboot": Kind("Reboot", "Platform", _MAINTENANCE, _15, _10),
-    "redeploy": Kind("Redeploy", "Platform", _MAINTENANCE, _10, _10),
-    "predicted-failure": Kind(
+    "network": WorkKind("Freeze", "Platform", "Host Server infrastructure is undergoing maintenance.", _15, _10, 0),
+    "reboot": WorkKind("Reboot", "Platform", _MAINTENANCE, _15, _10),
+    "redeploy": WorkKind("Redeploy", "Platform", _MAINTENANCE, _10, _10),
+    "predicted-failure": WorkKind(
         "Redeploy", "Platform", "Host server is undergoing an emergency repair.", timedelta(days=7), _10
     ),
-    "failure": Kind("Redeploy", "Platform", "Virtual machine has encountered a failure.", _NONE, _10),
-    "user-restart": Kind(
+    "failure": WorkKind("Redeploy", "Platform", "Virtual machine has encountered a failure.", _NONE, _10),
+    "user-restart": WorkKind(
         "Reboot",
         "User",
         "Virtual machine is going to be restarted as requested by authorized user.",
         _15,
         _30_SECONDS,
     ),
-    "user-redeploy": Kind(
+    "user-redeploy": WorkKind(
         "Redeploy",
         "User",
         "Virtual machine is going to be redeployed as requested by authorized user.",
         _10,
         _30_SECONDS,
     ),
-    "eviction": Kind("Preempt", "Platform", "", _30_SECONDS, _NONE),
-    "reimage": Kind(
+    "eviction": WorkKind("Preempt", "Platform", "", _30_SECONDS, _NONE),
+    "reimage": WorkKind(
         "Reboot", "User", "Virtual machine is going to be reimaged as requested by authorized user.", None, _30_SECONDS
     ),
-    "deletion": Kind("Terminate", "User", "", None, _NONE),
+    "deletion": WorkKind("Terminate", "User", "", None, _NONE),
 }
 USER_OPERATIONS = frozenset({"user-restart", "user-redeploy"})
 MAINTENANCE = frozenset({"freeze", "live-migration", "network", "reboot", "redeploy", "predicted-failure"})

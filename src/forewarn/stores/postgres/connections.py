@@ -112,7 +112,7 @@ def _settle_in(connection: Connection, address: Address) -> None:
     connection.schema = schema
 
 
-class Connections:
+class Sessions:
     """Sessions for whoever wants one for a moment."""
 
     def __init__(self, address: Address) -> None:

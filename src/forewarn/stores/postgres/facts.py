@@ -26,34 +26,34 @@ _INSERT = _MOVE.replace("WITH", f"WITH added AS (INSERT INTO facts SELECT * FROM
 _COPIED_FROM = 300
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A record by its number and its proof."""
 
     seq: int
     chain: bytes
 
 
-BEGINNING = Place(0, START)
+BEGINNING = Position(0, START)
 
 
 # Reading
 
 
-def head_of(connection: Connection) -> Place:
+def head_of(connection: Connection) -> Position:
     return place_in(connection.execute("SELECT seq, chain FROM head", binary=True).fetchone())
 
 
-def ends_of(connection: Connection) -> tuple[Place, int]:
+def ends_of(connection: Connection) -> tuple[Position, int]:
     """Where the journal ends by its head, and by its facts, at one instant."""
     row = connection.execute(_ENDS, binary=True).fetchone()
     return place_in(row), row[2] if row is not None else 0
 
 
-def place_in(row: tuple[object, ...] | None) -> Place:
+def place_in(row: tuple[object, ...] | None) -> Position:
     """The place in the first two columns of a row of ``head``."""
     if row is None or not isinstance(row[0], int) or not isinstance(row[1], bytes):
         raise JournalFault("The journal has no head any more. Restore the database from a backup; it was not touched.")
-    return Place(row[0], row[1])
+    return Position(row[0], row[1])
 
 
 def rows_from(connection: Connection, first: int, limit: int | None) -> Iterator[Row]:

@@ -15,8 +15,8 @@ from forewarn.plane.ports import JournalFault, Record, Transaction
 from forewarn.stores.codec import newer_format
 from forewarn.stores.postgres import facts, snapshots
 from forewarn.stores.postgres.address import Address, describe
-from forewarn.stores.postgres.connections import Connection, Connections
-from forewarn.stores.postgres.facts import Place
+from forewarn.stores.postgres.connections import Connection, Sessions
+from forewarn.stores.postgres.facts import Position
 from forewarn.stores.postgres.schema import ensure, prepare
 from forewarn.stores.postgres.seen import Seen
 from forewarn.stores.postgres.shared import PostgresShared, keys_of
@@ -34,7 +34,7 @@ class PostgresJournal:
 
     def __init__(self, conninfo: str) -> None:
         self._address = Address(conninfo)
-        self._connections = Connections(self._address)
+        self._connections = Sessions(self._address)
         self._seen = Seen(self._address)
         try:
             with self._connections.lent() as connection:
@@ -54,7 +54,7 @@ class PostgresJournal:
         if last is not None and last[1] > FORMAT:
             row = connection.execute("SELECT written_by FROM head").fetchone()
             raise JournalFault(newer_format(f"The journal {self._address}", last[1], FORMAT, row[0] if row else ""))
-        if (Place(last[0], last[9]) if last is not None else facts.BEGINNING) != head:
+        if (Position(last[0], last[9]) if last is not None else facts.BEGINNING) != head:
             raise JournalFault(f"The journal {self._address} does not end where its head says. {_RESTORE}.")
         for name, header in shelf.headers(snapshots.shelf(connection)):
             if facts.chain_at(connection, header.seq) != header.mark:
@@ -87,7 +87,7 @@ class PostgresJournal:
         self._seen.check_head(seen, head)
         records = following(list(self._seen.held_against(seen, rows)), after)
         if rows and rows[0][0] <= max(seen.seq, 1) and rows[-1][0] > seen.seq:  # it follows from what was seen
-            self._seen.note(Place(rows[-1][0], rows[-1][9]))
+            self._seen.note(Position(rows[-1][0], rows[-1][9]))
         return records
 
     def about(self, subject: str, limit: int) -> list[Record]:
@@ -101,7 +101,7 @@ class PostgresJournal:
             region, header = shelf.newest(snapshots.shelf(connection))
         if header is None:
             return region, 0
-        self._seen.note(Place(header.seq, header.mark))
+        self._seen.note(Position(header.seq, header.mark))
         return region, header.seq
 
     def snapshot(self, region: Region, seq: int) -> None:
@@ -109,7 +109,7 @@ class PostgresJournal:
         shelf.check_happened(seq, self.head())
         with self._connections.lent() as connection:
             self._seen.check_kept(seen, facts.chain_at(connection, seen.seq))
-            place = Place(seq, facts.chain_at(connection, seq))
+            place = Position(seq, facts.chain_at(connection, seq))
             snapshots.keep(connection, region, place, self._keys.snapshots)
 
     # Care

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from forewarn.stores.postgres.connections import Connection
-from forewarn.stores.postgres.facts import Place, place_in
+from forewarn.stores.postgres.facts import Position, place_in
 
 _LEASE = "interval '11 seconds'"
 _RENEWED_BELOW = "interval '10 seconds'"  # so that a call in a row does not write, and each is good for ten seconds
@@ -33,7 +33,7 @@ RETURNING true
 class Glance(NamedTuple):
     """The head, by what clock, and who leads, as one look at the server shows it."""
 
-    head: Place
+    head: Position
     now: datetime
     mine: bool
     fresh: bool

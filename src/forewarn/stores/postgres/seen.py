@@ -11,7 +11,7 @@ from threading import Lock
 
 from forewarn.plane.ports import Diverged
 from forewarn.stores.postgres.address import Address
-from forewarn.stores.postgres.facts import BEGINNING, Place
+from forewarn.stores.postgres.facts import BEGINNING, Position
 from forewarn.stores.rows import Row
 
 _ANEW = (
@@ -29,16 +29,16 @@ class Seen:
         self._noting = Lock()
 
     @property
-    def last(self) -> Place:
+    def last(self) -> Position:
         """Take it *before* asking the server: what is answered then may be newer, but never older."""
         return self._last
 
-    def note(self, place: Place) -> None:
+    def note(self, place: Position) -> None:
         with self._noting:
             if place.seq > self._last.seq:
                 self._last = place
 
-    def check_head(self, seen: Place, head: Place) -> None:
+    def check_head(self, seen: Position, head: Position) -> None:
         if head.seq < seen.seq:
             raise Diverged(
                 f"The journal {self._address} has lost records that this node has seen: it ends at record {head.seq}, "
@@ -46,17 +46,17 @@ class Seen:
             )
         self._compare(seen, head)
 
-    def check_kept(self, seen: Place, chain: bytes) -> None:
+    def check_kept(self, seen: Position, chain: bytes) -> None:
         """The record that was seen is still there, however far the journal has gone on."""
-        self._compare(seen, Place(seen.seq, chain))
+        self._compare(seen, Position(seen.seq, chain))
 
-    def held_against(self, seen: Place, rows: Iterable[Row]) -> Iterator[Row]:
+    def held_against(self, seen: Position, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows as they come, as long as none has taken the place of the one that was seen."""
         for row in rows:
-            self._compare(seen, Place(row[0], row[9]))
+            self._compare(seen, Position(row[0], row[9]))
             yield row
 
-    def _compare(self, seen: Place, found: Place) -> None:
+    def _compare(self, seen: Position, found: Position) -> None:
         if found.seq == seen.seq and found.chain != seen.chain:
             raise Diverged(
                 f"The journal {self._address} holds another record {seen.seq} than the one that this node has seen. "

@@ -17,7 +17,7 @@ from psycopg import sql
 from forewarn.plane.ports import News, Node
 from forewarn.stores.postgres import lead, nodes
 from forewarn.stores.postgres.address import Address
-from forewarn.stores.postgres.connections import Connection, Connections, connect
+from forewarn.stores.postgres.connections import Connection, Sessions, connect
 from forewarn.stores.postgres.errors import explained
 from forewarn.stores.postgres.seen import Seen
 
@@ -42,7 +42,7 @@ def keys_of(connection: Connection) -> Keys:
 class PostgresShared:
     """One node among others. The lead goes with the connection that listens."""
 
-    def __init__(self, address: Address, connections: Connections, seen: Seen, keys: Keys) -> None:
+    def __init__(self, address: Address, connections: Sessions, seen: Seen, keys: Keys) -> None:
         self._address = address
         self._connections = connections
         self._seen = seen

@@ -12,7 +12,7 @@ from psycopg import InternalError
 
 from forewarn.core.region import Region
 from forewarn.stores.postgres.connections import Connection
-from forewarn.stores.postgres.facts import Place
+from forewarn.stores.postgres.facts import Position
 from forewarn.stores.snapshots import region as snapshots
 from forewarn.stores.snapshots.region import Unusable
 from forewarn.stores.snapshots.shelf import KEPT, Kept
@@ -25,7 +25,7 @@ DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots WHERE part = 0
 """
 
 
-def keep(connection: Connection, region: Region, place: Place, key: int) -> None:
+def keep(connection: Connection, region: Region, place: Position, key: int) -> None:
     """Write a snapshot beside the others, then let go of the oldest. ``key`` is the lock of those who do that."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))

@@ -19,9 +19,9 @@ from psycopg.pq import TransactionStatus
 from forewarn.plane.ports import Entry, JournalFault, Record, Uncertain
 from forewarn.stores.postgres import facts
 from forewarn.stores.postgres.address import Address
-from forewarn.stores.postgres.connections import Connection, Connections, connect
+from forewarn.stores.postgres.connections import Connection, Sessions, connect
 from forewarn.stores.postgres.errors import explained, fault, said
-from forewarn.stores.postgres.facts import Place
+from forewarn.stores.postgres.facts import Position
 from forewarn.stores.postgres.seen import Seen
 from forewarn.stores.rows import START, Row, checked, records_of, rows_of
 
@@ -93,7 +93,7 @@ def following(rows: Sequence[Row], seq: int) -> list[Record]:
 class Writer:
     """One block at a time."""
 
-    def __init__(self, address: Address, connections: Connections, seen: Seen, channel: str) -> None:
+    def __init__(self, address: Address, connections: Sessions, seen: Seen, channel: str) -> None:
         self._address = address
         self._connections = connections
         self._seen = seen
@@ -149,7 +149,7 @@ class Writer:
     # Committing
 
     def _commit(self, connection: Connection, rows: Sequence[Row]) -> None:
-        last = Place(rows[-1][0], rows[-1][9])
+        last = Position(rows[-1][0], rows[-1][9])
         with explained(self._address):
             if facts.is_large(rows):
                 facts.copy(connection, rows)
@@ -182,7 +182,7 @@ class Writer:
         if diagnostic.source_function != _QUEUE_WARNING:
             self._warnings.append(diagnostic.message_primary or "")
 
-    def _find_out(self, last: Place, error: psycopg.Error) -> None:
+    def _find_out(self, last: Position, error: psycopg.Error) -> None:
         """Return if the commit whose answer got lost was done; raise otherwise."""
         deadline = time.monotonic() + _FINDING_OUT_SECONDS
         while True:
@@ -200,7 +200,7 @@ class Writer:
         if not done:
             raise fault(self._address, error) from error
 
-    def _is_there(self, last: Place, deadline: float) -> bool:
+    def _is_there(self, last: Position, deadline: float) -> bool:
         """With the head's lock in hand nothing is under way any more: a record that is not there now never will be.
 
         One that is there may not have reached the standbys yet. A commit of our own, after it, waits for them.

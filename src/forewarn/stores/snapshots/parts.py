@@ -25,8 +25,8 @@ from forewarn.core.region import (
     Campaign,
     Domains,
     Event,
-    Health,
     Host,
+    HostHealth,
     Operation,
     Policy,
     Power,
@@ -53,7 +53,7 @@ class _Hosts(Struct, array_like=True, tag="hosts"):
     fault_domains: list[int]
     update_domains: list[int]
     capacities: list[int]
-    healths: list[Health]
+    healths: list[HostHealth]
 
 
 class _Vms(Struct, array_like=True, tag="vms"):

@@ -15,12 +15,12 @@ from forewarn.web.documents.whereabouts import (
     location_of,
     placement_group_id,
 )
-from forewarn.wire.errors import Answer
+from forewarn.wire.errors import ErrorReply
 from forewarn.wire.instance import InstanceInfo, instance_tree
 from forewarn.wire.tree import read_tree
 
 
-def instance_answer(region: Region, vm: Vm, version: str, steps: Sequence[str], format_: str | None) -> Answer:
+def instance_answer(region: Region, vm: Vm, version: str, steps: Sequence[str], format_: str | None) -> ErrorReply:
     """The answer to a GET below ``/metadata/instance``, at path ``steps``; ``format_`` None is json."""
     return read_tree(instance_tree(instance_info(region, vm), version), steps, format_)
 

@@ -16,7 +16,7 @@ from forewarn.web.documents.instance import instance_answer
 from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
-from forewarn.web.metadata.answering.recall import Memory
+from forewarn.web.metadata.answering.recall import Recall
 from forewarn.web.metadata.answering.serving import STALE, Reading
 from forewarn.web.metadata.asking.callers import HINT_FIELD, Caller, hint_for, identify, is_of_a_page, share_of
 from forewarn.web.metadata.asking.questions import (
@@ -32,15 +32,15 @@ from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.throttle import Throttle
 from forewarn.wire import errors
-from forewarn.wire.errors import JSON, Answer
+from forewarn.wire.errors import JSON, ErrorReply
 from forewarn.wire.json_bytes import WireError
 from forewarn.wire.start_requests import decode_start_requests
 from forewarn.wire.versions import VERSIONS_BODY
 
 _log = logging.getLogger(__name__)
 
-_EMPTY: Final = reply_to(Answer(200, JSON, b""))
-_VERSIONS: Final = reply_to(Answer(200, JSON, VERSIONS_BODY))
+_EMPTY: Final = reply_to(ErrorReply(200, JSON, b""))
+_VERSIONS: Final = reply_to(ErrorReply(200, JSON, VERSIONS_BODY))
 _NOT_FOUND: Final = reply_to(errors.NOT_FOUND)
 _THROTTLED: Final = reply_to(errors.THROTTLED)
 _OF_A_PAGE: Final = reply_to(errors.OF_A_PAGE)
@@ -66,7 +66,7 @@ class Service:
         self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
         self.signer = Signer(plane.now, seed)
         self.reading = Reading(plane, faults, settings, self.signer)
-        self.memory = Memory()
+        self.memory = Recall()
 
     def share_of(self, caller: Caller) -> str:
         """Whose share of connections and turns a new connection takes; empty where nothing tells."""
@@ -93,7 +93,7 @@ class Service:
             return _OF_A_PAGE
         region = self._plane.region
         question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
-        if isinstance(question, Answer):
+        if isinstance(question, ErrorReply):
             return self._refuse(question, request, caller)
         now = asyncio.get_running_loop().time()
         if self._throttle is not None and not self._throttle.admits(question.vm.key, now):
@@ -103,7 +103,7 @@ class Service:
             return self._injure(rule, request, question, caller)
         return self._answer(request, question, caller)
 
-    def _refuse(self, answer: Answer, request: Request, caller: Caller) -> Reply:
+    def _refuse(self, answer: ErrorReply, request: Request, caller: Caller) -> Reply:
         if answer is not errors.NOT_FOUND:
             return reply_to(answer)
         if self._plane.standing.stale:

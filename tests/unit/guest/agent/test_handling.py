@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from forewarn.guest.agent.deciding.handling import (
     Duties,
-    Moment,
-    Running,
+    RunningStep,
+    Situation,
     Trouble,
     after_failure,
     end_by,
@@ -31,9 +31,9 @@ from forewarn.guest.agent.deciding.state import (
     Finished,
     Left,
     Mark,
-    Outcome,
     Seen,
     State,
+    StepOutcome,
     Undoing,
     fold,
     fold_all,
@@ -82,7 +82,7 @@ def seen(
 def done(state: State, *steps: Step) -> State:
     for step in steps:
         run = state.last_run + 1
-        state = fold(fold(state, Begun(run, step, "boot", event())), Finished(run, Outcome.DONE))
+        state = fold(fold(state, Begun(run, step, "boot", event())), Finished(run, StepOutcome.DONE))
     return state
 
 
@@ -90,9 +90,9 @@ def begun(state: State, step: Step) -> State:
     return fold(state, Begun(state.last_run + 1, step, "boot", event()))
 
 
-def moment(state: State, at: float = 0, running: Running | None = None, **troubles: Trouble) -> Moment:
+def moment(state: State, at: float = 0, running: RunningStep | None = None, **troubles: Trouble) -> Situation:
     steps = {step.name: step for step in STEPS}
-    return Moment(state, steps, 30, NOON + timedelta(seconds=at), 1000 + at, running, troubles)
+    return Situation(state, steps, 30, NOON + timedelta(seconds=at), 1000 + at, running, troubles)
 
 
 def next_work(duties: Duties) -> tuple[str, bool] | None:
@@ -133,7 +133,7 @@ def test_what_was_done_is_undone_in_reverse_when_the_event_has_left() -> None:
     while (work := next_work(owed(moment(state)))) is not None:
         order.append(work)
         run = state.last_run + 1
-        state = fold(fold(state, Undoing(run, work[0], "boot")), Finished(run, Outcome.DONE))
+        state = fold(fold(state, Undoing(run, work[0], "boot")), Finished(run, StepOutcome.DONE))
     assert order == [("stop", True), ("drain", True), ("leave", True)]
     assert state.effects == ()
 
@@ -156,7 +156,7 @@ def test_an_event_that_appears_started_gets_no_step() -> None:
 
 def test_a_failed_step_is_tried_again_after_a_pause_and_the_event_is_not_approved() -> None:
     state = begun(seen(State(), event()), LEAVE)
-    state = fold(state, Finished(1, Outcome.FAILED))
+    state = fold(state, Finished(1, StepOutcome.FAILED))
     trouble = after_failure(1, 1000)
     early = owed(moment(state, at=0.5, leave=trouble))
     assert (early.begin, early.approve) == (None, ())
@@ -165,7 +165,7 @@ def test_a_failed_step_is_tried_again_after_a_pause_and_the_event_is_not_approve
 
 
 def test_a_step_that_keeps_failing_makes_way_when_only_the_time_of_the_others_is_left() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.FAILED))
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.FAILED))
     trouble = Trouble(9, 0)
     assert next_work(owed(moment(state, at=800, leave=trouble))) == ("leave", False)
     assert next_work(owed(moment(state, at=815, leave=trouble))) == ("drain", False)
@@ -175,7 +175,7 @@ def test_a_step_that_keeps_failing_makes_way_when_only_the_time_of_the_others_is
 
 
 def test_a_step_that_may_not_be_tried_again_is_given_up_and_the_others_are_still_done() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.FAILED, again=False))
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.FAILED, again=False))
     assert next_work(owed(moment(state))) == ("drain", False)
     assert is_hopeless(moment(state), state.cares["A"])
     state = done(state, DRAIN, STOP)
@@ -184,33 +184,33 @@ def test_a_step_that_may_not_be_tried_again_is_given_up_and_the_others_are_still
 
 
 def test_a_step_that_was_begun_and_not_seen_to_end_owes_its_reverse() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.UNKNOWN, again=False))
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.UNKNOWN, again=False))
     assert next_work(owed(moment(seen(state)))) == ("leave", True)
 
 
 def test_a_step_that_certainly_never_began_owes_nothing() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.NEVER_BEGAN))
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.NEVER_BEGAN))
     assert state.effects == ()
 
 
 def test_a_second_try_that_never_began_still_owes_for_the_first() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, Outcome.FAILED))
-    state = fold(begun(state, LEAVE), Finished(2, Outcome.NEVER_BEGAN))
+    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.FAILED))
+    state = fold(begun(state, LEAVE), Finished(2, StepOutcome.NEVER_BEGAN))
     assert [effect.mark for effect in state.effects] == [Mark.BROKEN]
 
 
 def test_an_eviction_during_a_long_drain_is_prepared_for_at_once() -> None:
     state = done(seen(State(), event()), LEAVE)
     state = begun(fold(state, Undoing(9, "leave", "boot")), DRAIN)
-    state = fold(state, Finished(9, Outcome.DONE))
+    state = fold(state, Finished(9, StepOutcome.DONE))
     state = seen(state, event(), event("B", "Preempt", seconds=60), at=30)
-    running = Running("drain", state.last_run, undo=False, began=1010)
+    running = RunningStep("drain", state.last_run, undo=False, began=1010)
     assert owed(moment(state, 30, running)).stop
 
 
 def test_a_sharper_event_that_wants_the_running_step_too_only_shortens_it() -> None:
     state = begun(done(seen(State(), event()), LEAVE), DRAIN)
-    running = Running("drain", state.last_run, undo=False, began=1000)
+    running = RunningStep("drain", state.last_run, undo=False, began=1000)
     far = owed(moment(state, 30, running)).left_seconds
     state = seen(state, event(), event("B", "Reboot", seconds=130), at=30)
     near = owed(moment(state, 30, running))
@@ -222,14 +222,14 @@ def test_a_sharper_event_that_wants_the_running_step_too_only_shortens_it() -> N
 
 def test_a_running_step_that_nobody_wants_any_more_is_stopped() -> None:
     state = seen(begun(seen(State(), event()), LEAVE))
-    assert owed(moment(state, 1, Running("leave", 1, undo=False, began=1000))).stop
+    assert owed(moment(state, 1, RunningStep("leave", 1, undo=False, began=1000))).stop
 
 
 def test_restoring_makes_way_for_a_new_event() -> None:
     state = seen(done(seen(State(), event()), LEAVE))
     state = fold(state, Undoing(7, "leave", "boot"))
     state = seen(state, event("B"))
-    assert owed(moment(state, 1, Running("leave", 7, undo=True, began=1000))).stop
+    assert owed(moment(state, 1, RunningStep("leave", 7, undo=True, began=1000))).stop
 
 
 def test_what_two_events_want_is_done_once_and_undone_after_both() -> None:
@@ -359,7 +359,7 @@ def test_each_verdict_has_its_stance_before_others(verdict: Verdict, expected: s
     assert stance(state, None) == "unknown"
 
 
-OUTCOMES = st.sampled_from(list(Outcome))
+OUTCOMES = st.sampled_from(list(StepOutcome))
 ACTS = st.lists(
     st.one_of(
         st.tuples(st.just("show"), st.sets(st.sampled_from("ABC"))),
@@ -380,7 +380,7 @@ class World:
         self.tracker = Watcher()
         self.state = State()
         self.at = 0.0
-        self.running: Running | None = None
+        self.running: RunningStep | None = None
         self.troubles: dict[str, Trouble] = {}
         self.shown: dict[str, ScheduledEvent] = {}
         self.approved: set[str] = set()
@@ -403,7 +403,7 @@ class World:
             assert is_prepared(self.state, self.state.cares[key])
             assert self.state.cares[key].verdict in (Verdict.PREPARE_THEN_APPROVE, Verdict.APPROVE_NOW)
         if duties.stop:
-            self.end(Outcome.INTERRUPTED)
+            self.end(StepOutcome.INTERRUPTED)
         elif duties.begin is not None:
             self.begin(duties)
 
@@ -415,13 +415,13 @@ class World:
         wanted = any(name in care.steps for care in self.state.cares.values())
         assert wanted is not work.undo
         self.note(Undoing(run, name, "boot") if work.undo else Begun(run, work.step, "boot", work.event))
-        self.running = Running(name, run, work.undo, 1000 + self.at)
+        self.running = RunningStep(name, run, work.undo, 1000 + self.at)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: StepOutcome) -> None:
         if self.running is None:
             return
         self.note(Finished(self.running.run, outcome))
-        if outcome in (Outcome.FAILED, Outcome.TIMED_OUT):
+        if outcome in (StepOutcome.FAILED, StepOutcome.TIMED_OUT):
             before = self.troubles.get(self.running.name)
             self.troubles[self.running.name] = after_failure(1 if before is None else before.tries + 1, 1000 + self.at)
         else:
@@ -430,7 +430,7 @@ class World:
 
     def crash(self, *, known: bool) -> None:
         self.state, self.troubles = fold_all(self.records), {}
-        self.end(Outcome.DONE if known else Outcome.UNKNOWN)
+        self.end(StepOutcome.DONE if known else StepOutcome.UNKNOWN)
 
 
 @given(ACTS)
@@ -442,7 +442,7 @@ def test_whatever_happens_everything_is_put_back_when_all_events_have_left(acts:
             world.shown = {name: world.shown.get(name, each) for name, each in fresh.items()}
         elif what == "start" and value in world.shown:
             world.shown[str(value)] = replace(world.shown[str(value)], status="Started")
-        elif what == "end" and isinstance(value, Outcome):
+        elif what == "end" and isinstance(value, StepOutcome):
             world.end(value)
         elif what == "pass" and isinstance(value, float):
             world.at += value
@@ -455,6 +455,6 @@ def test_whatever_happens_everything_is_put_back_when_all_events_have_left(acts:
     for _ in range(50):
         world.at += 60
         world.act()
-        world.end(Outcome.DONE)
+        world.end(StepOutcome.DONE)
     assert world.state.effects == ()
     assert world.state.cares == {}

@@ -16,10 +16,10 @@ from forewarn.guest.agent.deciding.state import (
     Finished,
     Left,
     Mark,
-    Outcome,
     Record,
     Seen,
     State,
+    StepOutcome,
     Undoing,
     fold_all,
     snapshot,
@@ -39,14 +39,14 @@ STEP = Step("drain", "command", {"run": ["a", "b"], "environment": {"A": "1"}}, 
 STORY: list[Record] = [
     Seen(EVENT, NOON, Verdict.PREPARE_THEN_APPROVE, ("drain",)),
     Begun(1, STEP, "boot", EVENT),
-    Finished(1, Outcome.DONE),
-    Finished(1, Outcome.FAILED, True, "ended with status 7", NOON),
+    Finished(1, StepOutcome.DONE),
+    Finished(1, StepOutcome.FAILED, True, "ended with status 7", NOON),
     Approving("A", Approval.INTENDED),
     Approving("A", Approval.SENT, NOON),
     Approving("A", Approval.CONFIRMED),
     Left("A"),
     Undoing(2, "drain", "boot"),
-    Finished(2, Outcome.DONE),
+    Finished(2, StepOutcome.DONE),
 ]
 
 
@@ -141,6 +141,6 @@ def test_what_an_agent_of_0_1_wrote_is_read_and_gone_on_from(tmp_path: Path) -> 
     assert journal.spoiled == ""
     assert (care.approval, care.sent, care.sent_at) == (Approval.SENT, 1, None)
     assert (effect.step.name, effect.mark, effect.run, effect.tries, effect.why) == ("drain", Mark.DONE, 3, 0, "")
-    journal.write(Finished(3, Outcome.FAILED, True, "why", NOON))
+    journal.write(Finished(3, StepOutcome.FAILED, True, "why", NOON))
     journal.close()
     assert peek(MACHINE.files, tmp_path).effects[0].why == "why"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from forewarn.guest.agent.deciding.state import Care, State
-from forewarn.guest.agent.telling.health import Health
+from forewarn.guest.agent.telling.health import AgentHealth
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.reporting import Reporter
 from forewarn.guest.agent.values import AgentConfig, Rule, Verdict
@@ -27,7 +27,7 @@ class Listening(Reporter):
 
     def __init__(self, config: AgentConfig) -> None:
         threads = MACHINE.threads
-        health = Health(threads, lambda: 0.0, unhealthy_after_seconds=60.0, first_read_seconds=150.0)
+        health = AgentHealth(threads, lambda: 0.0, unhealthy_after_seconds=60.0, first_read_seconds=150.0)
         super().__init__(MACHINE, config, Metrics(threads), health, lambda: NOON)
         self.heard: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Health, readiness and metrics over HTTP, on a clock that stands still until it is moved."""
+"""AgentHealth, readiness and metrics over HTTP, on a clock that stands still until it is moved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from forewarn.guest.agent.telling.metrics import Metrics
-from forewarn.guest.agent.telling.pages import Health, StatusServer
+from forewarn.guest.agent.telling.pages import AgentHealth, StatusServer
 from forewarn.guest.system import this_machine
 
 MACHINE = this_machine()
@@ -33,11 +33,11 @@ def clock() -> Hands:
 
 
 @pytest.fixture
-def health(clock: Hands) -> Health:
-    return Health(MACHINE.threads, clock, unhealthy_after_seconds=60.0, first_read_seconds=150.0)
+def health(clock: Hands) -> AgentHealth:
+    return AgentHealth(MACHINE.threads, clock, unhealthy_after_seconds=60.0, first_read_seconds=150.0)
 
 
-def test_the_first_read_may_take_its_time(health: Health, clock: Hands) -> None:
+def test_the_first_read_may_take_its_time(health: AgentHealth, clock: Hands) -> None:
     clock.at += 150
     assert health.why_unhealthy() == ""
     assert health.why_not_ready() == "the metadata service has not answered yet"
@@ -46,7 +46,7 @@ def test_the_first_read_may_take_its_time(health: Health, clock: Hands) -> None:
     assert health.why_unhealthy() == "no good read in 151 s since the start"
 
 
-def test_health_turns_bad_when_the_last_good_read_is_too_old_and_good_again(health: Health, clock: Hands) -> None:
+def test_health_turns_bad_when_the_last_good_read_is_too_old_and_good_again(health: AgentHealth, clock: Hands) -> None:
     health.good_read()
     clock.at += 60
     assert health.why_unhealthy() == ""
@@ -57,7 +57,7 @@ def test_health_turns_bad_when_the_last_good_read_is_too_old_and_good_again(heal
     assert (health.why_unhealthy(), health.last_good_read_age_seconds) == ("", 0.0)
 
 
-def test_a_vm_is_ready_again_when_every_event_that_took_it_out_is_over(health: Health) -> None:
+def test_a_vm_is_ready_again_when_every_event_that_took_it_out_is_over(health: AgentHealth) -> None:
     health.good_read()
     assert health.why_not_ready() == ""
     health.leave_service("A", "Reboot at noon")
@@ -72,7 +72,7 @@ def test_a_vm_is_ready_again_when_every_event_that_took_it_out_is_over(health: H
 
 
 @pytest.fixture
-def address(health: Health) -> Iterator[str]:
+def address(health: AgentHealth) -> Iterator[str]:
     server = StatusServer(MACHINE, "127.0.0.1:0", health, Metrics(MACHINE.threads))
     yield server.open()
     server.close()
@@ -88,7 +88,7 @@ def get(address: str, path: str, verb: str = "GET") -> tuple[int, str]:
     return answer.status, body
 
 
-def test_the_pages_say_it_in_their_status_and_in_json(address: str, health: Health, clock: Hands) -> None:
+def test_the_pages_say_it_in_their_status_and_in_json(address: str, health: AgentHealth, clock: Hands) -> None:
     health.good_read()
     clock.at += 2
     assert get(address, "/healthz?verbose") == (
@@ -104,7 +104,7 @@ def test_the_pages_say_it_in_their_status_and_in_json(address: str, health: Heal
     assert get(address, "/readyz") == (503, '{"ready":false,"why":"draining"}\n')
 
 
-def test_metrics_tell_health_too(address: str, health: Health, clock: Hands) -> None:
+def test_metrics_tell_health_too(address: str, health: AgentHealth, clock: Hands) -> None:
     assert "forewarn_agent_last_good_read_age_seconds NaN\n" in get(address, "/metrics")[1]
     health.good_read()
     clock.at += 61
@@ -126,19 +126,19 @@ def test_what_is_not_there_and_what_is_not_asked_for_properly(address: str) -> N
             assert connection.recv(65536).startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
-def test_a_caller_that_says_nothing_keeps_nobody_else_waiting(address: str, health: Health) -> None:
+def test_a_caller_that_says_nothing_keeps_nobody_else_waiting(address: str, health: AgentHealth) -> None:
     health.good_read()
     host, port = address.split(":")
     with socket.create_connection((host, int(port)), 30):
         assert get(address, "/healthz")[0] == 200
 
 
-def test_an_address_that_is_taken_is_an_error_at_once(address: str, health: Health) -> None:
+def test_an_address_that_is_taken_is_an_error_at_once(address: str, health: AgentHealth) -> None:
     with pytest.raises(OSError, match="Address already in use"):
         StatusServer(MACHINE, address, health, Metrics(MACHINE.threads)).open()
 
 
-def test_it_listens_on_ipv6_and_gives_its_address_back(health: Health) -> None:
+def test_it_listens_on_ipv6_and_gives_its_address_back(health: AgentHealth) -> None:
     server = StatusServer(MACHINE, "[::1]:0", health, Metrics(MACHINE.threads))
     address = server.open()
     assert address.startswith("[::1]:")

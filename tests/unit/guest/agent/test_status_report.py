@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.state import Begun, Finished, Left, Outcome, Seen, Undoing
+from forewarn.guest.agent.deciding.state import Begun, Finished, Left, Seen, StepOutcome, Undoing
 from forewarn.guest.agent.keeping.journal import Journal
 from forewarn.guest.agent.tools.status_report import report
 from forewarn.guest.agent.values import AgentConfig, Step, Verdict
@@ -38,7 +38,7 @@ def failing(journal: Journal, times: int, *, again: bool = True) -> None:
     for number in range(times):
         run = journal.state.last_run + 1
         journal.write(Begun(run, DRAIN, "boot", EVENT))
-        journal.write(Finished(run, Outcome.FAILED, again, "ended with status 7: no route", at(60 + number)))
+        journal.write(Finished(run, StepOutcome.FAILED, again, "ended with status 7: no route", at(60 + number)))
 
 
 def test_a_step_that_failed_tells_why_how_often_and_what_comes(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_step_that_failed_tells_why_how_often_and_what_comes(tmp_path: Path) -
     assert changed(tmp_path, 70).startswith(f"drain: {last}; next try in 10 s")
     reopened.write(Begun(6, DRAIN, "boot", EVENT))
     assert "; now doing again; " in changed(tmp_path, 70)
-    reopened.write(Finished(6, Outcome.DONE))
+    reopened.write(Finished(6, StepOutcome.DONE))
     assert changed(tmp_path, 70) == f"drain: done; {undo}"
     reopened.close()
 
@@ -65,7 +65,7 @@ def test_a_step_that_is_given_up_and_a_reverse_that_fails_are_told_so(tmp_path: 
     assert "; not tried again; " in changed(tmp_path, 70)
     journal.write(Left("A1"))
     journal.write(Undoing(2, "drain", "boot"))
-    journal.write(Finished(2, Outcome.TIMED_OUT, True, "was ended by its own timeout of 5 s", at(90)))
+    journal.write(Finished(2, StepOutcome.TIMED_OUT, True, "was ended by its own timeout of 5 s", at(90)))
     assert changed(tmp_path, 91) == (
         "drain: failed 2 times in a row, last at 2026-01-01T12:01:30Z: was ended by its own timeout of 5 s; "
         "next try in 1 s; to be undone: run /bin/undrain"

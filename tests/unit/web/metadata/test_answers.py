@@ -7,7 +7,7 @@ from datetime import timedelta
 from forewarn import __version__
 from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.web.metadata.answering.cache import DocumentCache, Signer, reply_to
-from forewarn.wire.errors import THROTTLED, Answer, method_not_allowed
+from forewarn.wire.errors import THROTTLED, ErrorReply, method_not_allowed
 from forewarn.wire.versions import API_VERSIONS, NEWEST
 from tests.unit.web.metadata.story import NOON, Story
 
@@ -36,7 +36,7 @@ def test_a_response_to_head_says_how_long_the_body_would_be() -> None:
 
 
 def test_a_response_without_body_stays_one() -> None:
-    reply = reply_to(Answer(304, "", b""))
+    reply = reply_to(ErrorReply(304, "", b""))
     assert reply.without_body() == reply
     assert reply.with_field("A", "b").without_body() == reply.with_field("A", "b")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forewarn.web.metadata.answering.cache import Reply
 from forewarn.web.metadata.answering.outcomes import Known
-from forewarn.web.metadata.answering.recall import Memory
+from forewarn.web.metadata.answering.recall import Recall
 from forewarn.web.metadata.asking.callers import Caller, Door
 from forewarn.web.metadata.asking.questions import ReadDocument
 from forewarn.wire import versions
@@ -22,7 +22,7 @@ def known(caller: Caller = _DESK) -> Known:
 
 
 def test_the_same_bytes_from_the_same_addresses_are_known() -> None:
-    memory, found = Memory(), known()
+    memory, found = Recall(), known()
     memory.keep(_DESK, b"GET a", found)
     again = Caller.at(Door(loopback=True), "127.0.0.1", "127.0.0.1")
     assert memory.recall(again, b"GET a") is found
@@ -30,14 +30,14 @@ def test_the_same_bytes_from_the_same_addresses_are_known() -> None:
 
 
 def test_the_same_bytes_from_another_address_are_another_question() -> None:
-    memory = Memory()
+    memory = Recall()
     memory.keep(_DESK, b"GET a", known())
     for peer, local in (("127.0.0.2", "127.0.0.1"), ("127.0.0.1", "127.0.0.2")):
         assert memory.recall(Caller.at(Door(loopback=True), peer, local), b"GET a") is None
 
 
 def test_of_callers_that_cannot_name_themselves_nothing_is_kept() -> None:
-    memory = Memory()
+    memory = Recall()
     for door in (Door(), Door(netns="web-0"), Door(loopback=True, netns="web-0")):
         caller = Caller.at(door, "10.0.0.4", "10.0.0.1")
         memory.keep(caller, b"GET a", known(caller))
@@ -46,7 +46,7 @@ def test_of_callers_that_cannot_name_themselves_nothing_is_kept() -> None:
 
 
 def test_a_memory_that_is_full_forgets_the_oldest() -> None:
-    memory = Memory(most=3)
+    memory = Recall(most=3)
     for number in range(5):
         memory.keep(_DESK, b"GET %d" % number, known())
     assert len(memory) == 3
@@ -54,6 +54,6 @@ def test_a_memory_that_is_full_forgets_the_oldest() -> None:
 
 
 def test_a_long_request_is_not_kept() -> None:
-    memory = Memory()
+    memory = Recall()
     memory.keep(_DESK, b"GET a".ljust(513), known())
     assert len(memory) == 0

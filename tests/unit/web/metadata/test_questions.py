@@ -19,7 +19,7 @@ from forewarn.web.metadata.asking.questions import (
 )
 from forewarn.web.metadata.asking.request import NEVER, Request, Unless, read_unless, read_wait
 from forewarn.wire import errors
-from forewarn.wire.errors import Answer
+from forewarn.wire.errors import ErrorReply
 from forewarn.wire.versions import NEWEST
 from tests.unit.web.metadata.story import Story
 
@@ -34,7 +34,7 @@ def _vm() -> Vm:
     return story.vm("web")
 
 
-def _ask(verb: bytes, target: bytes, *fields: tuple[bytes, bytes], body: bytes = b"") -> Question | Answer:
+def _ask(verb: bytes, target: bytes, *fields: tuple[bytes, bytes], body: bytes = b"") -> Question | ErrorReply:
     vm = _vm()
     return question_of(
         Request(verb, target, [_HOST, *fields], body), lambda named: vm if named in (None, "web") else None, 120
@@ -82,7 +82,7 @@ def test_who_is_calling_is_not_even_asked_for_a_path_that_leads_nowhere() -> Non
     ],
 )
 def test_the_first_check_that_fails_answers(
-    verb: bytes, target: bytes, fields: list[tuple[bytes, bytes]], answer: Answer
+    verb: bytes, target: bytes, fields: list[tuple[bytes, bytes]], answer: ErrorReply
 ) -> None:
     assert _ask(verb, target, *fields) == answer
 

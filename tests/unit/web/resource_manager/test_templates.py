@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from forewarn.web.resource_manager.templates.expressions import TemplateError, evaluate
 from forewarn.web.resource_manager.templates.jsonc import to_json
 from forewarn.web.resource_manager.templates.planning import make_plan
-from forewarn.web.resource_manager.templates.plans import NeedsReference, Plan, Surroundings, camel_case
+from forewarn.web.resource_manager.templates.plans import DeploymentPlan, NeedsReference, Surroundings, camel_case
 
 GROUP = {"name": "rg1", "location": "westus", "id": "/subscriptions/s/resourceGroups/rg1"}
 AROUND = Surroundings("s", "t", GROUP, "d")
 NETWORK = "/subscriptions/s/resourceGroups/rg1/providers/Microsoft.Network"
 
 
-def plan_of(template: dict[str, Any], parameters: Any = None) -> Plan:
+def plan_of(template: dict[str, Any], parameters: Any = None) -> DeploymentPlan:
     return make_plan(template, parameters, AROUND)
 
 

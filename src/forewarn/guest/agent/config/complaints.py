@@ -36,7 +36,7 @@ class BadConfig(Exception):  # noqa: N818 - it reads as what it is
         super().__init__("\n".join(str(each) for each in self.complaints))
 
 
-class Book:
+class Complaints:
     """Collects complaints about one file, so that its author learns of all of them at once."""
 
     def __init__(self, path: str, lines: Lines) -> None:

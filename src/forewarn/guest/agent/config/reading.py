@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forewarn.guest.agent.config.barrier import check_listeners, read_barrier
-from forewarn.guest.agent.config.complaints import BadConfig, Book, Complaint
+from forewarn.guest.agent.config.complaints import BadConfig, Complaint, Complaints
 from forewarn.guest.agent.config.notifications import read_notification
 from forewarn.guest.agent.config.rules import check_margin, check_reach, check_steps, read_rule, read_step
 from forewarn.guest.agent.config.section import Section
@@ -78,7 +78,7 @@ def check_text(text: str, path: str = "agent.toml") -> Checked:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         return Checked(None, (_not_toml(text, path, problem),))
-    book = Book(path, Lines(text))
+    book = Complaints(path, Lines(text))
     config = _read(book, tables, path)
     complaints = book.noted()
     return Checked(config if all(each.warning for each in complaints) else None, complaints)
@@ -93,7 +93,7 @@ def _not_toml(text: str, path: str, problem: tomllib.TOMLDecodeError) -> Complai
     return Complaint(path, line, f"this is not TOML: {said[:1].lower()}{said[1:]}", hint)
 
 
-def _read(book: Book, tables: dict[str, object], path: str) -> AgentConfig:
+def _read(book: Complaints, tables: dict[str, object], path: str) -> AgentConfig:
     for key, value in tables.items():
         _check_table(book, key, value)
     rule_sections = _listed(book, tables, "rule")
@@ -113,7 +113,7 @@ def _read(book: Book, tables: dict[str, object], path: str) -> AgentConfig:
     return config
 
 
-def _check_table(book: Book, key: str, value: object) -> None:
+def _check_table(book: Complaints, key: str, value: object) -> None:
     if key in AGENT_KEYS and not isinstance(value, dict):
         book.complain((key,), f"{key!r} stands outside any table", "it belongs under [agent]")
     elif key not in _TABLES:
@@ -128,12 +128,12 @@ def _is_list_of_tables(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
-def _single(book: Book, tables: dict[str, object], key: str) -> Section:
+def _single(book: Complaints, tables: dict[str, object], key: str) -> Section:
     values = tables.get(key)
     return Section(book, (key,), f"[{key}]", values if isinstance(values, dict) else {})
 
 
-def _listed(book: Book, tables: dict[str, object], key: str) -> list[Section]:
+def _listed(book: Complaints, tables: dict[str, object], key: str) -> list[Section]:
     values = tables.get(key)
     found = []
     for number, each in enumerate(values if isinstance(values, list) else ()):

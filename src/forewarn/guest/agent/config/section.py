@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-from forewarn.guest.agent.config.complaints import Book
+from forewarn.guest.agent.config.complaints import Complaints
 from forewarn.guest.agent.config.toml_lines import Place
 from forewarn.guest.agent.toml_words import meant, toml_word
 from forewarn.wire.json_bytes import WireError
@@ -18,7 +18,7 @@ from forewarn.wire.times import format_duration, parse_duration
 class Section:
     """The keys of one table. ``title`` is how complaints call it."""
 
-    def __init__(self, book: Book, place: Place, title: str, values: Mapping[str, object]) -> None:
+    def __init__(self, book: Complaints, place: Place, title: str, values: Mapping[str, object]) -> None:
         self.book = book
         self.place = place
         self.title = title

@@ -117,7 +117,7 @@ def pause_seconds(tries: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningStep:
     """The work under way."""
 
     name: str
@@ -148,7 +148,7 @@ class Duties:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Situation:
     """Everything that the decision depends on."""
 
     state: State
@@ -156,11 +156,11 @@ class Moment:
     margin_seconds: float
     now: datetime
     tick: float
-    running: Running | None = None
+    running: RunningStep | None = None
     troubles: Mapping[str, Trouble] = field(default_factory=dict)
 
 
-def owed(moment: Moment) -> Duties:
+def owed(moment: Situation) -> Duties:
     """The next thing to begin, whether to stop what runs, and which events are ready to be approved."""
     cares = sorted(moment.state.cares.values(), key=lambda care: deadline_of(care, moment.margin_seconds))
     plans = [_plan(moment, care) for care in cares]
@@ -182,13 +182,13 @@ class Plan:
     whole_seconds: float
 
 
-def _plan(moment: Moment, care: Care) -> Plan:
+def _plan(moment: Situation, care: Care) -> Plan:
     deadline = deadline_of(care, moment.margin_seconds)
     left, whole = (deadline - moment.now).total_seconds(), (deadline - care.seen_at).total_seconds()
     return Plan(care, tuple(_pending(moment, care)), left, whole)
 
 
-def _pending(moment: Moment, care: Care) -> Iterator[Step]:
+def _pending(moment: Situation, care: Care) -> Iterator[Step]:
     for name in care.steps:
         effect = moment.state.effect(name)
         step = moment.steps.get(name) or (effect.step if effect else None)
@@ -196,7 +196,7 @@ def _pending(moment: Moment, care: Care) -> Iterator[Step]:
             yield step
 
 
-def _urgent(moment: Moment, plans: Iterable[Plan]) -> Iterator[Work]:
+def _urgent(moment: Situation, plans: Iterable[Plan]) -> Iterator[Work]:
     """What could be begun now, the most urgent event's first step first. A started event gets no new step."""
     for plan in plans:
         if is_started(plan.care.event) or plan.left_seconds <= _LEAST_SECONDS:
@@ -208,7 +208,7 @@ def _urgent(moment: Moment, plans: Iterable[Plan]) -> Iterator[Work]:
             yield Work(step, plan.care.event, undo=False, seconds=seconds)
 
 
-def _next(moment: Moment, plan: Plan) -> Step | None:
+def _next(moment: Situation, plan: Plan) -> Step | None:
     """The first that is not done. One that keeps failing holds up the others until only their time is left."""
     hopeful = [step for step in plan.pending if not _given_up(moment.state, step.name)]
     in_order = [step for step in hopeful if not _parked(moment, plan, step)]
@@ -217,17 +217,17 @@ def _next(moment: Moment, plan: Plan) -> Step | None:
     return next((step for step in hopeful if _rested(moment, step)), None)
 
 
-def _later(moment: Moment, plan: Plan, step: Step) -> list[Step]:
+def _later(moment: Situation, plan: Plan, step: Step) -> list[Step]:
     place = plan.pending.index(step)
     return [each for each in plan.pending[place + 1 :] if not _given_up(moment.state, each.name)]
 
 
-def _parked(moment: Moment, plan: Plan, step: Step) -> bool:
+def _parked(moment: Situation, plan: Plan, step: Step) -> bool:
     later = _later(moment, plan, step)
     return step.name in moment.troubles and plan.left_seconds <= reserve_seconds(plan.whole_seconds, later)
 
 
-def _rested(moment: Moment, step: Step) -> bool:
+def _rested(moment: Situation, step: Step) -> bool:
     trouble = moment.troubles.get(step.name)
     return trouble is None or trouble.again_at <= moment.tick
 
@@ -238,7 +238,7 @@ def _given_up(state: State, name: str) -> bool:
 
 
 def _while_running(
-    moment: Moment, running: Running, plans: Sequence[Plan], wanted: Work | None, approve: tuple[str, ...]
+    moment: Situation, running: RunningStep, plans: Sequence[Plan], wanted: Work | None, approve: tuple[str, ...]
 ) -> Duties:
     holders = [plan for plan in plans if running.name in plan.care.steps]
     if running.undo:
@@ -255,7 +255,7 @@ def _while_running(
     return Duties(left_seconds=left, approve=approve)
 
 
-def _left_for(moment: Moment, plan: Plan, name: str, ran: float) -> float:
+def _left_for(moment: Situation, plan: Plan, name: str, ran: float) -> float:
     """What the running step may still take of one event's time, with later steps kept in mind."""
     step = next((step for step in plan.pending if step.name == name), None)
     if step is None or plan.left_seconds <= 0:
@@ -270,7 +270,7 @@ def _is_sharper(wanted: Work, plans: Sequence[Plan], holders: Sequence[Plan]) ->
     return place < plans.index(holders[0])
 
 
-def _while_undoing(moment: Moment, running: Running, wanted: Work | None, approve: tuple[str, ...]) -> Duties:
+def _while_undoing(moment: Situation, running: RunningStep, wanted: Work | None, approve: tuple[str, ...]) -> Duties:
     if wanted is not None:
         return Duties(stop=True, approve=approve)  # preparing goes before restoring
     effect = moment.state.by_run(running.run)
@@ -278,7 +278,7 @@ def _while_undoing(moment: Moment, running: Running, wanted: Work | None, approv
     return Duties(left_seconds=limit - (moment.tick - running.began), approve=approve)
 
 
-def _restoring(moment: Moment) -> Work | None:
+def _restoring(moment: Situation) -> Work | None:
     """The last thing that was changed and that no event wants any more, in reverse order."""
     for effect in reversed(moment.state.effects):
         if _is_wanted(moment, effect):
@@ -291,11 +291,11 @@ def _restoring(moment: Moment) -> Work | None:
     return None
 
 
-def _is_wanted(moment: Moment, effect: Effect) -> bool:
+def _is_wanted(moment: Situation, effect: Effect) -> bool:
     return any(effect.step.name in care.steps for care in moment.state.cares.values())
 
 
-def _wake(moment: Moment) -> float | None:
+def _wake(moment: Situation) -> float | None:
     pauses = [trouble.again_at - moment.tick for trouble in moment.troubles.values() if trouble.again_at > moment.tick]
     return max(_LEAST_SECONDS, min(pauses)) if pauses else None
 
@@ -315,7 +315,7 @@ def may_approve(state: State, care: Care) -> bool:
     return open_still and care.verdict in APPROVES and (care.verdict not in PREPARES or is_prepared(state, care))
 
 
-def is_pressed(state: State, running: Running | None) -> bool:
+def is_pressed(state: State, running: RunningStep | None) -> bool:
     """Whether time alone may change what is to be done; an event that has started, or that is left alone, only ends."""
     if running is not None:
         return True
@@ -333,7 +333,7 @@ def is_lost(state: State, care: Care) -> bool:
     return is_started(care.event) or any(_given_up(state, name) for name in care.steps)
 
 
-def is_hopeless(moment: Moment, care: Care) -> bool:
+def is_hopeless(moment: Situation, care: Care) -> bool:
     """Whether it is lost, or time is over before all steps were done."""
     if is_prepared(moment.state, care):
         return False

@@ -15,7 +15,7 @@ from forewarn.guest.agent.values import Step, Verdict
 from forewarn.terms import ScheduledEvent
 
 
-class Outcome(StrEnum):
+class StepOutcome(StrEnum):
     """How one run of a step, or of its reverse, has ended."""
 
     DONE = "done"
@@ -30,12 +30,12 @@ class Outcome(StrEnum):
 class Ended:
     """How a run has ended, and what is worth telling about it."""
 
-    outcome: Outcome
+    outcome: StepOutcome
     detail: str = ""
 
     @property
     def good(self) -> bool:
-        return self.outcome is Outcome.DONE
+        return self.outcome is StepOutcome.DONE
 
 
 class Approval(StrEnum):
@@ -144,7 +144,7 @@ class Finished:
     """Written after it, whatever came of it. ``again``: it may be begun again."""
 
     run: int
-    outcome: Outcome
+    outcome: StepOutcome
     again: bool = True
     detail: str = ""
     at: datetime | None = None  # by this VM's clock
@@ -254,11 +254,11 @@ def _finished(state: State, record: Finished) -> State:
 def _after(effect: Effect, record: Finished) -> Effect | None:
     """None: it is as if it had never been begun."""
     undoing = effect.mark is Mark.UNDOING
-    if record.outcome is Outcome.DONE:
+    if record.outcome is StepOutcome.DONE:
         return None if undoing else replace(effect, mark=Mark.DONE, tries=0, why="", failed_at=None)
-    if record.outcome is Outcome.NEVER_BEGAN:
+    if record.outcome is StepOutcome.NEVER_BEGAN:
         return replace(effect, mark=Mark.BROKEN) if undoing or effect.touched else None
-    failed = record.outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
+    failed = record.outcome in (StepOutcome.FAILED, StepOutcome.TIMED_OUT)
     return replace(
         effect,
         mark=Mark.BROKEN,

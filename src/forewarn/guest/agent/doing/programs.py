@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.system.parts import OUTPUT_BYTES, Files, Program, System
 
@@ -36,7 +36,7 @@ def run(system: System, program: Program, budget: Budget, receipts: Receipts) ->
     try:
         started = system.programs.start(program, receipts.receipt, receipts.output)
     except (OSError, ValueError) as problem:
-        return Ended(Outcome.FAILED, f"cannot be started: {problem}")
+        return Ended(StepOutcome.FAILED, f"cannot be started: {problem}")
     in_time = started.wait(budget)
     started.end(everything=not in_time)
     return _verdict(system, receipts, budget, in_time=in_time)
@@ -45,7 +45,7 @@ def run(system: System, program: Program, budget: Budget, receipts: Receipts) ->
 def adopt(system: System, receipts: Receipts, budget: Budget, *, same_boot: bool) -> Ended:
     """What became of a run that an earlier agent began. One that still runs is waited for."""
     if not system.files.exists(receipts.receipt):
-        return Ended(Outcome.NEVER_BEGAN if same_boot else Outcome.UNKNOWN, "it was announced and never begun")
+        return Ended(StepOutcome.NEVER_BEGAN if same_boot else StepOutcome.UNKNOWN, "it was announced and never begun")
     found = system.programs.find(receipts.receipt)
     in_time = found.wait(budget)
     if not in_time:
@@ -54,8 +54,8 @@ def adopt(system: System, receipts: Receipts, budget: Budget, *, same_boot: bool
     if status is not None or not in_time:
         return _verdict(system, receipts, budget, in_time=in_time)
     if not began and same_boot:
-        return Ended(Outcome.NEVER_BEGAN, "it was announced and never begun")
-    return Ended(Outcome.UNKNOWN, "it was under way when the machine or the agent went down")
+        return Ended(StepOutcome.NEVER_BEGAN, "it was announced and never begun")
+    return Ended(StepOutcome.UNKNOWN, "it was under way when the machine or the agent went down")
 
 
 def _read(files: Files, receipts: Receipts) -> tuple[bool, int | None]:
@@ -79,12 +79,12 @@ def _verdict(system: System, receipts: Receipts, budget: Budget, *, in_time: boo
     said = last_lines(_text(system.files, receipts.output))
     _, status = _read(system.files, receipts)
     if in_time and status == 0:
-        return Ended(Outcome.DONE, said)
+        return Ended(StepOutcome.DONE, said)
     if not in_time:
-        outcome = Outcome.INTERRUPTED if budget.called_off else Outcome.TIMED_OUT
+        outcome = StepOutcome.INTERRUPTED if budget.called_off else StepOutcome.TIMED_OUT
         return Ended(outcome, f"{budget.why_over()}{f': {said}' if said else ''}")
     how = "ended without a status" if status is None else system.programs.status_words(status)
-    return Ended(Outcome.FAILED, f"{how}{f': {said}' if said else ''}")
+    return Ended(StepOutcome.FAILED, f"{how}{f': {said}' if said else ''}")
 
 
 def last_lines(text: str, most: int = 400) -> str:

@@ -130,7 +130,7 @@ class Journal:
         self._file, self._count = file, 1
 
 
-class Memory:
+class Remembered:
     """A journal that nobody reads again: for a dry run."""
 
     def __init__(self, state: State | None = None) -> None:

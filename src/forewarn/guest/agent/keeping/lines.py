@@ -17,10 +17,10 @@ from forewarn.guest.agent.deciding.state import (
     Finished,
     Left,
     Mark,
-    Outcome,
     Record,
     Seen,
     Snapshot,
+    StepOutcome,
     Undoing,
 )
 from forewarn.guest.agent.values import Step, Verdict
@@ -88,7 +88,7 @@ def _record(fields: Mapping[str, Any]) -> Record:
             return Begun(run, _step_of(fields["step"]), boot, event_of(fields["event"]))
         case "Finished":
             detail, at = _text(fields.get("detail", "")), _optional_instant(fields.get("at"))
-            return Finished(_number(fields["run"]), Outcome(fields["outcome"]), bool(fields["again"]), detail, at)
+            return Finished(_number(fields["run"]), StepOutcome(fields["outcome"]), bool(fields["again"]), detail, at)
         case "Undoing":
             return Undoing(_number(fields["run"]), _text(fields["name"]), _text(fields["boot"]))
         case "Approving":

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from forewarn.guest.agent.steps.command import Command
 from forewarn.guest.agent.steps.haproxy import Haproxy
 from forewarn.guest.agent.steps.http import Http
-from forewarn.guest.agent.steps.kind import Kind, Task
+from forewarn.guest.agent.steps.kind import StepKind, Task
 from forewarn.guest.agent.steps.kubernetes import Kubernetes
 from forewarn.guest.agent.steps.ready_file import ReadyFile
 from forewarn.guest.agent.steps.systemd import Systemd
 from forewarn.guest.agent.steps.wait import Wait
 from forewarn.guest.agent.values import Step
 
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, StepKind] = {
     "command": Command(),
     "systemd": Systemd(),
     "http": Http(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.doing.programs import run
 from forewarn.guest.agent.steps.keys import Key, Keys, check_flag, check_path, check_table, check_words
 from forewarn.guest.agent.steps.kind import Settings, Task, event_environment, event_json
@@ -54,7 +54,7 @@ class Command:
         return run_words(task, "run")
 
     def undo(self, task: Task) -> Ended:
-        return run_words(task, "undo") if self.has_reverse(task.step) else Ended(Outcome.DONE)
+        return run_words(task, "undo") if self.has_reverse(task.step) else Ended(StepOutcome.DONE)
 
 
 def command_words(value: object) -> str:

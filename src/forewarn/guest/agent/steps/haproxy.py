@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import closing
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.steps.keys import Key, Keys, check_path, check_text
 from forewarn.guest.agent.steps.kind import Settings, Task, over
 from forewarn.guest.agent.values import Step
@@ -51,14 +51,14 @@ class Haproxy:
 def _set_state(task: Task, state: str) -> Ended:
     backend, server = task.text("backend"), task.text("server")
     if not _NAME.fullmatch(backend) or not _NAME.fullmatch(server):
-        return Ended(Outcome.FAILED, f"{backend}/{server} cannot be the name of a server")
+        return Ended(StepOutcome.FAILED, f"{backend}/{server} cannot be the name of a server")
     try:
         said = _tell(task, f"set server {backend}/{server} state {state}\n")
     except TimeoutError:
         return over(task, "haproxy did not answer")
     except OSError as problem:
-        return Ended(Outcome.FAILED, f"{task.text('socket')}: {problem.strerror or problem}")
-    return Ended(Outcome.FAILED, f"haproxy said: {said[:200]}") if said else Ended(Outcome.DONE)
+        return Ended(StepOutcome.FAILED, f"{task.text('socket')}: {problem.strerror or problem}")
+    return Ended(StepOutcome.FAILED, f"haproxy said: {said[:200]}") if said else Ended(StepOutcome.DONE)
 
 
 def _tell(task: Task, line: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.doing.programs import last_lines
 from forewarn.guest.agent.steps.keys import Key, Keys, check_body, check_method, check_table, check_url
@@ -51,7 +51,7 @@ class Http:
 
     def undo(self, task: Task) -> Ended:
         if not self.has_reverse(task.step):
-            return Ended(Outcome.DONE)
+            return Ended(StepOutcome.DONE)
         settings = task.step.settings
         return _call(task, task.text("undo_method", "POST"), task.text("undo_url"), settings.get("undo_body"))
 
@@ -64,7 +64,9 @@ def _call(task: Task, verb: str, url: str, body: object) -> Ended:
     kind = {"Content-Type": "application/json"} if data and not isinstance(body, str) else {}
     answer = call(task.system.sockets, verb, url, task.budget, headers={**kind, **task.table("headers")}, body=data)
     if isinstance(answer, str):
-        return over(task, answer) if task.budget.left() <= 0 else Ended(Outcome.FAILED, answer)
+        return over(task, answer) if task.budget.left() <= 0 else Ended(StepOutcome.FAILED, answer)
     if 200 <= answer.status < 300:
-        return Ended(Outcome.DONE)
-    return Ended(Outcome.FAILED, f"it answered {answer.status}: {last_lines(answer.body.decode('utf-8', 'replace'))}")
+        return Ended(StepOutcome.DONE)
+    return Ended(
+        StepOutcome.FAILED, f"it answered {answer.status}: {last_lines(answer.body.decode('utf-8', 'replace'))}"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps.keys import Keys
@@ -45,14 +45,14 @@ class Task:
 
 def over(task: Task, said: str) -> Ended:
     """How work has ended that has no time left."""
-    outcome = Outcome.INTERRUPTED if task.budget.called_off else Outcome.TIMED_OUT
+    outcome = StepOutcome.INTERRUPTED if task.budget.called_off else StepOutcome.TIMED_OUT
     return Ended(outcome, f"{task.budget.why_over()}: {said}")
 
 
 Settings = Mapping[str, object]  # what a file gives a step beside what every step has
 
 
-class Kind(Protocol):
+class StepKind(Protocol):
     """A way to prepare and its way back: what a file may say of it, its words for people, and doing it."""
 
     keys: Keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.steps.keys import Key, Keys, check_path
 from forewarn.guest.agent.steps.kind import Settings, Task
 from forewarn.guest.agent.values import Step
@@ -50,8 +50,8 @@ class ReadyFile:
                 files.write_whole(_note(task), b"")  # first: a reboot empties the place where the file is put aside
                 files.move(path, _aside(path))
         except OSError as problem:
-            return Ended(Outcome.FAILED, f"{path} cannot be moved: {problem.strerror}")
-        return Ended(Outcome.DONE)
+            return Ended(StepOutcome.FAILED, f"{path} cannot be moved: {problem.strerror}")
+        return Ended(StepOutcome.DONE)
 
     def undo(self, task: Task) -> Ended:
         path, files = Path(task.text("path")), task.system.files
@@ -62,8 +62,8 @@ class ReadyFile:
                 files.touch(path)
             files.remove(_note(task))
         except OSError as problem:
-            return Ended(Outcome.FAILED, f"{path} cannot be put back: {problem.strerror}")
-        return Ended(Outcome.DONE)
+            return Ended(StepOutcome.FAILED, f"{path} cannot be put back: {problem.strerror}")
+        return Ended(StepOutcome.DONE)
 
 
 def _aside(path: Path) -> Path:

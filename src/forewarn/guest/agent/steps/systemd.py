@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.keys import Key, Keys, check_texts
@@ -46,12 +46,14 @@ class Systemd:
         try:
             _note_active(task)
         except OSError as problem:
-            return Ended(Outcome.FAILED, f"which units run cannot be noted, and none was stopped: {problem.strerror}")
+            return Ended(
+                StepOutcome.FAILED, f"which units run cannot be noted, and none was stopped: {problem.strerror}"
+            )
         for unit in task.words("units"):
             ended = run_program(task, [_SYSTEMCTL, "stop", "--", unit])
             if not ended.good:
                 return ended
-        return Ended(Outcome.DONE)
+        return Ended(StepOutcome.DONE)
 
     def undo(self, task: Task) -> Ended:
         note, files = _note(task), task.system.files
@@ -65,8 +67,8 @@ class Systemd:
                     return ended
             files.remove(note)  # for good: one that comes back would speak for a later event
         except OSError as problem:
-            return Ended(Outcome.FAILED, f"the note of which units ran cannot be used: {problem.strerror}")
-        return Ended(Outcome.DONE)
+            return Ended(StepOutcome.FAILED, f"the note of which units ran cannot be used: {problem.strerror}")
+        return Ended(StepOutcome.DONE)
 
 
 def _listed(settings: Settings) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.deciding.state import Ended, Outcome
+from forewarn.guest.agent.deciding.state import Ended, StepOutcome
 from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.steps.command import SHELL_KEYS, command_words, run_words
 from forewarn.guest.agent.steps.keys import Key, Keys, check_duration, check_url, check_words
@@ -45,12 +45,12 @@ class Wait:
         while True:
             said = _ask(task)
             if not said:
-                return Ended(Outcome.DONE)
+                return Ended(StepOutcome.DONE)
             if not task.budget.pause(every):
                 return over(task, said)
 
     def undo(self, task: Task) -> Ended:
-        return Ended(Outcome.DONE)
+        return Ended(StepOutcome.DONE)
 
 
 def _ask(task: Task) -> str:

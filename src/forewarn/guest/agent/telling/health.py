@@ -10,7 +10,7 @@ from forewarn.guest.system.parts import Threads
 FIRST_READ_SECONDS = 150.0
 
 
-class Health:
+class AgentHealth:
     """Noted by the loop, asked by others, from any thread. The clock gives seconds that only grow."""
 
     def __init__(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from forewarn import __version__
-from forewarn.guest.agent.deciding.state import Outcome
+from forewarn.guest.agent.deciding.state import StepOutcome
 from forewarn.guest.agent.steps import KINDS
 from forewarn.guest.agent.values import Verdict
 from forewarn.guest.system.parts import Threads
@@ -22,7 +22,7 @@ _TYPES = tuple(each.value for each in EventType)
 _STATUSES = tuple(each.value for each in EventStatus)
 
 READS = ("good", "empty", "fault")
-STEP_OUTCOMES = (*(each.value for each in Outcome), "undone", "undo_failed")
+STEP_OUTCOMES = (*(each.value for each in StepOutcome), "undone", "undo_failed")
 APPROVALS = ("sent", "confirmed", "refused", "fault")
 BARRIERS = ("all_ready", "patience_over", "told", "heard", "rejected")
 TOLD = ("sent", "failed", "dropped")

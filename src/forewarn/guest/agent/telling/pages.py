@@ -11,11 +11,11 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from forewarn.guest.agent.telling.health import Health
+from forewarn.guest.agent.telling.health import AgentHealth
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.system.parts import Connection, Listener, System, Thread
 
-__all__ = ["Health", "Page", "StatusServer", "parse_listen", "render"]
+__all__ = ["AgentHealth", "Page", "StatusServer", "parse_listen", "render"]
 
 _LONGEST_HEAD = 8192
 _PATIENCE_SECONDS = 5.0
@@ -39,7 +39,7 @@ class Page:
     body: str
 
 
-def render(path: str, health: Health, metrics: Metrics) -> Page:
+def render(path: str, health: AgentHealth, metrics: Metrics) -> Page:
     """What stands at a path."""
     if path == "/healthz":
         why = health.why_unhealthy()
@@ -65,7 +65,7 @@ def parse_listen(text: str) -> tuple[str, int]:
 class StatusServer:
     """Listens from ``open`` to ``close``. Each caller has a few seconds and a thread; beyond so many, none."""
 
-    def __init__(self, system: System, listen: str, health: Health, metrics: Metrics) -> None:
+    def __init__(self, system: System, listen: str, health: AgentHealth, metrics: Metrics) -> None:
         self._system = system
         self._listen = parse_listen(listen)
         self._health = health
@@ -151,6 +151,6 @@ def _one_without(why: Callable[[], str]) -> Callable[[], float]:
     return lambda: 0.0 if why() else 1.0
 
 
-def _age(health: Health) -> float:
+def _age(health: AgentHealth) -> float:
     age = health.last_good_read_age_seconds
     return float("nan") if age is None else age

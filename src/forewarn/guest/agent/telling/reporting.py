@@ -8,9 +8,9 @@ from datetime import datetime
 
 from forewarn.guest.agent.deciding.handling import is_lost, is_prepared
 from forewarn.guest.agent.deciding.policy import PREPARES, decide
-from forewarn.guest.agent.deciding.state import Care, Outcome, State, key_of
+from forewarn.guest.agent.deciding.state import Care, State, StepOutcome, key_of
 from forewarn.guest.agent.telling.channels import Teller
-from forewarn.guest.agent.telling.health import Health
+from forewarn.guest.agent.telling.health import AgentHealth
 from forewarn.guest.agent.telling.logs import LOGGER_NAME, about
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.occasions import Occasion
@@ -30,7 +30,7 @@ class Reporter:
     """Belongs to the deciding thread."""
 
     def __init__(
-        self, system: System, config: AgentConfig, metrics: Metrics, health: Health, now: Callable[[], datetime]
+        self, system: System, config: AgentConfig, metrics: Metrics, health: AgentHealth, now: Callable[[], datetime]
     ) -> None:
         self._system = system
         self._config = config
@@ -117,9 +117,17 @@ class Reporter:
         LOG.info("%s step %r, which has %.0f s", what, name, seconds, extra=about(event))
 
     def ended(
-        self, event: ScheduledEvent, name: str, kind: str, outcome: Outcome, detail: str, seconds: float, *, undo: bool
+        self,
+        event: ScheduledEvent,
+        name: str,
+        kind: str,
+        outcome: StepOutcome,
+        detail: str,
+        seconds: float,
+        *,
+        undo: bool,
     ) -> None:
-        good = outcome is Outcome.DONE
+        good = outcome is StepOutcome.DONE
         word = ("undone" if good else "undo_failed") if undo else _metric_word(outcome)
         self.metrics.step(kind, word, seconds)
         what = f"undoing step {name!r}" if undo else f"step {name!r}"
@@ -180,22 +188,22 @@ def _where_it_is(event: ScheduledEvent) -> str:
     return f"{event.type} is {'under way' if is_started(event) else 'ahead'}"
 
 
-def _ending(outcome: Outcome, detail: str) -> str:
+def _ending(outcome: StepOutcome, detail: str) -> str:
     """How a step ended, behind its name. What ended it says so itself."""
-    if outcome in (Outcome.TIMED_OUT, Outcome.INTERRUPTED) and detail:
+    if outcome in (StepOutcome.TIMED_OUT, StepOutcome.INTERRUPTED) and detail:
         return detail
     return f"{_OUTCOME_WORDS[outcome]}{f': {detail}' if detail else ''}"
 
 
 _OUTCOME_WORDS = {
-    Outcome.DONE: "is done",
-    Outcome.FAILED: "has failed",
-    Outcome.TIMED_OUT: "took too long",
-    Outcome.INTERRUPTED: "was called off",
-    Outcome.UNKNOWN: "has ended unseen",
-    Outcome.NEVER_BEGAN: "never began",
+    StepOutcome.DONE: "is done",
+    StepOutcome.FAILED: "has failed",
+    StepOutcome.TIMED_OUT: "took too long",
+    StepOutcome.INTERRUPTED: "was called off",
+    StepOutcome.UNKNOWN: "has ended unseen",
+    StepOutcome.NEVER_BEGAN: "never began",
 }
 
 
-def _metric_word(outcome: Outcome) -> str:
-    return outcome.value if outcome in (Outcome.DONE, Outcome.TIMED_OUT) else "failed"
+def _metric_word(outcome: StepOutcome) -> str:
+    return outcome.value if outcome in (StepOutcome.DONE, StepOutcome.TIMED_OUT) else "failed"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from forewarn.guest.agent.deciding.handling import Moment, deadline_of, owed
+from forewarn.guest.agent.deciding.handling import Situation, deadline_of, owed
 from forewarn.guest.agent.deciding.policy import Decision, chosen_steps, decide
 from forewarn.guest.agent.deciding.state import Care, Effect, Mark, State
 from forewarn.guest.agent.steps import does, undoes
@@ -86,7 +86,7 @@ def _plan(config: AgentConfig, care: Care, chosen: tuple[Step, ...], now: dateti
     done: tuple[Effect, ...] = ()
     planned = []
     for step in chosen:
-        work = owed(Moment(State({care.key: care}, done), named, config.margin_seconds, now, tick=0.0)).begin
+        work = owed(Situation(State({care.key: care}, done), named, config.margin_seconds, now, tick=0.0)).begin
         seconds = work.seconds if work is not None and work.step == step and not work.undo else 0.0
         planned.append(PlannedStep(step, does(step), undoes(step), seconds))
         done = (*done, Effect(step, Mark.DONE, len(planned), "", care.event))

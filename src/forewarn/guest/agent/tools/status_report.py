@@ -26,7 +26,7 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PageAnswer:
     """What one of the agent's pages said: yes or no, and why not."""
 
     good: bool
@@ -37,8 +37,8 @@ class Answer:
 class Report:
     """``healthy`` and ``ready`` are None where nobody could be asked; ``silence`` is then the reason."""
 
-    health: Answer | None
-    ready: Answer | None
+    health: PageAnswer | None
+    ready: PageAnswer | None
     silence: str
     state: State | None
     state_path: str
@@ -112,12 +112,12 @@ def _state(directory: Path) -> State | None:
     return peek(this_machine().files, directory)
 
 
-def _ask(listen: str, path: str, word: str, ends_at: float) -> tuple[Answer | None, str]:
+def _ask(listen: str, path: str, word: str, ends_at: float) -> tuple[PageAnswer | None, str]:
     if not listen:
         return None, "the file gives the agent no status_listen"
     try:
         said = json.loads(_get(listen, path, ends_at).body)
-        return Answer(bool(said[word]), str(said["why"])), ""
+        return PageAnswer(bool(said[word]), str(said["why"])), ""
     except (OSError, BadResponse) as problem:
         return None, f"nobody answers at {listen}: {getattr(problem, 'strerror', None) or problem}"
     except (ValueError, KeyError, TypeError):
@@ -142,7 +142,7 @@ def _left(ends_at: float) -> float:
     return left
 
 
-def _answer(answer: Answer | None, silence: str) -> str:
+def _answer(answer: PageAnswer | None, silence: str) -> str:
     if answer is None:
         return f"not known: {silence}"
     return "yes" if answer.good else f"no: {answer.why}"

@@ -12,7 +12,7 @@ from forewarn import __version__
 from forewarn.core.region import Event, Region, Scope
 from forewarn.web.documents.document import document_bytes
 from forewarn.wire.document import NotBeforeFormat
-from forewarn.wire.errors import JSON, Answer
+from forewarn.wire.errors import JSON, ErrorReply
 from forewarn.wire.times import format_rfc1123
 from forewarn.wire.versions import ApiVersion
 
@@ -38,7 +38,7 @@ class Reply(NamedTuple):
         return self._replace(after=head + end)
 
 
-def reply_to(answer: Answer) -> Reply:
+def reply_to(answer: ErrorReply) -> Reply:
     """The response for an answer."""
     lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}"]
     if answer.status not in _BODYLESS:
@@ -133,5 +133,5 @@ class DocumentCache:
     def _encode(self, region: Region, scope: Scope, version: ApiVersion) -> Served:
         body = document_bytes(region, scope, version, self._not_before_format)
         tag = (("ETag", f'"{scope.incarnation}"'),)
-        whole, unchanged = Answer(200, JSON, body, tag), Answer(304, JSON, b"", tag)
+        whole, unchanged = ErrorReply(200, JSON, body, tag), ErrorReply(304, JSON, b"", tag)
         return Served(scope.incarnation, reply_to(whole), reply_to(unchanged))

@@ -15,7 +15,7 @@ _MOST_KEPT = 16_384
 _LONGEST_KEPT = 512  # bytes: a request without baggage has a third of it
 
 
-class Memory:
+class Recall:
     """Holds a bounded number of short requests; the oldest go first."""
 
     def __init__(self, most: int = _MOST_KEPT) -> None:

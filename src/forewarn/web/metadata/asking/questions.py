@@ -16,7 +16,7 @@ from urllib.parse import unquote, unquote_plus
 from forewarn.core.region import Vm
 from forewarn.web.metadata.asking.request import NEVER, Request, Unless, read_unless, read_wait
 from forewarn.wire import errors, versions
-from forewarn.wire.errors import Answer
+from forewarn.wire.errors import ErrorReply
 from forewarn.wire.versions import ApiVersion
 
 _PATH_VERSION = re.compile(r"latest|\{latest\}|v[0-9][0-9.]{0,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -73,7 +73,7 @@ class Target:
         return next((name for name in names if names.count(name) > 1), None)
 
 
-def question_of(request: Request, who: Callable[[str | None], Vm | None], longest_wait: int) -> Question | Answer:
+def question_of(request: Request, who: Callable[[str | None], Vm | None], longest_wait: int) -> Question | ErrorReply:
     """What is asked, or why it is not answered."""
     target = read_target(request.target)
     verb = request.verb.decode("ascii", "replace")
@@ -100,14 +100,14 @@ def question_of(request: Request, who: Callable[[str | None], Vm | None], longes
     return _scheduled_events(vm, verb, target, request, longest_wait)
 
 
-def _instance(vm: Vm, target: Target) -> Question | Answer:
+def _instance(vm: Vm, target: Target) -> Question | ErrorReply:
     version = target.value("api-version") or ""
     if not versions.is_imds(version):
         return errors.BAD_VERSION
     return ReadInstance(vm, version, target.steps, target.value("format"))
 
 
-def _scheduled_events(vm: Vm, verb: str, target: Target, request: Request, longest_wait: int) -> Question | Answer:
+def _scheduled_events(vm: Vm, verb: str, target: Target, request: Request, longest_wait: int) -> Question | ErrorReply:
     version = versions.find(target.value("api-version") or "")
     if version is None:
         return errors.BAD_VERSION

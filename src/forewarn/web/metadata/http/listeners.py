@@ -26,7 +26,7 @@ Build = Callable[[Door], asyncio.Protocol]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListeningPlace:
     """Somewhere to listen for one VM: inside a namespace, or at a loopback address."""
 
     netns: str = ""
@@ -57,9 +57,9 @@ class Listeners:
         self._main_hosts: set[str] = set()
         self._door = Door()
         self.port = 0
-        self._wanted: dict[str, frozenset[Place]] = {}  # by VM
-        self._open: dict[Place, _Open] = {}
-        self._told: dict[Place, str] = {}  # what was last said of a place that cannot be opened
+        self._wanted: dict[str, frozenset[ListeningPlace]] = {}  # by VM
+        self._open: dict[ListeningPlace, _Open] = {}
+        self._told: dict[ListeningPlace, str] = {}  # what was last said of a place that cannot be opened
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -100,9 +100,9 @@ class Listeners:
             self._changed.set()
 
     def _want(self, vm: str, binding: Binding) -> None:
-        places = {Place(netns=binding.netns, interface=binding.interface)} if binding.netns else set()
+        places = {ListeningPlace(netns=binding.netns, interface=binding.interface)} if binding.netns else set()
         if binding.local_address and plain_address(binding.local_address) not in self._main_hosts:
-            places.add(Place(local_address=binding.local_address))
+            places.add(ListeningPlace(local_address=binding.local_address))
         if places:
             self._wanted[vm] = frozenset(places)
         else:
@@ -126,7 +126,7 @@ class Listeners:
         for place in wanted - self._open.keys():
             await self._try(place)
 
-    async def _try(self, place: Place) -> None:
+    async def _try(self, place: ListeningPlace) -> None:
         try:
             self._open[place] = await self._listen(place)
         except OSError as error:
@@ -137,13 +137,13 @@ class Listeners:
             self._told.pop(place, None)
             _log.info("Listening in %s.", place)
 
-    def _tell(self, place: Place, why: str) -> None:
+    def _tell(self, place: ListeningPlace, why: str) -> None:
         """Once for each reason, not at each look."""
         if self._told.get(place) != why:
             self._told[place] = why
             _log.warning("Cannot listen in %s yet (%s); looking again in a while.", place, why)
 
-    async def _listen(self, place: Place) -> _Open:
+    async def _listen(self, place: ListeningPlace) -> _Open:
         loop = asyncio.get_running_loop()
         backlog = self._settings.limits.backlog
         if place.local_address:
@@ -169,12 +169,12 @@ class Listeners:
         finally:
             thread.shutdown(wait=False)
 
-    def _shut(self, place: Place) -> None:
+    def _shut(self, place: ListeningPlace) -> None:
         self._open.pop(place).server.close()
         _log.info("No longer listening in %s.", place)
 
 
-def _still_there(place: Place, opened: dict[Place, _Open]) -> bool:
+def _still_there(place: ListeningPlace, opened: dict[ListeningPlace, _Open]) -> bool:
     """A namespace or an interface that went leaves our socket behind in what is left of it."""
     found = opened[place]
     if found.listening is None:

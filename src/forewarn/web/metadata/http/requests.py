@@ -9,7 +9,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.settings import Limits
-from forewarn.wire.errors import Answer, bad_request, error
+from forewarn.wire.errors import ErrorReply, bad_request, error
 
 MALFORMED = bad_request("The request is not HTTP/1.1 that can be understood")
 UNEXPECTED = error(417, "Expectation failed. Only 100-continue can be expected")
@@ -23,7 +23,7 @@ _RAW_BODY_FACTOR = 8  # what a body may weigh on the way, cut into chunks: a chu
 class Spoiled:
     """What came is no request; this is the last answer of the connection."""
 
-    answer: Answer
+    answer: ErrorReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class RequestReader:
         if self._raw_bytes > self._limits.head_bytes + self._limits.body_bytes * _RAW_BODY_FACTOR:
             self._take(oversized=True)
 
-    def _refuse(self, answer: Answer) -> None:
+    def _refuse(self, answer: ErrorReply) -> None:
         self._fault = answer
         raise HttpParserError(answer.body)
 

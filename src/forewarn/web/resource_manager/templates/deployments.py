@@ -29,7 +29,7 @@ from forewarn.web.resource_manager.routing import Router
 from forewarn.web.resource_manager.secrets import without_secrets
 from forewarn.web.resource_manager.templates.expressions import TemplateError
 from forewarn.web.resource_manager.templates.planning import make_plan
-from forewarn.web.resource_manager.templates.plans import NeedsReference, Plan, Planned, Surroundings
+from forewarn.web.resource_manager.templates.plans import DeploymentPlan, NeedsReference, Planned, Surroundings
 
 _KIND = "Microsoft.Resources/deployments"
 _DEPLOYMENTS = f"{IN_GROUP}/providers/{_KIND}"
@@ -86,7 +86,7 @@ class _Deployments:
         headers = {"Azure-AsyncOperation": url, "Retry-After": str(RETRY_AFTER_SECONDS)}
         return Reply(201, {**document, "properties": accepted}, headers)
 
-    async def _carry_out(self, desk: Desk, call: Call, plan: Plan) -> _Outcome:
+    async def _carry_out(self, desk: Desk, call: Call, plan: DeploymentPlan) -> _Outcome:
         """Put the resources in order. The first that fails ends it; what was made before it stays, as there."""
         made: list[Planned] = []
         for planned in plan.resources:
@@ -103,11 +103,11 @@ class _Deployments:
             return _Outcome(tuple(made), {}, _failed(desk, call, [_error(plan, problem, "")]))
         return _Outcome(tuple(made), outputs)
 
-    async def _understood(self, desk: Desk, call: Call) -> Plan:
+    async def _understood(self, desk: Desk, call: Call) -> DeploymentPlan:
         """The plan of the request's template, or a 400; nothing is made."""
         return await self._aside(_planning(desk, call))
 
-    async def _settled(self, desk: Desk, call: Call, plan: Plan, evaluate: Callable[[], Any]) -> Any:
+    async def _settled(self, desk: Desk, call: Call, plan: DeploymentPlan, evaluate: Callable[[], Any]) -> Any:
         """A value of the template, with the resources fetched that it refers to."""
         for _ in range(_MOST_REFERENCES):
             try:
@@ -188,7 +188,7 @@ def _operation(document: dict[str, Any], place: int, properties: dict[str, Any])
     }
 
 
-def _planning(desk: Desk, call: Call) -> Callable[[], Plan]:
+def _planning(desk: Desk, call: Call) -> Callable[[], DeploymentPlan]:
     """How to understand the request's template, once it is known to be one; what looks at the region looks now."""
     body = call.body if isinstance(call.body, dict) else {}
     properties = body.get("properties")
@@ -206,7 +206,7 @@ def _planning(desk: Desk, call: Call) -> Callable[[], Plan]:
     return lambda: _plan(template, parameters, around)
 
 
-def _plan(template: Any, parameters: Any, around: Surroundings) -> Plan:
+def _plan(template: Any, parameters: Any, around: Surroundings) -> DeploymentPlan:
     try:
         plan = make_plan(template, parameters, around)
     except TemplateError as problem:
@@ -230,7 +230,7 @@ def _inner(call: Call, method: str, path: str, api_version: str, body: Any) -> C
     return replace(call, method=method, path=path, query={"api-version": api_version}, body=body, names={})
 
 
-def _error(plan: Plan, problem: ArmError | Refused | TemplateError, target: str) -> dict[str, Any]:
+def _error(plan: DeploymentPlan, problem: ArmError | Refused | TemplateError, target: str) -> dict[str, Any]:
     if isinstance(problem, TemplateError):
         problem = _invalid(problem)
     error = (from_refusal(problem) if isinstance(problem, Refused) else problem).error()
@@ -270,7 +270,7 @@ def _find(desk: Desk, call: Call) -> dict[str, Any]:
     return keeping.read(kept)
 
 
-def _document(desk: Desk, call: Call, plan: Plan, outcome: _Outcome) -> dict[str, Any]:
+def _document(desk: Desk, call: Call, plan: DeploymentPlan, outcome: _Outcome) -> dict[str, Any]:
     template = msgspec.json.encode(plan.definitions)
     properties: dict[str, Any] = {
         "templateHash": str(int.from_bytes(hashlib.sha256(template).digest()[:8])),
@@ -290,7 +290,7 @@ def _document(desk: Desk, call: Call, plan: Plan, outcome: _Outcome) -> dict[str
     return without_secrets({**_head(desk, call), "properties": properties})
 
 
-def _shown_parameters(plan: Plan) -> dict[str, Any]:
+def _shown_parameters(plan: DeploymentPlan) -> dict[str, Any]:
     """What was given, without what is secret."""
     shown: dict[str, Any] = {}
     for name, declaration in plan.definitions["parameters"].items():

@@ -8,7 +8,7 @@ from typing import Any
 
 from forewarn.web.arm_ids import group_id
 from forewarn.web.resource_manager.templates.expressions import TemplateError
-from forewarn.web.resource_manager.templates.plans import Plan, Planned, Surroundings, as_object, id_in
+from forewarn.web.resource_manager.templates.plans import DeploymentPlan, Planned, Surroundings, as_object, id_in
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -24,12 +24,12 @@ _MOST_COPIES = 10 * _MOST_RESOURCES  # with those that a condition leaves out
 _API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9.]{1,20})?", re.IGNORECASE)
 
 
-def make_plan(template: Any, given: Any, around: Surroundings) -> Plan:
+def make_plan(template: Any, given: Any, around: Surroundings) -> DeploymentPlan:
     """Understand a template, or raise ``TemplateError``. Nothing is looked up and nothing is made."""
     definitions = dict(as_object(template, "template"))
     for member in ("variables", "outputs", "parameters"):
         definitions[member] = as_object(definitions.get(member), member)
-    plan = Plan(around, {}, frozenset(), definitions)
+    plan = DeploymentPlan(around, {}, frozenset(), definitions)
     try:
         _understand(plan, given)
     except TemplateError as problem:
@@ -37,7 +37,7 @@ def make_plan(template: Any, given: Any, around: Surroundings) -> Plan:
     return plan
 
 
-def _understand(plan: Plan, given: Any) -> None:
+def _understand(plan: DeploymentPlan, given: Any) -> None:
     _read_parameters(plan, as_object(given, "parameters"))
     _check_copies(plan, plan.definitions.get("resources", []), 0, 1)
     for planned in _planned(plan, plan.definitions.get("resources", []), None):
@@ -51,7 +51,7 @@ def _understand(plan: Plan, given: Any) -> None:
 # Parameters
 
 
-def _read_parameters(plan: Plan, given: dict[str, Any]) -> None:
+def _read_parameters(plan: DeploymentPlan, given: dict[str, Any]) -> None:
     declared = plan.definitions["parameters"]
     names = {name.lower(): name for name in declared}
     values = {}
@@ -71,7 +71,7 @@ def _read_parameters(plan: Plan, given: dict[str, Any]) -> None:
 
 
 def _parameter(
-    plan: Plan, name: str, declaration: dict[str, Any], kind: str, values: dict[str, Any]
+    plan: DeploymentPlan, name: str, declaration: dict[str, Any], kind: str, values: dict[str, Any]
 ) -> tuple[Any, bool]:
     """Its value, and whether that was made of a secret one."""
     tells = False
@@ -95,7 +95,7 @@ def _parameter(
 # Resources
 
 
-def _check_copies(plan: Plan, resources: Any, counted: int, times: int) -> int:
+def _check_copies(plan: DeploymentPlan, resources: Any, counted: int, times: int) -> int:
     """How many resources there would be if no condition left any out: known before any of them is looked at."""
     for _, definition in _named(resources):
         own = times * len(_indexes(plan, definition))
@@ -114,7 +114,7 @@ def _named(resources: Any) -> list[tuple[str, dict[str, Any]]]:
     return [(symbol, definition) for symbol, definition in found if not definition.get("existing")]
 
 
-def _planned(plan: Plan, resources: Any, parent: Planned | None) -> Iterator[Planned]:
+def _planned(plan: DeploymentPlan, resources: Any, parent: Planned | None) -> Iterator[Planned]:
     """All resources, nested ones after the one they stand in; each is looked at when it is taken."""
     for symbol, definition in _named(resources):
         for index in _indexes(plan, definition):
@@ -130,7 +130,7 @@ def _array(value: Any) -> list[Any]:
     return value
 
 
-def _indexes(plan: Plan, definition: dict[str, Any]) -> Sequence[int | None]:
+def _indexes(plan: DeploymentPlan, definition: dict[str, Any]) -> Sequence[int | None]:
     copy = definition.get("copy")
     if copy is None:
         return (None,)
@@ -141,7 +141,7 @@ def _indexes(plan: Plan, definition: dict[str, Any]) -> Sequence[int | None]:
 
 
 def _plan_one(
-    plan: Plan, symbol: str, definition: dict[str, Any], index: int | None, parent: Planned | None
+    plan: DeploymentPlan, symbol: str, definition: dict[str, Any], index: int | None, parent: Planned | None
 ) -> Planned:
     kind, name, version = (_string(plan, definition, member, index) for member in ("type", "name", "apiVersion"))
     if parent is not None and not kind.lower().startswith("microsoft."):
@@ -156,14 +156,14 @@ def _plan_one(
     )
 
 
-def _string(plan: Plan, definition: dict[str, Any], member: str, index: int | None) -> str:
+def _string(plan: DeploymentPlan, definition: dict[str, Any], member: str, index: int | None) -> str:
     found = plan.resolve(definition.get(member), index)
     if not isinstance(found, str) or not found:
         raise TemplateError(f"A resource of the template has no '{member}'.")
     return found
 
 
-def _id_of(plan: Plan, kind: str, names: Sequence[str], group: str = "") -> str:
+def _id_of(plan: DeploymentPlan, kind: str, names: Sequence[str], group: str = "") -> str:
     scope = group_id(plan.around.subscription, group or str(plan.around.group["name"]))
     return id_in(scope, kind, names)
 
@@ -176,7 +176,7 @@ def _check_unique(resources: Sequence[Planned]) -> None:
         seen.add(each.id.lower())
 
 
-def _in_order(plan: Plan) -> list[Planned]:
+def _in_order(plan: DeploymentPlan) -> list[Planned]:
     """Dependencies first, otherwise as written."""
     known = _Known(plan)
     waiting = {each.id: _needed(plan, each, known) for each in plan.resources}
@@ -196,7 +196,7 @@ def _in_order(plan: Plan) -> list[Planned]:
 class _Known:
     """What resources may call each other. Made once: each of many may depend on many."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: DeploymentPlan) -> None:
         self.by_alias: dict[str, set[str]] = {}
         for each in plan.resources:
             for alias in each.aliases:
@@ -208,7 +208,7 @@ class _Known:
         )
 
 
-def _needed(plan: Plan, planned: Planned, known: _Known) -> set[str]:
+def _needed(plan: DeploymentPlan, planned: Planned, known: _Known) -> set[str]:
     names = plan.resolve(planned.definition.get("dependsOn") or [], planned.index)
     if not isinstance(names, list) or len(names) > _MOST_RESOURCES:
         raise TemplateError(

@@ -61,7 +61,7 @@ class Planned:
 
 
 @dataclass
-class Plan:
+class DeploymentPlan:
     """A template that has been understood."""
 
     around: Surroundings
@@ -246,7 +246,7 @@ def _characters(level: list[Any]) -> int:
 # Functions that look around
 
 
-def _resource_id(plan: Plan, *parts: str) -> str:
+def _resource_id(plan: DeploymentPlan, *parts: str) -> str:
     """([subscription], [group], type, names…)."""
     at = next((place for place, part in enumerate(parts) if "/" in part), None)
     if at is None or at > 2:
@@ -256,13 +256,13 @@ def _resource_id(plan: Plan, *parts: str) -> str:
     return id_in(group_id(subscription, group), parts[at], parts[at + 1 :])
 
 
-def _subscription_resource_id(plan: Plan, *parts: str) -> str:
+def _subscription_resource_id(plan: DeploymentPlan, *parts: str) -> str:
     at = 0 if "/" in parts[0] else 1
     subscription = parts[0] if at else plan.around.subscription
     return id_in(subscription_id(subscription), parts[at], parts[at + 1 :])
 
 
-def _reference(plan: Plan, what: str, api_version: str = "", full: str = "") -> Any:
+def _reference(plan: DeploymentPlan, what: str, api_version: str = "", full: str = "") -> Any:
     meant = next((each for each in plan.resources if what.lower() in each.aliases), None)
     resource_id = meant.id if meant else what
     if not resource_id.startswith("/"):
@@ -273,7 +273,7 @@ def _reference(plan: Plan, what: str, api_version: str = "", full: str = "") -> 
     return document if full.lower() == "full" else document.get("properties", {})
 
 
-def _providers(plan: Plan, namespace: str, kind: str = "") -> Any:
+def _providers(plan: DeploymentPlan, namespace: str, kind: str = "") -> Any:
     versions = list(api_versions(namespace, kind))
     if not versions:
         raise TemplateError(f"The resource type '{namespace}/{kind}' is not known here.")
@@ -286,7 +286,7 @@ def _copy_index(index: int | None, rest: Sequence[Any]) -> int:
     return index + next((each for each in rest if isinstance(each, int)), 0)
 
 
-def _subscription(plan: Plan) -> dict[str, str]:
+def _subscription(plan: DeploymentPlan) -> dict[str, str]:
     subscription = plan.around.subscription
     return {
         "id": subscription_id(subscription),

@@ -1,0 +1,131 @@
+"""The house stays tidy. Each limit has a list of what is beyond it today: a list may become shorter, never longer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.docs.tidy import ROOT, SOURCE, importers, modules
+
+FOLDER_MOST = 16
+SIBLINGS_MOST = 24
+# Folders whose modules are of one kind (a command, a route, a resource): a newcomer looks for a name, not for an idea.
+SIBLINGS = {"cli/commands", "web/operator/routes", "web/resource_manager", "web/resource_manager/compute"}
+FILE_MOST = 400
+FUNCTION_MOST = 55
+SLIVER_LINES = 45
+DOC_COLUMNS = 120
+
+CROWDED = {"core": 17, "sim": 19, "web/operator": 20}
+LONG_FILES = {"core/region.py": 465, "guest/agent/loop.py": 447, "sim/fabric/network.py": 501}
+LONG_FUNCTIONS: dict[str, int] = {}
+SLIVERS_MOST = 14
+SHARED_NAMES_MOST = 39
+
+_LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+_PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def _beyond(found: dict[str, int], most: int, excused: dict[str, int], advice: str) -> None:
+    """Nothing new beyond the limit, nothing excused that has grown, and no excuse that is no longer needed."""
+    grown = {name: size for name, size in found.items() if size > excused.get(name, most)}
+    assert not grown, f"{advice}: {grown}"
+    needless = {name: found.get(name, 0) for name, size in excused.items() if found.get(name, 0) < size}
+    assert not needless, f"better than its excuse says; lower or remove it: {needless}"
+
+
+def test_a_folder_holds_few_enough_modules_to_find_one() -> None:
+    folders = Counter(str(Path(module.name).parent) for module in modules() if module.path.name != "__init__.py")
+    over = {
+        folder: count
+        for folder, count in folders.items()
+        if count > (SIBLINGS_MOST if folder in SIBLINGS else FOLDER_MOST)
+    }
+    _beyond(over, 0, CROWDED, "a folder has too many modules; make a package of those that belong together")
+
+
+def test_a_file_holds_one_idea() -> None:
+    over = {module.name: module.lines for module in modules() if module.lines > FILE_MOST}
+    _beyond(over, FILE_MOST, LONG_FILES, f"a file is longer than {FILE_MOST} lines; look for the second idea in it")
+
+
+def test_a_function_fits_a_screen() -> None:
+    over = {
+        f"{module.name}:{name}": lines
+        for module in modules()
+        for name, lines in module.functions()
+        if lines > FUNCTION_MOST
+    }
+    _beyond(over, FUNCTION_MOST, LONG_FUNCTIONS, f"a function is longer than {FUNCTION_MOST} lines; take a part out")
+
+
+def test_slivers_that_one_neighbour_imports_live_with_it() -> None:
+    slivers = [
+        module.name
+        for module in modules()
+        if module.lines < SLIVER_LINES
+        and module.path.name not in ("__init__.py", "__main__.py")
+        and len(importers()[module.dotted]) == 1
+    ]
+    assert len(slivers) <= SLIVERS_MOST, (
+        f"{len(slivers)} modules of less than {SLIVER_LINES} lines have one importer (at most {SLIVERS_MOST} may): "
+        f"put the newest into the module that uses it: {slivers}"
+    )
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """Not counted: private names, which do not leave their module; the command line's copies of API shapes; and what
+    the simulator puts in the place of a port.
+    """
+    places: dict[str, list[str]] = defaultdict(list)
+    for module in modules():
+        if module.name != "cli/api/shapes.py" and not module.name.startswith("sim/"):
+            for name in module.classes():
+                if not name.startswith("_"):
+                    places[name].append(module.name)
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert len(shared) <= SHARED_NAMES_MOST, f"a class name has several meanings; rename the newest: {shared}"
+    assert max(map(len, shared.values())) <= 3, shared
+
+
+def test_the_simulator_sets_no_attribute_of_the_product() -> None:
+    setters = [
+        module.name
+        for module in modules()
+        if module.name.startswith("sim/") and re.search(r"\bsetattr\(|monkeypatch", module.text)
+    ]
+    assert setters == [], "hand what is different to a constructor instead (guest/system, server.assembly)"
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    broken = [link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()]
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_prose_is_wrapped(page: Path) -> None:
+    """Tables, code and generated blocks are as wide as they must be."""
+    text = re.sub(r"^```.*?^```|<!-- generated.*?<!-- end -->", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    long = [line for line in text.splitlines() if len(line) > DOC_COLUMNS and not line.startswith(("|", "[", "<"))]
+    assert long == [], f"wrap at {DOC_COLUMNS} columns: make docs"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, ahead = set(), [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page not in reached and page.suffix == ".md" and page.exists():
+            reached.add(page)
+            ahead += [(page.parent / link).resolve() for link in _LINK.findall(page.read_text())]
+    lost = [
+        str(page.relative_to(ROOT)) for page in _PAGES if page.resolve() not in {each.resolve() for each in reached}
+    ]
+    assert lost == [], "link it from the README or a page that is linked, or remove it"
+
+
+def test_the_source_is_where_the_tests_look() -> None:
+    assert len(modules()) > 300, SOURCE
