@@ -128,7 +128,7 @@ class Server:
         system = self._system
         return Parts(
             journal=handle,
-            clock_from=partial(RealClock, wall=system.wall, elapsed=system.elapsed),
+            clock_from=partial(RealClock, wall=system.wall, elapsed=system.elapsed, look_seconds=0.0),
             rules=self._rules,
             metadata=metadata_settings(self._lag),
             faults=FaultRules(dice),

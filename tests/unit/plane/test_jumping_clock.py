@@ -22,8 +22,8 @@ class Machine:
     def wall(self) -> datetime:
         return NOON + timedelta(seconds=self.grown - 1000) + self.set_by
 
-    def clock(self, not_before: datetime | None = None) -> RealClock:
-        return RealClock(not_before, wall=self.wall, elapsed=lambda: self.grown)
+    def clock(self, not_before: datetime | None = None, look_seconds: float = 0.0) -> RealClock:
+        return RealClock(not_before, wall=self.wall, elapsed=lambda: self.grown, look_seconds=look_seconds)
 
     def live(self, clock: RealClock, seconds: float) -> datetime:
         """So much time passes, and the clock is looked at all the while."""
@@ -123,3 +123,27 @@ def test_small_corrections_are_followed_without_a_word(machine: Machine, caplog:
         machine.live(clock, 10)
         assert clock.now() == machine.wall()
     assert caplog.records == []
+
+
+def test_between_two_looks_at_the_machine_time_goes_on_and_never_back(machine: Machine) -> None:
+    clock = machine.clock(look_seconds=0.05)
+    told = [clock.now()]
+    for step in range(1000):
+        machine.grown += 0.007
+        if step % 90 == 0:
+            machine.set_by += timedelta(milliseconds=-40 if step % 180 else 60)  # as time services correct a clock
+        told.append(clock.now())
+    assert told == sorted(told)
+    assert abs(told[-1] - machine.wall()) < SECOND
+
+
+def test_a_jump_is_noticed_at_the_next_look(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    clock = machine.clock(look_seconds=0.05)
+    clock.now()
+    machine.set_by = HOUR
+    machine.grown += 0.01
+    assert clock.now() == NOON + timedelta(seconds=0.01)
+    assert _messages(caplog) == ""
+    machine.grown += 0.06
+    assert clock.now() == NOON + timedelta(seconds=0.07)
+    assert "has jumped ahead by" in _messages(caplog)
