@@ -156,7 +156,12 @@ class Reader:
     def _made(self, command: str) -> str:
         """What a make target runs, once it has set itself up."""
         plan = subprocess.run(
-            ["make", "--dry-run", *command.split()[1:]], cwd=ROOT, check=True, capture_output=True, text=True
+            ["make", "--dry-run", "--no-print-directory", *command.split()[1:]],
+            cwd=ROOT,
+            env=clean_environment(MAKEFLAGS="", MAKELEVEL="0"),  # which a make that runs the tests hands on
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return plan.stdout.splitlines()[-1].removeprefix(".venv/bin/").strip()
 
