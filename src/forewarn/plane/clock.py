@@ -105,18 +105,21 @@ class RealClock:
             least = self._latest
             if self._steady_until > -math.inf:  # nothing that was read since the last look was later than this
                 least = max(least, datetime.fromtimestamp(self._steady_from + min(at, self._steady_until), UTC))
-            self._latest = max(least, min(self._found(), _END))
-            self._go_on(at)
+            found = min(self._found(at), _END)
+            self._latest = max(least, found)
+            self._go_on(at, is_ahead=found < least)
             return self._latest
 
-    def _go_on(self, at: float) -> None:
-        """Whether the growing clock alone will do for a while: not while the machine's is in doubt."""
-        is_even = self._jumped_at is None and not self._is_behind and self._agreed is None
+    def _go_on(self, at: float, *, is_ahead: bool) -> None:
+        """Whether the growing clock alone will do for a while: not while the machine's is in doubt, or a little behind.
+
+        In the latter case time stands still until the machine has caught up; running on would keep the lead for ever.
+        """
+        is_even = self._jumped_at is None and not self._is_behind and self._agreed is None and not is_ahead
         self._steady_from = self._latest.timestamp() - at
         self._steady_until = at + self._look_seconds if is_even and self._latest < _END else -math.inf
 
-    def _found(self) -> datetime:
-        at = self._elapsed()
+    def _found(self, at: float) -> datetime:
         if self._agreed is not None:
             return datetime.fromtimestamp(self._agreed + at, UTC)
         passed, self._read_at = timedelta(seconds=max(at - self._read_at, 0)), at
