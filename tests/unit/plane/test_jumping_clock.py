@@ -150,3 +150,14 @@ def test_a_jump_is_noticed_at_the_next_look(machine: Machine, caplog: pytest.Log
     machine.grown += 0.06
     assert clock.now() == NOON + timedelta(seconds=0.07)
     assert "has jumped ahead by" in _messages(caplog)
+
+
+def test_a_clock_that_was_set_back_by_a_moment_is_met_again(machine: Machine) -> None:
+    """Time stands still meanwhile; running on by the growing clock alone would keep the lead for ever."""
+    clock = machine.clock(look_seconds=0.05)
+    machine.live(clock, 10)
+    machine.set_by = timedelta(milliseconds=-40)
+    for _ in range(100):
+        machine.grown += 0.007
+        clock.now()
+    assert abs(clock.now() - machine.wall()) < timedelta(microseconds=10)
