@@ -19,7 +19,7 @@ FUNCTION_MOST = 55
 SLIVER_LINES = 45
 DOC_COLUMNS = 120
 
-CROWDED = {"core": 17, "sim": 19, "web/operator": 20}
+CROWDED = {"core": 17, "sim": 19, "web/operator": 19}
 LONG_FILES = {"core/region.py": 465, "guest/agent/loop.py": 447, "sim/fabric/network.py": 501}
 LONG_FUNCTIONS: dict[str, int] = {}
 SLIVERS_MOST = 14

@@ -22,6 +22,7 @@ from forewarn.plane.following import Follower
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
 from forewarn.plane.ports import CLOCK, Driver, Journal, JournalFault, Origin
+from forewarn.plane.read_models.keeping import ReadModels
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
@@ -63,6 +64,7 @@ class Plane:
         parts = (self._writing, self.standing, self._ticking.agree, system, pace)
         self._follower = Follower(journal, shared, *parts) if shared is not None else None
         self.editing = Editing(shared, self._know_everything)
+        self.read_models = ReadModels(self, system.elapsed)
         self.standing.on_lead(self._follow_lead)
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -116,6 +118,7 @@ class Plane:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self.membership.withdraw()
+        await self.read_models.close()
         await self._snapshots.close(self.region, self.seq if self.standing.leads else 0)
         if self._follower is not None:
             self._follower.close()
