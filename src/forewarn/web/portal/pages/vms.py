@@ -1,4 +1,7 @@
-"""Virtual machines: the list."""
+"""Virtual machines: the list.
+
+What is filtered, and how far one has come, stands in the address: a link shows somebody else the same.
+"""
 
 from __future__ import annotations
 
