@@ -242,7 +242,7 @@ async def test_a_campaign_that_is_not_there_has_no_id_and_its_events_have_none(b
     await bench.read("web-0")
     told = (await bench.client.post("/v1/campaigns?dry_run=true", json={"kind": "freeze", "hosts_at_once": 1})).json()
     assert (told["id"], told["open_events"], told["open_events_total"]) == ("", [], 1)
-    assert (told["waves_total"], told["hosts"]["total"]) == (5, 5)
+    assert (told["waves_total"], told["hosts"]["total"]) == (5, 10)
 
 
 def test_a_sentence_about_an_event_that_is_yet_to_be_made_does_not_name_it() -> None:
