@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from forewarn.core import facts as f
-from forewarn.core.region import Orchestration, Region, fold
+from forewarn.core.region import Region, fold
+from forewarn.core.specs import Orchestration
 
 _WORD = re.compile(r"[\w-]+")
 _IN_A_SENTENCE = "(yet to be made)"

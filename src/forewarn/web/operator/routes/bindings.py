@@ -6,7 +6,8 @@ from fastapi import APIRouter
 
 from forewarn.core.commands import BindVm
 from forewarn.core.lookup import vm_named
-from forewarn.core.region import NO_BINDING, Binding, Region
+from forewarn.core.region import Region
+from forewarn.core.specs import NO_BINDING, Binding
 from forewarn.web.operator.desk import Asker, TheAsker
 from forewarn.web.operator.schema.fleet_answers import VmChanged
 from forewarn.web.operator.schema.requests import BindBody
