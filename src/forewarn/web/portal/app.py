@@ -24,9 +24,9 @@ from forewarn.web.operator.routes.clock import clock_fields
 from forewarn.web.portal.addresses import ROOT, Addresses
 from forewarn.web.portal.frame import frame_of
 from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.pages import PAGES
 from forewarn.web.portal.preferences import preferences_of
 from forewarn.web.portal.rendering import PART, answer, environment, rendered
-from forewarn.web.portal.site import PAGES
 from forewarn.web.portal.static_files import StaticFiles
 
 Endpoint: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]

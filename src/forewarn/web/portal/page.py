@@ -36,7 +36,7 @@ View: TypeAlias = Callable[[Visit], Any] | Callable[[Visit], Awaitable[Any]]
 
 @dataclass(frozen=True)
 class PortalPage:
-    """One row of the table of pages (``site.PAGES``), of which routes, navigation and links are made.
+    """One row of the table of pages (``pages.PAGES``), of which routes, navigation and links are made.
 
     The template gets what ``view`` returns as ``view``. A part is a template that the page includes; it is answered
     alone to a request with ``X-Forewarn-Part: ID``, so it must contain the element with that id. A request may name

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from forewarn.web.portal.site import PAGES
+from forewarn.web.portal.pages import PAGES
 from tests.unit.web.portal.conftest import Browser, OpenPortal
 from tests.unit.web.portal.regions import HOSTILE, REGIONS
 from tests.unit.web.portal.visitor import Element, read

@@ -1,4 +1,7 @@
-"""Virtual machines: the list."""
+"""Virtual machines: the list.
+
+What is filtered, and how far one has come, stands in the address: a link shows somebody else the same.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,20 @@ _ROWS = 50
 
 @dataclass(frozen=True)
 class VmList:
+    """One page of the list, and where the next one begins."""
+
+    scope: str  # of which alone; empty for all
+    total: int  # of the region
     vms: list[VmAnswer]
     following: str | None
 
 
 def view_list(visit: Visit) -> VmList:
-    found = list_vms(VmPage.model_validate({"after": visit.first("after"), "limit": _ROWS}), visit.look)
-    return VmList(found.vms, found.next)
+    """The VMs of the whole region, or of ``?scope=``, by name."""
+    scope = visit.first("scope")
+    asked = {"after": visit.first("after"), "scope": scope, "limit": _ROWS}
+    found = list_vms(VmPage.model_validate(asked), visit.look)
+    return VmList(scope, len(visit.look.region.vms), found.vms, found.next)
 
 
 PAGES = (
