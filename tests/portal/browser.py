@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven over the DevTools protocol. What a page may never do is watched from its first request on."""
+"""Debian's Chromium, driven over the DevTools protocol. What a page may never do is watched from its start."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Watch:
         watch.protocol.on("Audits.issueAdded", watch._issue)
         watch.protocol.on("Network.requestWillBeSent", lambda told: watch.requests.append(told["request"]["url"]))
         for domain in ("Audits", "Network", "DOM", "Runtime", "Page"):
-            watch.protocol.send(f"{domain}.enable")  # type: ignore[no-untyped-call]
+            watch.protocol.send(f"{domain}.enable")
         return watch
 
     def _said(self, message: ConsoleMessage) -> None:
@@ -79,14 +79,16 @@ class Watch:
         """Requests to anybody but our server."""
         own = {"data", "blob", "about"}
         parts = [urlsplit(url) for url in self.requests]
-        return [part.geturl() for part in parts if part.scheme not in own and f"{part.scheme}://{part.netloc}" != origin]
+        return [
+            part.geturl() for part in parts if part.scheme not in own and f"{part.scheme}://{part.netloc}" != origin
+        ]
 
     def inaccessible(self) -> list[str]:
         """What axe finds, in a world of its own beside the page's scripts: the page's policy stays as it is."""
-        frame = self.protocol.send("Page.getFrameTree")["frameTree"]["frame"]["id"]  # type: ignore[no-untyped-call]
-        world = self.protocol.send(  # type: ignore[no-untyped-call]
-            "Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"}
-        )["executionContextId"]
+        frame = self.protocol.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        world = self.protocol.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})[
+            "executionContextId"
+        ]
         self._evaluate(AXE.read_text() + ";0", world)
         options = f"{{runOnly: {_LEVELS}, resultTypes: ['violations'], rules: {{}}}}"
         found = self._evaluate(f"axe.run(document, {options}).then((result) => result.violations)", world)
@@ -98,7 +100,7 @@ class Watch:
 
     def _evaluate(self, script: str, world: int) -> Any:
         asked = {"expression": script, "contextId": world, "awaitPromise": True, "returnByValue": True}
-        answer = self.protocol.send("Runtime.evaluate", asked)  # type: ignore[no-untyped-call]
+        answer = self.protocol.send("Runtime.evaluate", asked)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 

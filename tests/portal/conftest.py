@@ -1,4 +1,4 @@
-"""A browser a file, a server a test. Files end their browser, so that other tests of the same process may run a loop."""
+"""A browser a file, a server a test. A file ends its browser, so that other tests of the process may run a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page there is, as a laptop and a phone show it, light and dark. The pictures are kept for a person to look at."""
+"""Every page there is, as a laptop and a phone show it, light and dark. The pictures are kept to be looked at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from forewarn.web.portal.site import PAGES
+from forewarn.web.portal.pages import PAGES
 from tests.e2e.program import ServerProgram
 from tests.portal.browser import LAPTOP, PHONE, Theme, keep_shot
 from tests.portal.conftest import Visit
@@ -21,7 +21,7 @@ def one_address_for_each_page(origin: str) -> dict[str, str]:
     """Page name -> the first address of it that links lead to."""
     patterns = {page.name: re.compile(re.sub(r"\{\w+\}", "[^/]+", f"/portal{page.path}")) for page in PAGES}
     found: dict[str, str] = {}
-    seen, ahead = set(), ["/portal/"]
+    seen, ahead = set[str](), ["/portal/"]
     while ahead and len(seen) < _MOST_LOOKED_AT and len(found) < len(patterns):
         address = ahead.pop(0)
         if address in seen or address.startswith("/portal/static/"):
