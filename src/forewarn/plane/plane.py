@@ -13,15 +13,15 @@ from datetime import datetime
 
 from forewarn.core.commands import Command, Pulse, Tick
 from forewarn.core.facts import Fact
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region, Vm
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
 from forewarn.plane.clock import Clock, ClockFrom
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
-from forewarn.plane.ports import CLOCK, Driver, Journal, JournalFault, Origin
+from forewarn.plane.ports import CLOCK, Engine, Journal, JournalFault, Origin
 from forewarn.plane.read_models.keeping import ReadModels
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
@@ -43,7 +43,7 @@ class Plane:
     """
 
     def __init__(
-        self, journal: Journal, loaded: Loaded, clock: Clock, driver: Driver, rules: Rules, system: System, pace: Pace
+        self, journal: Journal, loaded: Loaded, clock: Clock, engine: Engine, rules: Rules, system: System, pace: Pace
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
@@ -54,7 +54,7 @@ class Plane:
             elapsed=system.elapsed,
         )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
-        self._impacts = Impacts(driver, self.standing)
+        self._impacts = Impacts(engine, self.standing)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
         self._ticking = Ticking(self._writing, clock, self.standing)
@@ -73,7 +73,7 @@ class Plane:
         cls,
         journal: Journal,
         clock_from: ClockFrom,
-        driver: Driver,
+        engine: Engine,
         rules: Rules,
         *,
         system: System = SYSTEM,
@@ -85,7 +85,7 @@ class Plane:
         the journal too; where this raises, the caller has to.
         """
         loaded = load(journal)
-        return cls(journal, loaded, clock_from(loaded.region.latest_at), driver, rules, system, pace)
+        return cls(journal, loaded, clock_from(loaded.region.latest_at), engine, rules, system, pace)
 
     async def start(self) -> None:
         """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""
@@ -146,6 +146,14 @@ class Plane:
         self.standing.check()
         self.editing.check()
         return await self._writing.enqueue(command, origin)
+
+    def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
+        """The region and the facts that ``submit`` would lead to, or ``Refused``. Nothing is written or published.
+
+        Takes as long as the command itself, without the journal: call it in a thread.
+        """
+        self.standing.check()
+        return self._writing.rehearse(region, command)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Be called on the loop after each publication, with what was just appended. Returns how to stop that."""

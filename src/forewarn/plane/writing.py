@@ -26,7 +26,7 @@ from forewarn.plane.writer import BATCH_MOST, Asked, Batch, Line, Writer, Writte
 Listener = Callable[[Region, Sequence[Record]], None]
 
 _log = logging.getLogger(__name__)
-_DRIVER = Origin("driver")
+_ENGINE = Origin("driver")  # an older word for the engine, which journals and `--door` know
 _T = TypeVar("_T")
 
 
@@ -71,6 +71,10 @@ class Writing:
         self._line.append(Asked(command, origin, self._elapsed(), done))
         self._lined_up.set()
         return done
+
+    def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
+        """What a command would do to a region now; see ``Plane.rehearse``."""
+        return self._writer.rehearse(region, command)
 
     async def submit_ours(self, command: Command, origin: Origin) -> None:
         """Carry out a command that nobody outside waits for: what goes wrong must not end the loop that wants it."""
@@ -144,10 +148,10 @@ class Writing:
         return begun
 
     async def _follow_up(self, begun: list[BeginImpact]) -> None:
-        """Record what the driver began, and what begins because of that."""
+        """Record what the engine began, and what begins because of that."""
         try:
             while begun:
-                asked = [Asked(each, _DRIVER, self._elapsed()) for each in begun[:BATCH_MOST]]
+                asked = [Asked(each, _ENGINE, self._elapsed()) for each in begun[:BATCH_MOST]]
                 written = await self._in_thread(self._writer.write, asked)
                 _log_faults(written)
                 begun = begun[len(written.answers) :] + self._publish(written)
@@ -197,4 +201,4 @@ def _answer(batch: Batch, written: Written) -> None:
 def _log_faults(written: Written) -> None:
     for answer in written.answers:
         if isinstance(answer, Exception):
-            _log.error("What a driver began was not taken up.", exc_info=answer)
+            _log.error("What an engine began was not taken up.", exc_info=answer)

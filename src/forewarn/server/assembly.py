@@ -16,10 +16,10 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import ClockFrom
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Driver, Journal
+from forewarn.plane.ports import Engine, Journal
 from forewarn.plane.system import PACE, SYSTEM, Pace, System
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
@@ -39,7 +39,7 @@ class Parts:
 
     journal: Journal
     clock_from: ClockFrom  # makes the clock from the instant of the last fact
-    driver: Driver = field(default_factory=SimulatedDriver)
+    engine: Engine = field(default_factory=SimulatedEngine)
     rules: Rules = field(default_factory=Rules)
     metadata: MetadataSettings = field(default_factory=MetadataSettings)
     faults: FaultRules = field(default_factory=FaultRules)
@@ -48,6 +48,7 @@ class Parts:
     region_name: str = ""
     kept_in: str = ""
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
+    portal: bool = False  # whether the control face has pages for browsers
     system: System = SYSTEM
     pace: Pace = PACE
 
@@ -68,7 +69,7 @@ class Assembly:
     ) -> FastAPI:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
         parts = self.parts
-        return operator_app(
+        app = operator_app(
             self.plane,
             parts.faults,
             parts.shown,
@@ -80,6 +81,11 @@ class Assembly:
             resource_manager=resource_manager,
             not_before_format=parts.metadata.not_before_format,
         )
+        if parts.portal:
+            from forewarn.web.portal.app import add_portal  # it and its templates are loaded only where it is wanted
+
+            add_portal(app)
+        return app
 
     @asynccontextmanager
     async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[Desk, ASGIApp]]:
@@ -97,7 +103,7 @@ class Assembly:
 async def assemble(parts: Parts) -> Assembly:
     """Read the journal, in a thread, and put a server together. Its life is ``plane.start`` and ``plane.close``."""
     opening = partial(Plane.open, system=parts.system, pace=parts.pace)
-    plane = await asyncio.to_thread(opening, parts.journal, parts.clock_from, parts.driver, parts.rules)
+    plane = await asyncio.to_thread(opening, parts.journal, parts.clock_from, parts.engine, parts.rules)
     return Assembly(parts, plane)
 
 

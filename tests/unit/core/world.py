@@ -15,31 +15,16 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.documents import document_for
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.invariants import region as invariants
+from forewarn.core.looking.deadlines import next_deadline
+from forewarn.core.looking.documents import document_for
 from forewarn.core.refusal import Refused
-from forewarn.core.region import (
-    Campaign,
-    Event,
-    EvictionPolicy,
-    Host,
-    Operation,
-    Policy,
-    Region,
-    ScaleSet,
-    ScaleSetSpec,
-    Scope,
-    ScopeKind,
-    Vm,
-    VmSpec,
-    fold,
-    replace,
-)
+from forewarn.core.region import Campaign, Event, Host, Operation, Region, ScaleSet, Scope, Vm, fold, replace
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
+from forewarn.core.specs import EvictionPolicy, Policy, ScaleSetSpec, ScopeKind, VmSpec
 from forewarn.core.step import step
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.terms import Document, ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -64,7 +49,7 @@ class World:
         self.now = start
         self.region = Region()
         self.facts: list[f.Fact] = []
-        self._driver = SimulatedDriver() if drives else None
+        self._engine = SimulatedEngine() if drives else None
         self._replayed = Region()
         self._seeds = (f"seed-{number}" for number in count())
 
@@ -102,11 +87,11 @@ class World:
 
     def _begin(self, event_id: str) -> None:
         event = self.region.events.get(event_id)
-        if self._driver is not None and event is not None:
-            self.do(c.BeginImpact(event_id, self._driver.begin(event, self.now)))
+        if self._engine is not None and event is not None:
+            self.do(c.BeginImpact(event_id, self._engine.begin(event, self.now)))
 
     def begin(self, event_id: str) -> None:
-        """A driver that cannot tell how long it will take."""
+        """An engine that cannot tell how long it will take."""
         self.do(c.BeginImpact(event_id))
 
     def end(self, event_id: str) -> None:

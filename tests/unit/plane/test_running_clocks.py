@@ -9,15 +9,16 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.region import Event, Policy
+from forewarn.core.region import Event
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Policy
 from forewarn.plane.clock import RealClock, TurnableClock
 from tests.unit.plane.bench import DAY, HOUR, NOON, opened
 
 pytestmark = pytest.mark.anyio
 
 
-class QuickDriver:
+class QuickEngine:
     """Every impact takes ten milliseconds."""
 
     def begin(self, event: Event, now: datetime) -> datetime:
@@ -46,7 +47,7 @@ async def test_on_a_fast_clock_a_silent_scope_is_disabled_by_itself() -> None:
 
 async def test_on_the_real_clock_things_fall_due_by_themselves() -> None:
     rules = Rules(recoveries={Cause.USER_RESTART: timedelta(milliseconds=10)})
-    async with opened(clock=RealClock(), driver=QuickDriver(), rules=rules) as bench:
+    async with opened(clock=RealClock(), engine=QuickEngine(), rules=rules) as bench:
         done = bench.expect(f.EventCompleted)
         await bench.reading("web")
         await bench.do(c.SetPolicy("vm/web", Policy(auto_approve_reboot=True)))

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from forewarn.core.causes import CAUSES
 from forewarn.core.phases import Phase
-from forewarn.core.region import Event, Host, HostHealth, Power, Region, ScopeKind, Vm, fold, replace
+from forewarn.core.region import Event, Host, HostHealth, Power, Region, Vm, fold, replace
+from forewarn.core.specs import ScopeKind
 from forewarn.plane.read_models.register import is_pending
 from forewarn.terms import EventType
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forewarn.core import facts as f
-from forewarn.core.region import Event, Region, ScopeKind, fold, scope_key
+from forewarn.core.region import Event, Region, fold, scope_key
+from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Record
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice, takewhile
 
 from forewarn.core.causes import CAUSES
-from forewarn.core.region import Region, ScopeKind, fold
+from forewarn.core.region import Region, fold
+from forewarn.core.specs import ScopeKind
 from forewarn.plane.read_models.order import Order
 from forewarn.web.operator.desk import Listed
 from forewarn.web.operator.schema.counts import FoundThing

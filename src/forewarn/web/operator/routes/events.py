@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from forewarn.core.commands import Approve, CancelEvents
+from forewarn.core.looking.story import remembered
 from forewarn.core.refusal import no_event
-from forewarn.core.story import remembered
 from forewarn.web.operator.desk import TheAsker, TheDesk, TheListed, TheLook
 from forewarn.web.operator.listing.choosing_events import events_of, past_events_of
 from forewarn.web.operator.outcomes import approved, canceled
@@ -55,7 +54,7 @@ def show(event_id: str, desk: TheDesk, look: TheLook) -> EventStory:
 async def approve(body: EventIdsBody, asker: TheAsker) -> OutcomeAnswer:
     """Let events start before their NotBefore: all of them or, where one is unknown, none."""
     await asker.submit(Approve(tuple(body.ids), asker.name))
-    return await asyncio.to_thread(approved, asker.look(), body.ids)
+    return await asker.tell(approved, asker.look(), body.ids)
 
 
 @router.post("/cancel", summary="Cancel events")
@@ -63,4 +62,4 @@ async def cancel(body: EventIdsBody, asker: TheAsker) -> OutcomeAnswer:
     """Take events back that have not started, and with each the others of the same host's work."""
     before = asker.look()
     facts = await asker.submit(CancelEvents(tuple(body.ids), f"taken back by {asker.name}"))
-    return await asyncio.to_thread(canceled, before, asker.look(), facts)
+    return await asker.tell(canceled, before, asker.look(), facts)
