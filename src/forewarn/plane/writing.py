@@ -59,6 +59,7 @@ class Writing:
         self._quiet.set()
         self._listeners: list[Listener] = []
         self._thread = ThreadPoolExecutor(1, "forewarn-writer")
+        standing.on_lead(lambda leads: impacts.follow_lead(leads, self.region))
 
     async def submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
         """Carry out a command. What this returns is on disk; see ``Plane.submit``."""

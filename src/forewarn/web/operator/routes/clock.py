@@ -7,6 +7,7 @@ from datetime import UTC, timedelta
 
 from fastapi import APIRouter
 
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
 from forewarn.web.operator.desk import Asker, Look, TheMover, ThePlane
@@ -66,7 +67,7 @@ async def set_speed(body: SpeedBody, plane: ThePlane) -> ClockAnswer:
 
 def clock_fields(plane: Plane) -> ClockAnswer:
     clock = plane.clock
-    return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=plane.next_deadline())
+    return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=next_deadline(plane.region))
 
 
 async def _turned(asker: Asker, before: Look) -> ClockTurned:
