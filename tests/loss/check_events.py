@@ -110,7 +110,7 @@ def _of_driver(history: History, stories: dict[str, list[Record]]) -> Iterator[s
     if calls:
         for event_id, story in stories.items():
             if any(isinstance(record.fact, f.ImpactBegan) for record in story) and event_id not in calls:
-                yield f"event {event_id} has an impact that no driver began"
+                yield f"event {event_id} has an impact that no engine began"
 
 
 def _start_of(story: Sequence[Record]) -> datetime | None:

@@ -20,7 +20,7 @@ from forewarn.plane.impacts import Impacts
 from forewarn.plane.ports import Diverged, JournalFault, Origin, Record
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import Pace, System
+from forewarn.plane.system import Pace, ServerSystem
 from forewarn.plane.writer import BATCH_MOST, Asked, Batch, Line, Writer, Written
 
 Listener = Callable[[Region, Sequence[Record]], None]
@@ -40,7 +40,7 @@ class Writing:
         impacts: Impacts,
         standing: Standing,
         now: Callable[[], datetime],
-        system: System,
+        system: ServerSystem,
         pace: Pace,
     ) -> None:
         self.region, self.seq = writer.region, writer.seq
@@ -144,7 +144,7 @@ class Writing:
         return begun
 
     async def _follow_up(self, begun: list[BeginImpact]) -> None:
-        """Record what the driver began, and what begins because of that."""
+        """Record what the engine began, and what begins because of that."""
         try:
             while begun:
                 asked = [Asked(each, _DRIVER, self._elapsed()) for each in begun[:BATCH_MOST]]
@@ -197,4 +197,4 @@ def _answer(batch: Batch, written: Written) -> None:
 def _log_faults(written: Written) -> None:
     for answer in written.answers:
         if isinstance(answer, Exception):
-            _log.error("What a driver began was not taken up.", exc_info=answer)
+            _log.error("What an engine began was not taken up.", exc_info=answer)

@@ -16,11 +16,11 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import ClockFrom
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Driver, Journal
-from forewarn.plane.system import PACE, SYSTEM, Pace, System
+from forewarn.plane.ports import Engine, Journal
+from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
@@ -29,7 +29,7 @@ from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.app import resource_manager_app
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 from forewarn.web.resource_manager.login.access import Access
 
 
@@ -39,7 +39,7 @@ class Parts:
 
     journal: Journal
     clock_from: ClockFrom  # makes the clock from the instant of the last fact
-    driver: Driver = field(default_factory=SimulatedDriver)
+    engine: Engine = field(default_factory=SimulatedEngine)
     rules: Rules = field(default_factory=Rules)
     metadata: MetadataSettings = field(default_factory=MetadataSettings)
     faults: FaultRules = field(default_factory=FaultRules)
@@ -48,7 +48,7 @@ class Parts:
     region_name: str = ""
     kept_in: str = ""
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
-    system: System = SYSTEM
+    system: ServerSystem = SYSTEM
     pace: Pace = PACE
 
 
@@ -82,9 +82,9 @@ class Assembly:
         )
 
     @asynccontextmanager
-    async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[Desk, ASGIApp]]:
+    async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[ArmDesk, ASGIApp]]:
         """The face for az and the SDKs. Deletions of groups that an earlier run left go on from here."""
-        desk = Desk(self.plane, access=Access(self.parts.token), bind_nics=self.parts.bind_nics)
+        desk = ArmDesk(self.plane, access=Access(self.parts.token), bind_nics=self.parts.bind_nics)
         await group_deletion.finish(desk)
         await nic_bindings.bind_all(desk)
         stop = group_deletion.watch(desk)
@@ -97,7 +97,7 @@ class Assembly:
 async def assemble(parts: Parts) -> Assembly:
     """Read the journal, in a thread, and put a server together. Its life is ``plane.start`` and ``plane.close``."""
     opening = partial(Plane.open, system=parts.system, pace=parts.pace)
-    plane = await asyncio.to_thread(opening, parts.journal, parts.clock_from, parts.driver, parts.rules)
+    plane = await asyncio.to_thread(opening, parts.journal, parts.clock_from, parts.engine, parts.rules)
     return Assembly(parts, plane)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from forewarn.core.region import Particulars, VmSpec, fold
 from forewarn.web.documents.whereabouts import IMAGE_VERSION, LOCATION
 from forewarn.web.resource_manager import generic, images
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 from forewarn.web.resource_manager.compute.schema import Object
 
 
@@ -79,7 +79,7 @@ def with_exact_version(properties: Object) -> Object:
     return {**properties, "storageProfile": storage}
 
 
-def os_type(desk: Desk, profile: Object, current: VmSpec | None) -> str:
+def os_type(desk: ArmDesk, profile: Object, current: VmSpec | None) -> str:
     """What the machine runs, where no disk says it outright: its configuration tells, or else its image."""
     system = profile.get("osProfile", {})
     if "windowsConfiguration" in system:
@@ -95,7 +95,7 @@ def os_type(desk: Desk, profile: Object, current: VmSpec | None) -> str:
     return current.os_type if current is not None else "Linux"
 
 
-def _of_image(desk: Desk, image_id: str) -> str:
+def _of_image(desk: ArmDesk, image_id: str) -> str:
     """As the kept image or gallery definition says; by its name where there is none."""
     definition = image_id.partition("/versions/")[0] if "/versions/" in image_id else image_id
     kept: dict[str, Any] = (generic.find(desk, definition) or {}).get("properties", {})
