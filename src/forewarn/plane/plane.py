@@ -13,9 +13,9 @@ from datetime import datetime
 
 from forewarn.core.commands import Command, Pulse, Tick
 from forewarn.core.facts import Fact
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region, Vm
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
 from forewarn.plane.clock import Clock, ClockFrom
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower

@@ -13,10 +13,10 @@ from msgspec import Struct
 from forewarn.core.commands import Command, Pulse
 from forewarn.core.facts import Fact
 from forewarn.core.folding.evolve import evolve
+from forewarn.core.looking.deadlines import is_behind, tidied
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
-from forewarn.core.settle import is_behind, tidied
 from forewarn.core.step import step
 from forewarn.plane.ports import Entry, Journal, Origin, Record, Transaction
 from forewarn.plane.reads import VM, ReadBook

@@ -26,7 +26,7 @@ from forewarn.plane.writer import BATCH_MOST, Asked, Batch, Line, Writer, Writte
 Listener = Callable[[Region, Sequence[Record]], None]
 
 _log = logging.getLogger(__name__)
-_DRIVER = Origin("driver")
+_ENGINE = Origin("driver")  # an older word for the engine, which journals and `--door` know
 _T = TypeVar("_T")
 
 
@@ -147,7 +147,7 @@ class Writing:
         """Record what the engine began, and what begins because of that."""
         try:
             while begun:
-                asked = [Asked(each, _DRIVER, self._elapsed()) for each in begun[:BATCH_MOST]]
+                asked = [Asked(each, _ENGINE, self._elapsed()) for each in begun[:BATCH_MOST]]
                 written = await self._in_thread(self._writer.write, asked)
                 _log_faults(written)
                 begun = begun[len(written.answers) :] + self._publish(written)

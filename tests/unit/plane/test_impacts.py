@@ -58,7 +58,7 @@ async def test_very_many_impacts_are_begun_in_portions_each_of_them_once() -> No
         assert len(bench.plane.region.events) == 0
 
 
-async def test_a_driver_that_cannot_tell_the_end_says_so_later() -> None:
+async def test_an_engine_that_cannot_tell_the_end_says_so_later() -> None:
     engine = WatchedEngine()
     engine.knows = False
     async with opened(engine=engine) as bench:
@@ -72,7 +72,7 @@ async def test_a_driver_that_cannot_tell_the_end_says_so_later() -> None:
         assert len(bench.plane.region.events) == 0
 
 
-async def test_a_driver_that_fails_is_asked_again() -> None:
+async def test_an_engine_that_fails_is_asked_again() -> None:
     engine = WatchedEngine()
     async with opened(engine=engine) as bench:
         began = bench.expect(f.ImpactBegan)

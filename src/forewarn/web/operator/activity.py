@@ -1,7 +1,7 @@
 """Who did what through which door: the journal's records, one line for each request.
 
 The facts of one command stand together in the journal, with the kind of the command, its door, who asked and the id of
-the request. So a request is a run of records that share these. What nobody asked for (time passing, a driver at work)
+the request. So a request is a run of records that share these. What nobody asked for (time passing, an engine at work)
 has no request id; there the instant tells one run from the next.
 """
 
@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from forewarn.core import facts as f
 from forewarn.core.facts import subject_of
-from forewarn.core.region import Event, Region, ScopeKind, scope_key
+from forewarn.core.region import Event, Region, scope_key
+from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Journal, Record
 from forewarn.web.operator.activity_words import kinds_of, kinds_of_outcome, outcome_of_facts, words_of
 from forewarn.web.operator.schema.answers import ActivityAnswer

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.deciding.campaigns import domains_open
-from forewarn.core.deciding.events import is_in_hand, joined
+from forewarn.core.deciding.events import joined
+from forewarn.core.looking.turns import domains_open, is_in_hand
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, fold, replace
 from forewarn.web.operator.desk import Look

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from forewarn.core.commands import BindVm
 from forewarn.core.lookup import vm_named
-from forewarn.core.region import NO_BINDING, Binding
+from forewarn.core.specs import NO_BINDING, Binding
 from forewarn.web.operator.desk import Asker, TheAsker
 from forewarn.web.operator.schema.fleet_answers import VmAnswer
 from forewarn.web.operator.schema.requests import BindBody

@@ -9,10 +9,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from forewarn.core.commands import Approve, CancelEvents
+from forewarn.core.looking.story import remembered
 from forewarn.core.lookup import scope_named, vm_named
 from forewarn.core.refusal import no_event
 from forewarn.core.region import Event, Region, fold
-from forewarn.core.story import remembered
 from forewarn.web.operator.desk import Desk, Look, TheAsker, TheDesk, TheLook
 from forewarn.web.operator.outcomes import approved, canceled
 from forewarn.web.operator.paging import instant_key, page_of

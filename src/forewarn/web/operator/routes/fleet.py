@@ -10,7 +10,8 @@ from fastapi import APIRouter, Query
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.lookup import scope_named, vm_named
-from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.core.region import fold
+from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from forewarn.core.commands import SetPolicy
 from forewarn.core.lookup import scope_named
-from forewarn.core.region import Policy
+from forewarn.core.specs import Policy
 from forewarn.web.operator.desk import TheAsker, TheLook
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import ScopeAnswer, ScopesAnswer
