@@ -151,6 +151,14 @@ class Plane:
         self.editing.check()
         return await self._writing.enqueue(command, origin)
 
+    def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
+        """The region and the facts that ``submit`` would lead to, or ``Refused``. Nothing is written or published.
+
+        Takes as long as the command itself, without the journal: call it in a thread.
+        """
+        self.standing.check()
+        return self._writing.rehearse(region, command)
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Be called on the loop after each publication, with what was just appended. Returns how to stop that."""
         return self._writing.subscribe(listener)

@@ -20,7 +20,7 @@ from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import ClockFrom
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Engine, Journal
-from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
+from forewarn.plane.system import PACE, SYSTEM, Pace
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
@@ -48,7 +48,8 @@ class Parts:
     region_name: str = ""
     kept_in: str = ""
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
-    system: ServerSystem = SYSTEM
+    portal: bool = False  # whether the control face has pages for browsers
+    system: System = SYSTEM
     pace: Pace = PACE
 
 
@@ -68,7 +69,7 @@ class Assembly:
     ) -> FastAPI:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
         parts = self.parts
-        return operator_app(
+        app = operator_app(
             self.plane,
             parts.faults,
             parts.shown,
@@ -80,6 +81,11 @@ class Assembly:
             resource_manager=resource_manager,
             not_before_format=parts.metadata.not_before_format,
         )
+        if parts.portal:
+            from forewarn.web.portal.app import add_portal  # it and its templates are loaded only where it is wanted
+
+            add_portal(app)
+        return app
 
     @asynccontextmanager
     async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[ArmDesk, ASGIApp]]:
