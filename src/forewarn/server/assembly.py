@@ -20,7 +20,7 @@ from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import ClockFrom
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Engine, Journal
-from forewarn.plane.system import PACE, SYSTEM, Pace
+from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
@@ -49,7 +49,7 @@ class Parts:
     kept_in: str = ""
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
     portal: bool = False  # whether the control face has pages for browsers
-    system: System = SYSTEM
+    system: ServerSystem = SYSTEM
     pace: Pace = PACE
 
 
