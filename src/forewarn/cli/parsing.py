@@ -119,9 +119,13 @@ def add_client_command(
     return parser
 
 
+def add_dry_run(parser: Parser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="only tell what would happen now; nothing is changed")
+
+
 def client_of(args: argparse.Namespace) -> OperatorClient:
     """The client that a command's options ask for."""
-    return OperatorClient(Server.find(args.url))
+    return OperatorClient(Server.find(args.url), getattr(args, "dry_run", False))
 
 
 def _type(name: str, read: Callable[[str], T]) -> Callable[[str], T]:

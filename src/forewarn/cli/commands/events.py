@@ -102,6 +102,7 @@ def _add_turn(group: Subparsers, operation: str, summary: str, description: str)
     example = f"forewarn event {operation} 4CAEA225-A741-474D-A72E-428C86FCD853"
     parser = parsing.add_client_command(group, operation, handle, summary, description, example)
     parser.add_argument("ids", nargs="+", metavar="ID", help=_ID_HELP)
+    parsing.add_dry_run(parser)
 
 
 def _full_ids(client: OperatorClient, given: list[str]) -> list[str]:

@@ -130,6 +130,7 @@ def _add_operation(group: Subparsers, operation: str, summary: str, description:
         group, operation, handle, summary, description, f"forewarn vm {operation} web-0 web-1"
     )
     parser.add_argument("names", nargs="+", metavar="NAME", help="name of a VM; - reads names from standard input")
+    parsing.add_dry_run(parser)
 
 
 def _add_create(group: Subparsers) -> None:
