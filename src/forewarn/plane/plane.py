@@ -23,7 +23,7 @@ from forewarn.plane.ports import CLOCK, Engine, Journal, Origin
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import PACE, SYSTEM, Pace, System
+from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.plane.ticking import Ticking, Turning
 from forewarn.plane.writer import Loaded, Writer, load
 from forewarn.plane.writing import Listener, Writing
@@ -38,7 +38,14 @@ class Plane:
     """
 
     def __init__(
-        self, journal: Journal, loaded: Loaded, clock: Clock, engine: Engine, rules: Rules, system: System, pace: Pace
+        self,
+        journal: Journal,
+        loaded: Loaded,
+        clock: Clock,
+        engine: Engine,
+        rules: Rules,
+        system: ServerSystem,
+        pace: Pace,
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
@@ -69,7 +76,7 @@ class Plane:
         engine: Engine,
         rules: Rules,
         *,
-        system: System = SYSTEM,
+        system: ServerSystem = SYSTEM,
         pace: Pace = PACE,
     ) -> Plane:
         """Read a journal to its end, which blocks and may take long, and be ready to ``start``.

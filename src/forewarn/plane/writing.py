@@ -20,7 +20,7 @@ from forewarn.plane.impacts import Impacts
 from forewarn.plane.ports import Diverged, JournalFault, Origin, Record
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import Pace, System
+from forewarn.plane.system import Pace, ServerSystem
 from forewarn.plane.writer import BATCH_MOST, Asked, Batch, Line, Writer, Written
 
 Listener = Callable[[Region, Sequence[Record]], None]
@@ -40,7 +40,7 @@ class Writing:
         impacts: Impacts,
         standing: Standing,
         now: Callable[[], datetime],
-        system: System,
+        system: ServerSystem,
         pace: Pace,
     ) -> None:
         self.region, self.seq = writer.region, writer.seq

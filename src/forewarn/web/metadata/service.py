@@ -17,7 +17,7 @@ from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
 from forewarn.web.metadata.answering.recall import Recall
-from forewarn.web.metadata.answering.serving import STALE, Reading
+from forewarn.web.metadata.answering.serving import STALE, Serving
 from forewarn.web.metadata.asking.callers import HINT_FIELD, Caller, hint_for, identify, is_of_a_page
 from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
@@ -66,7 +66,7 @@ class Service:
         self._ignore_unknown = settings.unknown_event == "ok"
         self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
         self.signer = Signer(plane.now, seed)
-        self.reading = Reading(plane, faults, settings, self.signer)
+        self.reading = Serving(plane, faults, settings, self.signer)
         self.memory = Recall()
 
     def share_of(self, caller: Caller) -> str:

@@ -24,8 +24,8 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """A listening socket."""
+class Entrance:
+    """A listening socket of the metadata face, and what it tells about whoever connects to it."""
 
     loopback: bool = False  # reached from this machine only
     netns: str = ""  # stands inside this network namespace, and hears one VM only
@@ -40,11 +40,11 @@ class Caller:
     may_name: bool  # whether a name in the path may say which VM this is
 
     @staticmethod
-    def at(door: Door, peer: str, local: str) -> Caller:
-        """The caller at a door, by the two addresses of its connection."""
-        if door.netns:
-            return Caller(Binding(netns=door.netns, interface=door.interface).claims(), may_name=False)
-        if not door.loopback:
+    def at(entrance: Entrance, peer: str, local: str) -> Caller:
+        """The caller at an entrance, by the two addresses of its connection."""
+        if entrance.netns:
+            return Caller(Binding(netns=entrance.netns, interface=entrance.interface).claims(), may_name=False)
+        if not entrance.loopback:
             return Caller((f"address {plain_address(peer)}",), may_name=False)
         return Caller((f"address {plain_address(peer)}", f"local {plain_address(local)}"), may_name=True)
 
