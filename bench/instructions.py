@@ -27,7 +27,8 @@ from bench.region import DOCUMENT, Served
 PART = "instructions"
 _VMS = 100
 _WARM_UP = 300  # each VM is read three times before anything is counted
-_COUNTED = 300
+_COUNTED = 200
+_TIMES = 7
 _START_SECONDS = 900.0  # two seconds, fifty times slower, on a machine that others use
 
 
@@ -72,16 +73,21 @@ def _under_valgrind(directory: Path, packages: str) -> str:
 
 
 def _instructions(region: Served, workload: Workload) -> float:
+    """For each answer, the lowest of some times: what else a server does meanwhile, by its clock, only adds."""
     line = Line(region.metadata_port)
     exchange = Exchange([line])
     requests = _requests(workload)
     try:
         _ask(exchange, line, islice(requests, _WARM_UP))
-        _since_the_last_dump(region)
-        _ask(exchange, line, islice(requests, _COUNTED))
-        return _since_the_last_dump(region) / _COUNTED
+        return min(_counted(region, exchange, line, requests) for _ in range(_TIMES)) / _COUNTED
     finally:
         exchange.close()
+
+
+def _counted(region: Served, exchange: Exchange, line: Line, requests: Iterator[bytes]) -> int:
+    _since_the_last_dump(region)
+    _ask(exchange, line, islice(requests, _COUNTED))
+    return _since_the_last_dump(region)
 
 
 def _requests(workload: Workload) -> Iterator[bytes]:

@@ -28,7 +28,7 @@ def world() -> World:
 def noted(*reads: tuple[str, datetime]) -> ReadBook:
     book = ReadBook()
     for name, at in reads:
-        book.note(name, at)
+        book.last[name] = at
     return book
 
 
