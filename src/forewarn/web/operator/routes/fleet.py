@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -10,7 +9,8 @@ from fastapi import APIRouter, Query
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.lookup import scope_named, vm_named
-from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.core.region import fold
+from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook
@@ -18,10 +18,14 @@ from forewarn.web.operator.documents import find_version, read_by
 from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
-from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, ReadQuery, VmPage, duration
+from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, VmPage, duration
 from forewarn.web.operator.views import event_fields, vm_fields
+from forewarn.wire.versions import NEWEST
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])
+DocumentVersion = Annotated[
+    str, Query(alias="api-version", max_length=32, description="As a guest would ask for it.", examples=[NEWEST.date])
+]
 
 
 @router.post("", status_code=201, summary="Create VMs")
@@ -29,7 +33,7 @@ async def create(body: CreateVmsBody, asker: TheAsker) -> CreatedAnswer:
     """One VM, or many that are numbered. All of them are created or, where one name is refused, none."""
     creating = c.CreateVms(body.names(), _spec(body), asker.new_guid(), body.binding_or_none())
     facts = await asker.submit(c.Together((creating, _reading(body, asker))) if body.read else creating)
-    return CreatedAnswer(created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
+    return await asker.tell(CreatedAnswer, created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
 
 
 def _reading(body: CreateVmsBody, asker: Asker) -> c.Pulse:
@@ -81,15 +85,15 @@ async def show(name: str, look: TheLook) -> VmStory:
 
 
 @router.post("/{name}/read", summary="Let a VM read its document")
-async def read(name: str, query: Annotated[ReadQuery, Query()], asker: TheAsker, desk: TheDesk) -> ReadAnswer:
+async def read(name: str, asker: TheAsker, desk: TheDesk, api_version: DocumentVersion = NEWEST.date) -> ReadAnswer:
     """One read by this VM, on purpose: it enables the VM's scope as its first GET would, and counts as a sign of life.
 
     The journal has it with the door of whoever asked. No lag, throttle, first-read delay or fault rule is in the way.
     """
     look = asker.look()
-    vm, version = vm_named(look.region, name), find_version(query.api_version)
+    vm, version = vm_named(look.region, name), find_version(api_version)
     facts = await asker.submit(c.Pulse(((vm.key, look.now),)))
-    return read_by(asker.look(), facts, vm.name, version, desk.not_before_format)
+    return await asker.tell(read_by, asker.look(), facts, vm.name, version, desk.not_before_format)
 
 
 @router.post("/restart", status_code=202, summary="Restart VMs")
@@ -143,4 +147,4 @@ async def start(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
 async def _act(asker: Asker, body: NamesBody, command: c.Command, deed: Deed) -> OutcomeAnswer:
     before = asker.look()
     facts = await asker.submit(command)
-    return await asyncio.to_thread(outcome_of, before, asker.look(), facts, deed, body.names)
+    return await asker.tell(outcome_of, before, asker.look(), facts, deed, body.names)

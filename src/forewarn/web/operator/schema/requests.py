@@ -18,8 +18,7 @@ from pydantic import (
 
 from forewarn.core.deciding.bindings import INTERFACE_PATTERN, NETNS_PATTERN
 from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
-from forewarn.core.region import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
-from forewarn.wire.versions import NEWEST
+from forewarn.core.specs import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
 
 MOST_NAMES = 10_000
 MOST_SECONDS = 100 * 365 * 86_400.0
@@ -188,18 +187,6 @@ class NamesBody(Body):
     """The VMs to act on: all of them or, where one is refused, none."""
 
     names: Names = Field(description="Names of VMs.")
-
-
-class ReadQuery(Body):
-    """Which form of the document."""
-
-    api_version: str = Field(
-        NEWEST.date,
-        alias="api-version",
-        max_length=32,
-        description="As a guest would ask for it.",
-        examples=[NEWEST.date],
-    )
 
 
 class PolicyBody(Body):
