@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -117,9 +118,46 @@ def add_to(subparsers: Subparsers) -> None:
     )
     read.add_argument("name", metavar="NAME", help="name of a VM")
     read.add_argument("--api-version", default="", metavar="DATE", help="form of the document (default: the newest)")
+    _add_seen(group)
     for operation, (summary, description) in _OPERATIONS.items():
         _add_operation(group, operation, summary, description)
     bindings.add_to_vm(group)
+
+
+def _add_seen(group: Subparsers) -> None:
+    """What a VM sees, by looking; ``read`` is the one that counts as a read."""
+    shown = (
+        (
+            "document",
+            "show the document that a VM sees",
+            (
+                "Print the document that a GET of this VM would get now. Unlike 'vm read' this is no read: nothing is "
+                "noted and nothing is enabled. Where nobody has read for the VM's scope, it is what the first read "
+                "would get."
+            ),
+            "2017-08-01",
+        ),
+        (
+            "instance",
+            "show the instance metadata of a VM",
+            "Print what /metadata/instance answers this VM.",
+            "2021-02-01",
+        ),
+    )
+    for what, summary, description, version in shown:
+        parser = parsing.add_client_command(
+            group,
+            what,
+            _see,
+            summary,
+            description,
+            f"forewarn vm {what} web-0",
+            f"forewarn vm {what} web-0 --raw --api-version {version}",
+        )
+        parser.add_argument("name", metavar="NAME", help="name of a VM")
+        parser.add_argument("--api-version", default="", metavar="DATE", help="form of it (default: the newest)")
+        parser.add_argument("--raw", action="store_true", help="print the bytes as they are, not laid out")
+        parser.set_defaults(what=what)
 
 
 def _add_operation(group: Subparsers, operation: str, summary: str, description: str) -> None:
@@ -296,6 +334,17 @@ def _read(args: argparse.Namespace, out: Output) -> int:
     if found["enabled"]:
         out.note(f"First read of {found['scope']}: from here on its events wait.")
     out.json(found if out.as_json else found["document"])
+    return Exit.OK
+
+
+def _see(args: argparse.Namespace, out: Output) -> int:
+    content, about = parsing.client_of(args).seen(args.name, args.what, args.api_version)
+    if about.get("X-Forewarn-Enabled") == "false":
+        out.note(f"Nobody reads for {about.get('X-Forewarn-Scope')}: this is what its first read would get.")
+    if args.raw:
+        out.raw(content)
+    else:
+        out.json(json.loads(content))
     return Exit.OK
 
 

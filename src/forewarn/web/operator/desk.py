@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Request
 
@@ -16,11 +17,14 @@ from forewarn.plane.ports import Origin
 from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
+from forewarn.web.operator.live.changes import Changes
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.wire.document import NotBeforeFormat
 
 _LONGEST_WHO = 100
+
+Visible: TypeAlias = Callable[[str], Region]  # what the guests of a scope may see already
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,12 @@ class Desk:
     settings: tuple[SettingView, ...]
     metadata_url: str
     streams: Streams
+    changes: Changes
     resource_manager: Introduction | None = None
     not_before_format: NotBeforeFormat = "rfc1123"  # as the metadata face of this server writes its documents
     region_name: str = ""
     kept_in: str = ""
+    visible: Visible | None = None  # of the metadata face of this server; None where it shows everything at once
 
 
 @dataclass(frozen=True)

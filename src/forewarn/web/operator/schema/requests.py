@@ -19,7 +19,7 @@ from pydantic import (
 from forewarn.core.deciding.bindings import INTERFACE_PATTERN, NETNS_PATTERN
 from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
-from forewarn.wire.versions import NEWEST
+from forewarn.wire.versions import IMDS_VERSIONS, NEWEST
 
 MOST_NAMES = 10_000
 MOST_SECONDS = 100 * 365 * 86_400.0
@@ -199,6 +199,18 @@ class ReadQuery(Body):
         max_length=32,
         description="As a guest would ask for it.",
         examples=[NEWEST.date],
+    )
+
+
+class InstanceQuery(Body):
+    """Which form of the instance metadata."""
+
+    api_version: str = Field(
+        IMDS_VERSIONS[-1],
+        alias="api-version",
+        max_length=32,
+        description="As a guest would ask for it.",
+        examples=[IMDS_VERSIONS[-1]],
     )
 
 
