@@ -101,7 +101,7 @@ async def test_a_tick_goes_from_the_clock_to_a_started_event(tmp_path: Path) -> 
     assert told(tmp_path / "data", event_id)[1] == ("EventStarted", "Tick", "clock")
 
 
-async def test_an_impact_goes_from_a_started_event_through_the_driver_to_the_end(tmp_path: Path) -> None:
+async def test_an_impact_goes_from_a_started_event_through_the_engine_to_the_end(tmp_path: Path) -> None:
     async with opened(tmp_path / "data") as (plane, _):
         event_id = await restart(plane)
         await plane.submit(c.Approve((event_id,), "web", "vm/web"), GUEST)

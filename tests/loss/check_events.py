@@ -47,7 +47,7 @@ def of_events(history: History, replay: Replay) -> Iterator[str]:
             yield f"event {event_id} begins with {type(first).__name__}"
             continue
         yield from (f"event {event_id} {what}" for what in _of_one(history, replay, first.event, story))
-    yield from _of_driver(history, stories)
+    yield from _of_engine(history, stories)
 
 
 def _of_one(history: History, replay: Replay, event: Event, story: Sequence[Record]) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _of_start(replay: Replay, event: Event, record: Record) -> Iterator[str]:
         yield f"started early, at {record.fact.at}: {', '.join(awaited)} of the same work had not been approved"
 
 
-def _of_driver(history: History, stories: dict[str, list[Record]]) -> Iterator[str]:
+def _of_engine(history: History, stories: dict[str, list[Record]]) -> Iterator[str]:
     """A machine is touched for what is written, and a second time only where a fault lay between."""
     calls: dict[str, list[Begun]] = defaultdict(list)
     for note in history.notes:
@@ -110,7 +110,7 @@ def _of_driver(history: History, stories: dict[str, list[Record]]) -> Iterator[s
     if calls:
         for event_id, story in stories.items():
             if any(isinstance(record.fact, f.ImpactBegan) for record in story) and event_id not in calls:
-                yield f"event {event_id} has an impact that no driver began"
+                yield f"event {event_id} has an impact that no engine began"
 
 
 def _start_of(story: Sequence[Record]) -> datetime | None:

@@ -78,7 +78,7 @@ class Look(Struct, frozen=True, tag=True):
 
 
 class Begun(Struct, frozen=True, tag=True):
-    """A node handed an event to its driver: from here on a machine would feel it."""
+    """A node handed an event to its engine: from here on a machine would feel it."""
 
     event_id: str
     node: str

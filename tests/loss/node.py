@@ -1,4 +1,4 @@
-"""Runs ``forewarn`` with an ear at its driver: what it hands over is written down first, by whom and when.
+"""Runs ``forewarn`` with an ear at its engine: what it hands over is written down first, by whom and when.
 
 ``python node.py NOTES NAME forewarn ARGUMENTS…``: a machine that is touched leaves a trace here even if the node dies
 before it can tell its journal.
@@ -17,20 +17,20 @@ sys.path.pop(0)  # this file's directory, whose modules are no part of the progr
 
 from forewarn.__main__ import main
 from forewarn.core.region import Event
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.stores.sqlite import file as sqlite_file
 
 
 def listen_in(notes: str, name: str) -> None:
     file = os.open(notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    begin = SimulatedDriver.begin
+    begin = SimulatedEngine.begin
 
-    def heard(driver: SimulatedDriver, event: Event, now: datetime) -> datetime | None:
+    def heard(engine: SimulatedEngine, event: Event, now: datetime) -> datetime | None:
         note = {"type": "Begun", "event_id": event.id, "node": name, "process": os.getpid(), "at": time.monotonic()}
         os.write(file, json.dumps(note).encode() + b"\n")
-        return begin(driver, event, now)
+        return begin(engine, event, now)
 
-    SimulatedDriver.begin = heard  # type: ignore[assignment,method-assign]
+    SimulatedEngine.begin = heard  # type: ignore[assignment,method-assign]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from forewarn.core.documents import document_for
 from forewarn.core.region import Event, Region, Scope, replace
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import Journal, JournalFault, Origin, Transaction
 from forewarn.plane.reads import ReadBook
@@ -118,7 +118,7 @@ class System:
         self.shelf = shelf
         self.rules = rules
         self.now = now
-        self._driver = SimulatedDriver()
+        self._engine = SimulatedEngine()
         self._oracle = Oracle(Settings(user_operation_limit=rules.user_operation_limit))
         self._served = DocumentCache("rfc1123")
         self._statuses: dict[str, str] = {}
@@ -157,7 +157,7 @@ class System:
 
     def _begin(self, facts: list[f.Fact]) -> list[c.Command]:
         return [
-            c.BeginImpact(event.id, self._driver.begin(event, self.now))
+            c.BeginImpact(event.id, self._engine.begin(event, self.now))
             for event in map(self._started, facts)
             if event is not None
         ]

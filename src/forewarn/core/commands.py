@@ -223,14 +223,14 @@ class Pulse(Struct, frozen=True):
 
 
 class BeginImpact(Struct, frozen=True):
-    """A driver has taken an event in hand; ``ends_at`` where it knows when it will be done."""
+    """An engine has taken an event in hand; ``ends_at`` where it knows when it will be done."""
 
     event_id: str
     ends_at: datetime | None = None
 
 
 class EndImpact(Struct, frozen=True):
-    """A driver reports that the machines are back (or gone, as the effect wants)."""
+    """An engine reports that the machines are back (or gone, as the effect wants)."""
 
     event_id: str
 

@@ -260,7 +260,7 @@ class Event(Struct, frozen=True, gc=False, omit_defaults=True):
     approved_by: str = ""
     started_at: datetime | None = None
     impact_began_at: datetime | None = None
-    impact_ends_at: datetime | None = None  # known in advance only where the driver knows
+    impact_ends_at: datetime | None = None  # known in advance only where the engine knows
     impact_ended_at: datetime | None = None
 
     @property

@@ -20,7 +20,7 @@ class Durations(Struct, frozen=True):
     reimage: timedelta = timedelta(seconds=60)
 
 
-class SimulatedDriver:
+class SimulatedEngine:
     """Knows in advance when it will be done, so a turned clock can jump straight there."""
 
     def __init__(self, durations: Durations | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Started events on their way to the driver. What could not be begun, or not be written down, is owed."""
+"""Started events on their way to the engine. What could not be begun, or not be written down, is owed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forewarn.core.commands import BeginImpact, Tick
 from forewarn.core.facts import EventBornStarted, EventStarted
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Region
-from forewarn.plane.ports import CLOCK, Driver, JournalFault, Record, Writes
+from forewarn.plane.ports import CLOCK, Engine, JournalFault, Record, Writes
 from forewarn.plane.standing import Standing
 
 _log = logging.getLogger(__name__)
@@ -20,8 +20,8 @@ _log = logging.getLogger(__name__)
 class Impacts:
     """Only what is on disk gets here: no machine is touched before that. Only the leader of a region begins impacts."""
 
-    def __init__(self, driver: Driver, standing: Standing) -> None:
-        self._driver = driver
+    def __init__(self, engine: Engine, standing: Standing) -> None:
+        self._engine = engine
         self._standing = standing
         self._owed: list[str] = []
         self._indebted = asyncio.Event()
@@ -51,7 +51,7 @@ class Impacts:
         self._indebted.set()
 
     def begin(self, region: Region, records: Sequence[Record], now: datetime) -> list[BeginImpact]:
-        """Hand to the driver what has just started, and what it could not be handed before.
+        """Hand to the engine what has just started, and what it could not be handed before.
 
         Returns the commands that record it. For a node that leads.
         """
@@ -60,7 +60,7 @@ class Impacts:
         for event_id in dict.fromkeys((*owed, *_just_started(region, records))):
             if event_id in region.events and _is_to_begin(region.events[event_id]):
                 try:
-                    begun.append(BeginImpact(event_id, self._driver.begin(region.events[event_id], now)))
+                    begun.append(BeginImpact(event_id, self._engine.begin(region.events[event_id], now)))
                 except Exception as fault:
                     self._owe([event_id], fault)
         return begun

@@ -21,7 +21,7 @@ from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
-from forewarn.plane.ports import CLOCK, Driver, Journal, JournalFault, Origin
+from forewarn.plane.ports import CLOCK, Engine, Journal, JournalFault, Origin
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
@@ -42,7 +42,7 @@ class Plane:
     """
 
     def __init__(
-        self, journal: Journal, loaded: Loaded, clock: Clock, driver: Driver, rules: Rules, system: System, pace: Pace
+        self, journal: Journal, loaded: Loaded, clock: Clock, engine: Engine, rules: Rules, system: System, pace: Pace
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
@@ -53,7 +53,7 @@ class Plane:
             elapsed=system.elapsed,
         )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
-        self._impacts = Impacts(driver, self.standing)
+        self._impacts = Impacts(engine, self.standing)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
         self._ticking = Ticking(self._writing, clock, self.standing)
@@ -71,7 +71,7 @@ class Plane:
         cls,
         journal: Journal,
         clock_from: ClockFrom,
-        driver: Driver,
+        engine: Engine,
         rules: Rules,
         *,
         system: System = SYSTEM,
@@ -83,7 +83,7 @@ class Plane:
         the journal too; where this raises, the caller has to.
         """
         loaded = load(journal)
-        return cls(journal, loaded, clock_from(loaded.region.latest_at), driver, rules, system, pace)
+        return cls(journal, loaded, clock_from(loaded.region.latest_at), engine, rules, system, pace)
 
     async def start(self) -> None:
         """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""

@@ -170,11 +170,11 @@ class Diverged(JournalFault):
     """The store has lost, or has replaced, records that this node has seen: it must start anew from what is there."""
 
 
-class Driver(Protocol):
+class Engine(Protocol):
     """Does the impact to the machines.
 
     ``begin`` must not block. It answers with the instant at which the impact will be over where it knows that in
-    advance; a driver that does not know answers None and later submits ``EndImpact``. After a crash ``begin`` may be
+    advance; an engine that does not know answers None and later submits ``EndImpact``. After a crash ``begin`` may be
     called again for the same event.
     """
 

@@ -26,7 +26,7 @@ from forewarn.plane.writer import BATCH_MOST, Asked, Batch, Line, Writer, Writte
 Listener = Callable[[Region, Sequence[Record]], None]
 
 _log = logging.getLogger(__name__)
-_DRIVER = Origin("driver")
+_ENGINE = Origin("driver")  # an older word for the engine, which journals and `--door` know
 _T = TypeVar("_T")
 
 
@@ -144,10 +144,10 @@ class Writing:
         return begun
 
     async def _follow_up(self, begun: list[BeginImpact]) -> None:
-        """Record what the driver began, and what begins because of that."""
+        """Record what the engine began, and what begins because of that."""
         try:
             while begun:
-                asked = [Asked(each, _DRIVER, self._elapsed()) for each in begun[:BATCH_MOST]]
+                asked = [Asked(each, _ENGINE, self._elapsed()) for each in begun[:BATCH_MOST]]
                 written = await self._in_thread(self._writer.write, asked)
                 _log_faults(written)
                 begun = begun[len(written.answers) :] + self._publish(written)
@@ -197,4 +197,4 @@ def _answer(batch: Batch, written: Written) -> None:
 def _log_faults(written: Written) -> None:
     for answer in written.answers:
         if isinstance(answer, Exception):
-            _log.error("What a driver began was not taken up.", exc_info=answer)
+            _log.error("What an engine began was not taken up.", exc_info=answer)

@@ -16,10 +16,10 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import ClockFrom
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Driver, Journal
+from forewarn.plane.ports import Engine, Journal
 from forewarn.plane.system import PACE, SYSTEM, Pace, System
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
@@ -40,7 +40,7 @@ class Parts:
 
     journal: Journal
     clock_from: ClockFrom  # makes the clock from the instant of the last fact
-    driver: Driver = field(default_factory=SimulatedDriver)
+    engine: Engine = field(default_factory=SimulatedEngine)
     rules: Rules = field(default_factory=Rules)
     metadata: MetadataSettings = field(default_factory=MetadataSettings)
     faults: FaultRules = field(default_factory=FaultRules)
@@ -104,7 +104,7 @@ class Assembly:
 async def assemble(parts: Parts) -> Assembly:
     """Read the journal, in a thread, and put a server together. Its life is ``plane.start`` and ``plane.close``."""
     opening = partial(Plane.open, system=parts.system, pace=parts.pace)
-    plane = await asyncio.to_thread(opening, parts.journal, parts.clock_from, parts.driver, parts.rules)
+    plane = await asyncio.to_thread(opening, parts.journal, parts.clock_from, parts.engine, parts.rules)
     return Assembly(parts, plane)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from forewarn.core.causes import Cause
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import Durations, SimulatedDriver
+from forewarn.engines.simulated import Durations, SimulatedEngine
 from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
 from forewarn.plane.ports import Journal
 from forewarn.plane.system import Pace
@@ -31,7 +31,7 @@ def parts_of(settings: Settings, journal: Journal) -> Parts:
     return Parts(
         journal=journal,
         clock_from=partial(clock_of, settings),
-        driver=driver_of(settings),
+        engine=engine_of(settings),
         rules=rules_of(settings),
         metadata=metadata_settings(settings),
         bind_nics=settings.bind_nics,
@@ -58,9 +58,9 @@ def rules_of(settings: Settings) -> Rules:
     )
 
 
-def driver_of(settings: Settings) -> SimulatedDriver:
+def engine_of(settings: Settings) -> SimulatedEngine:
     """The settings that the machines read."""
-    return SimulatedDriver(
+    return SimulatedEngine(
         Durations(
             restart=settings.reboot_impact,
             redeploy=settings.redeploy_impact,

@@ -173,7 +173,7 @@ def test_the_work_on_a_host_reaches_a_vm_that_is_in_other_hands_when_those_are_d
     assert world.event(of_a).started_at == world.now
 
 
-def test_a_driver_may_take_its_time_and_reports_the_end_itself() -> None:
+def test_an_engine_may_take_its_time_and_reports_the_end_itself() -> None:
     world = World(drives=False)
     world.reading("web")
     (event_id,) = world.restart("web")
@@ -187,7 +187,7 @@ def test_a_driver_may_take_its_time_and_reports_the_end_itself() -> None:
     assert world.gone(event_id)
 
 
-def test_what_a_driver_says_twice_or_of_nothing_is_passed_over() -> None:
+def test_what_an_engine_says_twice_or_of_nothing_is_passed_over() -> None:
     world = World(drives=False)
     world.reading("web")
     (event_id,) = world.restart("web")

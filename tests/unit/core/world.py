@@ -39,7 +39,7 @@ from forewarn.core.region import (
 from forewarn.core.rules import Rules
 from forewarn.core.settle import next_deadline
 from forewarn.core.step import step
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.terms import Document, ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -64,7 +64,7 @@ class World:
         self.now = start
         self.region = Region()
         self.facts: list[f.Fact] = []
-        self._driver = SimulatedDriver() if drives else None
+        self._engine = SimulatedEngine() if drives else None
         self._replayed = Region()
         self._seeds = (f"seed-{number}" for number in count())
 
@@ -102,11 +102,11 @@ class World:
 
     def _begin(self, event_id: str) -> None:
         event = self.region.events.get(event_id)
-        if self._driver is not None and event is not None:
-            self.do(c.BeginImpact(event_id, self._driver.begin(event, self.now)))
+        if self._engine is not None and event is not None:
+            self.do(c.BeginImpact(event_id, self._engine.begin(event, self.now)))
 
     def begin(self, event_id: str) -> None:
-        """A driver that cannot tell how long it will take."""
+        """An engine that cannot tell how long it will take."""
         self.do(c.BeginImpact(event_id))
 
     def end(self, event_id: str) -> None:

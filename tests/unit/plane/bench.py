@@ -1,4 +1,4 @@
-"""A plane in a test's hands: a journal that fails on demand, a clock that is turned, a driver that can be watched."""
+"""A plane in a test's hands: a journal that fails on demand, a clock that is turned, an engine that can be watched."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from forewarn.core import facts as f
 from forewarn.core.invariants import region as invariants
 from forewarn.core.region import Event, Region, Scope, VmSpec, fold
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Driver, Entry, JournalFault, Origin, Record
+from forewarn.plane.ports import Engine, Entry, JournalFault, Origin, Record
 from forewarn.plane.system import Pace
 from forewarn.stores.memory import MemoryJournal, _Staged
 
@@ -61,7 +61,7 @@ class ShakyJournal(MemoryJournal):
         super().snapshot(region, seq)
 
 
-class WatchedDriver(SimulatedDriver):
+class WatchedEngine(SimulatedEngine):
     """Keeps what it was given; fails for as often as it is told; knows the end unless it is told not to."""
 
     def __init__(self) -> None:
@@ -145,14 +145,14 @@ class Bench:
 async def opened(
     journal: ShakyJournal | None = None,
     clock: Clock | None = None,
-    driver: Driver | None = None,
+    engine: Engine | None = None,
     rules: Rules | None = None,
 ) -> AsyncIterator[Bench]:
     """A plane from start to close; what it leaves behind must hold."""
     journal = journal or ShakyJournal()
     chosen = clock or TurnableClock(NOON)
     plane = Plane.open(
-        journal, lambda _: chosen, driver or SimulatedDriver(), rules or Rules(), pace=Pace(retry_seconds=0)
+        journal, lambda _: chosen, engine or SimulatedEngine(), rules or Rules(), pace=Pace(retry_seconds=0)
     )
     await plane.start()
     try:

@@ -14,7 +14,7 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
-from forewarn.engines.simulated import SimulatedDriver
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import RealClock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory, _Staged
@@ -81,7 +81,7 @@ def _scheduled(facts: tuple[f.Fact, ...]) -> f.EventScheduled:
 
 async def test_who_comes_along_while_a_shared_store_answers_late_is_dated_when_the_batch_is_closed() -> None:
     now, gate = [NOON], Gate()
-    plane = Plane.open(LateJournal(SharedMemory(lambda: now[0]), gate), RealClock, SimulatedDriver(), Rules())
+    plane = Plane.open(LateJournal(SharedMemory(lambda: now[0]), gate), RealClock, SimulatedEngine(), Rules())
     await plane.start()
 
     def passes() -> None:
@@ -98,7 +98,7 @@ async def test_who_comes_along_while_a_shared_store_answers_late_is_dated_when_t
 async def test_the_same_behind_a_slow_disk() -> None:
     gate, clock, journal = Gate(), TurnableClock(NOON), ShakyJournal()
     journal.before_head = gate.pass_through
-    plane = Plane.open(journal, lambda _: clock, SimulatedDriver(), Rules())
+    plane = Plane.open(journal, lambda _: clock, SimulatedEngine(), Rules())
     await plane.start()
 
     early, late = map(

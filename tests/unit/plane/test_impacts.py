@@ -1,4 +1,4 @@
-"""Started events go to the driver, once they are on disk, and what it says comes back as facts."""
+"""Started events go to the engine, once they are on disk, and what it says comes back as facts."""
 
 from __future__ import annotations
 
@@ -10,58 +10,58 @@ from forewarn.core.causes import Cause
 from forewarn.core.region import Event, Power
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import TurnableClock
-from tests.unit.plane.bench import MINUTE, NOON, SECOND, ShakyJournal, WatchedDriver, crashed, opened
+from tests.unit.plane.bench import MINUTE, NOON, SECOND, ShakyJournal, WatchedEngine, crashed, opened
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_no_machine_is_touched_before_the_start_is_on_disk() -> None:
-    driver, journal = WatchedDriver(), ShakyJournal()
+    engine, journal = WatchedEngine(), ShakyJournal()
     written: list[bool] = []
 
     def look(event: Event) -> None:
         written.append(any(record.command == "Approve" for record in journal.about(event.id, 100)))
 
-    driver.on_begin = look
-    async with opened(journal=journal, driver=driver) as bench:
+    engine.on_begin = look
+    async with opened(journal=journal, engine=engine) as bench:
         await bench.reading("web")
         event_id = await bench.restart("web")
-        assert driver.begun == []
+        assert engine.begun == []
         await bench.approve(event_id)
         await bench.plane.advance(NOON + SECOND)
-        assert driver.begun == [(event_id, NOON)]
+        assert engine.begun == [(event_id, NOON)]
         assert written == [True]
 
 
 async def test_events_born_started_are_begun_too_all_in_one_transaction() -> None:
-    driver = WatchedDriver()
+    engine = WatchedEngine()
     rules = Rules(update_domains=1, fault_domains=1)
-    async with opened(driver=driver, rules=rules) as bench:
+    async with opened(engine=engine, rules=rules) as bench:
         await bench.create("a", "b", "c")
         writes = bench.journal.writes
         await bench.do(c.FailHosts(("host-0",), "s"))
         await bench.plane.advance(NOON)
-        assert len(driver.begun) == 3
+        assert len(engine.begun) == 3
         assert bench.journal.writes == writes + 3  # the failure, the three beginnings, the turn of the clock
 
 
 async def test_very_many_impacts_are_begun_in_portions_each_of_them_once() -> None:
-    driver = WatchedDriver()
+    engine = WatchedEngine()
     most: list[int] = []
-    async with opened(driver=driver) as bench:
+    async with opened(engine=engine) as bench:
         await bench.create(*(f"vm-{number}" for number in range(6_000)))
         bench.plane.subscribe(lambda _, records: most.append(len(records)))
         await bench.do(c.FailHosts(tuple(f"host-{number}" for number in range(len(bench.plane.region.hosts))), "s"))
         await bench.plane.advance(NOON + 2 * MINUTE)
-        assert len({event_id for event_id, _ in driver.begun}) == len(driver.begun) == 6_000
+        assert len({event_id for event_id, _ in engine.begun}) == len(engine.begun) == 6_000
         assert max(most[1:]) <= 7_000  # the failure itself was one command
         assert len(bench.plane.region.events) == 0
 
 
-async def test_a_driver_that_cannot_tell_the_end_says_so_later() -> None:
-    driver = WatchedDriver()
-    driver.knows = False
-    async with opened(driver=driver) as bench:
+async def test_an_engine_that_cannot_tell_the_end_says_so_later() -> None:
+    engine = WatchedEngine()
+    engine.knows = False
+    async with opened(engine=engine) as bench:
         await bench.reading("web")
         event_id = await bench.restart("web")
         await bench.approve(event_id)
@@ -72,16 +72,16 @@ async def test_a_driver_that_cannot_tell_the_end_says_so_later() -> None:
         assert len(bench.plane.region.events) == 0
 
 
-async def test_a_driver_that_fails_is_asked_again() -> None:
-    driver = WatchedDriver()
-    async with opened(driver=driver) as bench:
+async def test_an_engine_that_fails_is_asked_again() -> None:
+    engine = WatchedEngine()
+    async with opened(engine=engine) as bench:
         began = bench.expect(f.ImpactBegan)
         await bench.reading("web")
         event_id = await bench.restart("web")
-        driver.failures = 1
+        engine.failures = 1
         await bench.approve(event_id)
         await began.wait()
-        assert driver.begun == [(event_id, NOON)]
+        assert engine.begun == [(event_id, NOON)]
         await bench.plane.advance(NOON + MINUTE)
         assert len(bench.plane.region.events) == 0
 
@@ -106,15 +106,15 @@ async def test_a_beginning_that_could_not_be_recorded_is_recorded_later(late: bo
 
 
 async def test_a_new_start_takes_up_what_had_started_and_not_begun() -> None:
-    first = WatchedDriver()
+    first = WatchedEngine()
     first.failures = 1_000_000
-    async with opened(driver=first) as bench:
+    async with opened(engine=first) as bench:
         await bench.reading("web")
         event_id = await bench.restart("web")
         await bench.approve(event_id)
         left = crashed(bench.journal)
-    second = WatchedDriver()
-    async with opened(journal=left, clock=TurnableClock(NOON + MINUTE), driver=second) as again:
+    second = WatchedEngine()
+    async with opened(journal=left, clock=TurnableClock(NOON + MINUTE), engine=second) as again:
         assert second.begun == [(event_id, NOON + MINUTE)]
         assert again.plane.region.vms["web"].power is Power.RESTARTING
         await again.plane.advance(NOON + 2 * MINUTE)
@@ -127,9 +127,9 @@ async def test_a_new_start_leaves_alone_what_ends_by_itself() -> None:
         await bench.approve(await bench.restart("web"))
         await bench.plane.advance(NOON + SECOND)
         left = crashed(bench.journal)
-    driver = WatchedDriver()
-    async with opened(journal=left, clock=TurnableClock(NOON + SECOND), driver=driver) as again:
-        assert driver.begun == []
+    engine = WatchedEngine()
+    async with opened(journal=left, clock=TurnableClock(NOON + SECOND), engine=engine) as again:
+        assert engine.begun == []
         await again.plane.advance(NOON + MINUTE)
         assert again.plane.region.vms["web"].boots == 2
         assert len(again.plane.region.events) == 0
@@ -146,29 +146,29 @@ async def test_a_new_start_makes_up_for_what_fell_due_meanwhile() -> None:
 
 
 async def test_an_impact_is_still_owed_when_the_retry_cannot_be_written() -> None:
-    journal, driver = ShakyJournal(), WatchedDriver()
-    async with opened(journal, driver=driver) as bench:
+    journal, engine = ShakyJournal(), WatchedEngine()
+    async with opened(journal, engine=engine) as bench:
         await bench.create("web")
         failed = bench.expect_failure()
         done = bench.expect(f.ImpactBegan)
-        driver.failures = 1
-        journal.before_commit = lambda: _break(journal, driver)
+        engine.failures = 1
+        journal.before_commit = lambda: _break(journal, engine)
         await bench.restart("web")
         await failed.wait()
         await done.wait()
-        assert len(driver.begun) == 1
+        assert len(engine.begun) == 1
 
 
-def _break(journal: ShakyJournal, driver: WatchedDriver) -> None:
-    """The write after the one in which the driver failed."""
-    journal.failures = driver.failures
+def _break(journal: ShakyJournal, engine: WatchedEngine) -> None:
+    """The write after the one in which the engine failed."""
+    journal.failures = engine.failures
     journal.before_commit = lambda: None
 
 
 async def test_many_impacts_left_over_cost_one_transaction() -> None:
-    first = WatchedDriver()
+    first = WatchedEngine()
     first.failures = 1_000_000
-    async with opened(driver=first) as bench:
+    async with opened(engine=first) as bench:
         await bench.create(*(f"vm-{number}" for number in range(200)))
         await bench.do(c.MaintainHosts((), Cause.REBOOT, "s"))
         left = crashed(bench.journal)

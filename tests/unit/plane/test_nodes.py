@@ -24,7 +24,7 @@ from forewarn.plane.ports import LEASE_SECONDS, JournalFault, News, Node, Record
 from forewarn.plane.system import SYSTEM, Pace, System
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
-from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, SECOND, WatchedDriver
+from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, SECOND, WatchedEngine
 
 pytestmark = pytest.mark.anyio
 QUICK = timedelta(milliseconds=200)  # so that a node looks twenty times a second
@@ -36,16 +36,16 @@ class House:
     def __init__(self) -> None:
         self.now = NOON
         self.store = SharedMemory(lambda: self.now, patience_seconds=0.2)
-        self.drivers: list[WatchedDriver] = []
+        self.engines: list[WatchedEngine] = []
 
     @asynccontextmanager
     async def node(
         self, rules: Rules | None = None, staleness: timedelta = QUICK, system: System = SYSTEM
     ) -> AsyncIterator[Plane]:
-        driver = WatchedDriver()
-        self.drivers.append(driver)
+        engine = WatchedEngine()
+        self.engines.append(engine)
         pace = Pace(staleness=staleness, retry_seconds=0.01)
-        plane = Plane.open(self.store.join(), RealClock, driver, rules or Rules(), system=system, pace=pace)
+        plane = Plane.open(self.store.join(), RealClock, engine, rules or Rules(), system=system, pace=pace)
         await plane.start()
         try:
             yield plane
@@ -54,7 +54,7 @@ class House:
 
     @property
     def begun(self) -> list[str]:
-        return [event_id for driver in self.drivers for event_id, _ in driver.begun]
+        return [event_id for engine in self.engines for event_id, _ in engine.begun]
 
     def facts(self, kind: type[f.Fact]) -> list[f.Fact]:
         return [record.fact for record in self.store.journal.read(0, 1_000_000) if isinstance(record.fact, kind)]
@@ -198,7 +198,7 @@ async def test_a_node_whose_store_has_gone_back_is_lost() -> None:
 
 async def test_a_node_does_not_start_on_a_store_that_does_not_answer() -> None:
     journal = SharedMemory(lambda: NOON).join()
-    plane = Plane.open(journal, RealClock, WatchedDriver(), Rules())
+    plane = Plane.open(journal, RealClock, WatchedEngine(), Rules())
     journal.cut_off = "The cable is out."
     with pytest.raises(JournalFault, match="The cable is out"):
         await plane.start()
@@ -260,20 +260,20 @@ async def test_one_node_leads_and_begins_each_impact_once() -> None:
         events = {await restart(three, "web-0"), await restart(two, "web-1")}
         await until(lambda: len(house.facts(f.ImpactBegan)) == 2)
         assert sorted(house.begun) == sorted(events)
-        assert house.drivers[1].begun == house.drivers[2].begun == []
+        assert house.engines[1].begun == house.engines[2].begun == []
 
 
 async def test_the_next_leader_takes_up_what_the_last_one_left() -> None:
     house = House()
     async with house.node() as one, house.node() as two:
-        house.drivers[0].failures = 1_000_000
+        house.engines[0].failures = 1_000_000
         await create(two, "web-0")
         event_id = await restart(two, "web-0")
         journal_of(one).cut_off = "The cable is out."
         house.store.depose()
         await until(lambda: two.standing.leads and not one.standing.leads)
         await until(lambda: bool(house.facts(f.ImpactBegan)))
-        assert house.drivers[1].begun[0][0] == event_id
+        assert house.engines[1].begun[0][0] == event_id
         journal_of(one).cut_off = ""
 
 
@@ -310,7 +310,7 @@ async def test_an_impact_whose_record_may_have_been_kept_is_begun_once() -> None
     async with house.node() as only:
         journal = journal_of(only)
         await create(only, "web-0")
-        house.drivers[0].on_begin = lambda _: setattr(journal, "answers_lost", True)
+        house.engines[0].on_begin = lambda _: setattr(journal, "answers_lost", True)
         event_id = await restart(only, "web-0")
         await until(lambda: bool(house.facts(f.ImpactBegan)))
         journal.answers_lost = False
@@ -497,7 +497,7 @@ def test_whose_rules_count(what: dict[str, Any], decides: bool) -> None:
 
 @pytest.fixture
 async def plane() -> AsyncIterator[Plane]:
-    made = Plane.open(MemoryJournal(), RealClock, WatchedDriver(), Rules())
+    made = Plane.open(MemoryJournal(), RealClock, WatchedEngine(), Rules())
     await made.start()
     yield made
     await made.close()

@@ -17,7 +17,7 @@ from tests.unit.plane.bench import DAY, HOUR, NOON, opened
 pytestmark = pytest.mark.anyio
 
 
-class QuickDriver:
+class QuickEngine:
     """Every impact takes ten milliseconds."""
 
     def begin(self, event: Event, now: datetime) -> datetime:
@@ -46,7 +46,7 @@ async def test_on_a_fast_clock_a_silent_scope_is_disabled_by_itself() -> None:
 
 async def test_on_the_real_clock_things_fall_due_by_themselves() -> None:
     rules = Rules(recoveries={Cause.USER_RESTART: timedelta(milliseconds=10)})
-    async with opened(clock=RealClock(), driver=QuickDriver(), rules=rules) as bench:
+    async with opened(clock=RealClock(), engine=QuickEngine(), rules=rules) as bench:
         done = bench.expect(f.EventCompleted)
         await bench.reading("web")
         await bench.do(c.SetPolicy("vm/web", Policy(auto_approve_reboot=True)))

@@ -36,9 +36,9 @@ def add_to(subparsers: Subparsers) -> None:
         _activity,
         "who did what, through which door",
         "Show who changed what: one line for each request, whether it came from a VM, from this command line "
-        "(operator) or from az and the SDKs (resource-manager); what time and the driver did by themselves is there "
-        "too. It is told from the journal, so requests that were refused or changed nothing, fault rules and the "
-        "speed of the clock are not in it.",
+        "(operator) or from az and the SDKs (resource-manager); what time (clock) and the engine (driver) did by "
+        "themselves is there too. It is told from the journal, so requests that were refused or changed nothing, "
+        "fault rules and the speed of the clock are not in it.",
         "forewarn activity",
         "forewarn activity --since 2h",
         "forewarn activity --door resource-manager --follow",

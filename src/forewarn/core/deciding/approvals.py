@@ -1,4 +1,4 @@
-"""Commands about events that are there: approval, cancellation, and the reads behind them; and what drivers report."""
+"""Commands about events that are there: approval, cancellation, and the reads behind them; and what engines report."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def pulse(draft: Draft, command: c.Pulse) -> None:
 
 
 def begin_impact(draft: Draft, command: c.BeginImpact) -> None:
-    """A driver may say so twice, after a crash; the first time counts."""
+    """An engine may say so twice, after a crash; the first time counts."""
     event = draft.region.events.get(command.event_id)
     if event is not None and event.phase is Phase.STARTED and event.impact_began_at is None:
         draft.record(f.ImpactBegan(draft.now, event.id, command.ends_at))

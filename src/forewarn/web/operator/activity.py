@@ -1,7 +1,7 @@
 """Who did what through which door: the journal's records, one line for each request.
 
 The facts of one command stand together in the journal, with the kind of the command, its door, who asked and the id of
-the request. So a request is a run of records that share these. What nobody asked for (time passing, a driver at work)
+the request. So a request is a run of records that share these. What nobody asked for (time passing, an engine at work)
 has no request id; there the instant tells one run from the next.
 """
 

@@ -73,7 +73,7 @@ class Bench:
             await self.plane.enable(self.plane.region.vms[name])
 
     async def settled(self) -> None:
-        """Drivers have taken in hand what has started: the writer does that before it takes the next command."""
+        """Engines have taken in hand what has started: the writer does that before it takes the next command."""
         await self.plane.submit(Tick(), Origin("clock"))
 
 

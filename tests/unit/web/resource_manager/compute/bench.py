@@ -144,7 +144,7 @@ class Bench:
         return Operation(self, reply)
 
     async def settled(self) -> None:
-        """Drivers have taken in hand what has started."""
+        """Engines have taken in hand what has started."""
         await self.plane.submit(Tick(), Origin("clock"))
 
     async def read(self, *names: str) -> None:
