@@ -112,7 +112,7 @@ class Server:
         return self.answer(response, content)
 
     def content(self, path: str, parameters: Parameters) -> tuple[bytes, Mapping[str, str]]:
-        """The body of a GET as it is, and its header fields."""
+        """The body of a GET as it is, and its header fields by their names in lower case."""
         connection, response = self.open("GET", path, parameters)
         try:
             found = response.read()
@@ -123,7 +123,7 @@ class Server:
             connection.close()
         if response.status >= 400:
             self.answer(response, found)
-        return found, response.headers
+        return found, {name.lower(): value for name, value in response.headers.items()}
 
     def answer(self, response: HTTPResponse, content: bytes) -> Any:
         """The JSON of an answer, or the refusal in it."""

@@ -339,8 +339,8 @@ def _read(args: argparse.Namespace, out: Output) -> int:
 
 def _see(args: argparse.Namespace, out: Output) -> int:
     content, about = parsing.client_of(args).seen(args.name, args.what, args.api_version)
-    if about.get("X-Forewarn-Enabled") == "false":
-        out.note(f"Nobody reads for {about.get('X-Forewarn-Scope')}: this is what its first read would get.")
+    if about.get("x-forewarn-enabled") == "false":
+        out.note(f"Nobody reads for {about['x-forewarn-scope']}: this is what its first read would get.")
     if args.raw:
         out.raw(content)
     else:
