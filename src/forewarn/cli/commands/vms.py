@@ -9,15 +9,15 @@ from pathlib import Path
 
 from forewarn.cli import parsing
 from forewarn.cli.api.client import NAMES_AT_ONCE, Client
-from forewarn.cli.api.shapes import Vm, VmStory
 from forewarn.cli.commands import bindings
 from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output, Progress
 from forewarn.cli.parsing import Subparsers
+from forewarn.cli.vm_card import show_vm
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
 from forewarn.settings.region_file import read_region_file
-from forewarn.settings.times import parse_instant, show_moment
+from forewarn.settings.times import parse_instant
 
 # operation -> (summary, description)
 _OPERATIONS = {
@@ -358,55 +358,11 @@ def _show(args: argparse.Namespace, out: Output) -> int:
     for position, vm in enumerate(found):
         if position:
             out.line()
-        _show_fields(out, vm)
+        show_vm(out, vm)
         if vm["events"]:
             out.line()
             show_events(out, vm["events"], now)
     return Exit.OK
-
-
-def _show_fields(out: Output, vm: VmStory) -> None:
-    resource = vm["resource_name"] if vm["resource_name"] != vm["name"] else None
-    out.fields(
-        [
-            ("name", vm["name"]),
-            ("resource name", resource),
-            ("power", vm["power"]),
-            ("scope", vm["scope"]),
-            ("host", vm["host"]),
-            ("update domain", vm["update_domain"]),
-            ("fault domain", vm["fault_domain"]),
-            ("spot", vm["eviction_policy"] if vm["spot"] else None),
-            ("boots", vm["boots"]),
-            ("ephemeral disks", vm["ephemeral_disks"]),
-            ("terminate notice", show_seconds(vm["terminate_notice_seconds"])),
-            ("os image notice", show_seconds(vm["os_image_notice_seconds"])),
-            ("scale set", vm["scale_set"]),
-            ("instance id", vm["instance_id"]),
-            ("model", show_model(vm)),
-            ("protected", "from scale-in" if vm["protected"] else None),
-            ("resource group", vm["resource_group"]),
-            ("size", vm["size"]),
-            ("system", vm["os_type"]),
-            ("tags", vm["tags"]),
-            ("virtual network", vm["vnet"]),
-            ("created", show_moment(vm["created_at"])),
-            ("vm id", vm["vm_id"]),
-            *((key.replace("_", " "), value) for key, value in vm["binding"].items()),
-            ("shared address", vm["shared_address"]),
-        ]
-    )
-
-
-def show_seconds(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds:g} s"
-
-
-def show_model(vm: Vm) -> str:
-    """The version of its scale set's model that an instance has."""
-    if vm["model"] is None:
-        return ""
-    return str(vm["model"]) if vm["latest_model"] else f"{vm['model']} (not the latest)"
 
 
 def _operate(args: argparse.Namespace, out: Output, operation: str) -> int:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query
 
 from forewarn.web.operator.desk import TheDesk, ThePlane
 from forewarn.web.operator.live.changes import hints
-from forewarn.web.operator.schema.requests import StreamFrom
+from forewarn.web.operator.schema.looks import StreamFrom
 from forewarn.web.operator.stream import EventStream, returned_from, stream_responses
 
 router = APIRouter(prefix="/v1/changes", tags=["journal"])

@@ -19,7 +19,8 @@ from forewarn.web.operator.documents import find_version, instance_of, read_by, 
 from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
-from forewarn.web.operator.schema.requests import CreateVmsBody, InstanceQuery, NamesBody, ReadQuery, VmPage, duration
+from forewarn.web.operator.schema.looks import InstanceQuery, ReadQuery
+from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, VmPage, duration
 from forewarn.web.operator.views import event_fields, vm_fields
 from forewarn.wire.errors import JSON
 

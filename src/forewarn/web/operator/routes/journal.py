@@ -13,7 +13,7 @@ from forewarn.plane.ports import Record
 from forewarn.web.operator.desk import TheDesk, TheLook, ThePlane
 from forewarn.web.operator.records import as_subject, record_fields
 from forewarn.web.operator.schema.answers import RecordsAnswer, VerifyAnswer
-from forewarn.web.operator.schema.requests import JournalPage, StreamFrom
+from forewarn.web.operator.schema.looks import JournalPage, StreamFrom
 from forewarn.web.operator.stream import EventStream, follow, returned_from, server_sent, stream_responses
 
 router = APIRouter(prefix="/v1/journal", tags=["journal"])

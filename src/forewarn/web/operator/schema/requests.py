@@ -19,7 +19,6 @@ from pydantic import (
 from forewarn.core.deciding.bindings import INTERFACE_PATTERN, NETNS_PATTERN
 from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
 from forewarn.core.region import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
-from forewarn.wire.versions import IMDS_VERSIONS, NEWEST
 
 MOST_NAMES = 10_000
 MOST_SECONDS = 100 * 365 * 86_400.0
@@ -190,30 +189,6 @@ class NamesBody(Body):
     names: Names = Field(description="Names of VMs.")
 
 
-class ReadQuery(Body):
-    """Which form of the document."""
-
-    api_version: str = Field(
-        NEWEST.date,
-        alias="api-version",
-        max_length=32,
-        description="As a guest would ask for it.",
-        examples=[NEWEST.date],
-    )
-
-
-class InstanceQuery(Body):
-    """Which form of the instance metadata."""
-
-    api_version: str = Field(
-        IMDS_VERSIONS[-1],
-        alias="api-version",
-        max_length=32,
-        description="As a guest would ask for it.",
-        examples=[IMDS_VERSIONS[-1]],
-    )
-
-
 class PolicyBody(Body):
     """The whole policy: what is left out goes back to its default."""
 
@@ -355,17 +330,6 @@ class EventPage(VmPage):
     )
 
 
-class JournalPage(Body):
-    after: int = Field(0, ge=0, le=2**62, description="The number of the last record you have.", examples=[56])
-    limit: int = Field(500, ge=1, le=10_000, description="At most so many.", examples=[500])
-    about: str = Field(
-        "",
-        max_length=512,
-        description="Only about this: an event's or campaign's id, `vm/NAME`, `host/N`, a scope.",
-        examples=["vm/web-0"],
-    )
-
-
 class ActivityPage(Body):
     after: int | None = Field(
         None,
@@ -392,14 +356,4 @@ class ActivityPage(Body):
         False,
         description="Tell like requests that follow each other as one, with their number as `times`.",
         examples=[True],
-    )
-
-
-class StreamFrom(Body):
-    after: int | None = Field(
-        None,
-        ge=0,
-        le=2**62,
-        description="The number of the last record you have; from now on if left out. `Last-Event-ID` counts too.",
-        examples=[56],
     )
