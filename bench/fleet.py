@@ -20,8 +20,8 @@ from bench.processes import memory_megabytes
 from forewarn.core.causes import Cause
 from forewarn.core.commands import Approve, CreateVms, MaintainHosts, Pulse, RestartVms, Tick
 from forewarn.core.facts import EventScheduled
-from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from forewarn.core.step import step
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane

@@ -10,7 +10,8 @@ import pytest
 
 from forewarn.core.facts import VmCreated, subject_of
 from forewarn.core.folding.evolve import evolve
-from forewarn.core.region import Region, VmSpec
+from forewarn.core.region import Region
+from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import Entry, Journal, JournalFault, Origin, Record
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.postgres.journal import PostgresJournal

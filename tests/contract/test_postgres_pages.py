@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from forewarn.core import commands as c
-from forewarn.core.region import VmSpec
+from forewarn.core.specs import VmSpec
 from forewarn.plane.clock import RealClock
 from forewarn.plane.ports import JournalFault, Origin
 from forewarn.server.assembly import Parts, running

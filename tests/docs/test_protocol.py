@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from ipaddress import ip_address, ip_network
 
 from forewarn.core.commands import CreateVms
-from forewarn.core.region import Binding, Region, ScopeKind, VmSpec
+from forewarn.core.region import Region
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Binding, ScopeKind, VmSpec
 from forewarn.core.step import step
 from forewarn.settings.table import PROFILES, SETTINGS
 from forewarn.terms import EventType

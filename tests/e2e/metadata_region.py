@@ -17,8 +17,8 @@ import uvloop
 
 from forewarn.core.commands import Command, CreateVms, RestartVms
 from forewarn.core.facts import EventScheduled, Fact
-from forewarn.core.region import Binding, VmSpec
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Binding, VmSpec
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, Origin

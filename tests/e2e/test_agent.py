@@ -12,8 +12,8 @@ import pytest
 
 from forewarn.core.causes import Cause
 from forewarn.core.commands import CancelEvents, Command, DeleteVms, EvictVms, MaintainHosts, RestartVms
-from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.guest.agent.config.defaults import COMMENTED_TOML
 from forewarn.web.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import Limits, MetadataSettings

@@ -15,7 +15,7 @@ import pytest
 
 from forewarn.core.commands import BindVm, DeleteVms
 from forewarn.core.facts import VmBound
-from forewarn.core.region import Binding
+from forewarn.core.specs import Binding
 from forewarn.plane.ports import Entry, Origin
 from forewarn.web.metadata.http.namespaces import NAMESPACES, enter
 from forewarn.web.metadata.settings import MetadataSettings

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from forewarn.core.region import Binding
+from forewarn.core.specs import Binding
 from forewarn.wire.versions import IMDS_VERSIONS
 from tests.e2e.metadata_region import MetadataRegion, Response, metadata_region, path_of, request
 

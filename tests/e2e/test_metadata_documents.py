@@ -13,7 +13,7 @@ import pytest
 from forewarn import __version__
 from forewarn.core.commands import DeleteVms
 from forewarn.core.facts import EventApproved
-from forewarn.core.region import ScopeKind, VmSpec
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.plane.ports import Entry, JournalFault, Uncertain
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRule

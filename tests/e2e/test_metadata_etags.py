@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from forewarn.core import commands as c
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
-from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.plane.ports import Origin
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.settings import MetadataSettings

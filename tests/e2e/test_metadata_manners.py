@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from forewarn.core.region import ScopeKind, VmSpec
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.web.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
 from tests.e2e.metadata_region import MetadataRegion, approval, get, metadata_region, post, request

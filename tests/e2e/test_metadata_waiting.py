@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from forewarn.core.commands import CancelEvents, DeleteVms
-from forewarn.core.region import ScopeKind, VmSpec
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from tests.e2e.metadata_region import Guest, MetadataRegion, approval, get, metadata_region
 

@@ -157,7 +157,7 @@ def test_an_interface_that_is_made_anew_is_found_again(realm: Realm, tmp_path: P
 _FACE_V6 = f"""
 import sys
 from forewarn.core.commands import CreateVms
-from forewarn.core.region import Binding, VmSpec
+from forewarn.core.specs import Binding, VmSpec
 from forewarn.web.metadata.settings import MetadataSettings
 from tests.e2e.metadata_region import metadata_region
 with metadata_region(settings=MetadataSettings(guest_address="{_GUEST_V6}")) as region:

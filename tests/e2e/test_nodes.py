@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from forewarn.core.region import DEFAULT_RESOURCE_GROUP
+from forewarn.core.specs import DEFAULT_RESOURCE_GROUP
 from forewarn.web.documents.whereabouts import SUBSCRIPTION
 from tests.e2e.nodes import (
     TOKEN,

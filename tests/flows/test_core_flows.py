@@ -12,8 +12,9 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.documents import document_for
-from forewarn.core.region import Power, Region, VmSpec
+from forewarn.core.looking.documents import document_for
+from forewarn.core.region import Power, Region
+from forewarn.core.specs import VmSpec
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin, Record

@@ -9,8 +9,8 @@ from datetime import timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import BY_POLICY, NEVER_TOLD, NOBODY_READS
+from forewarn.core.deciding.settle import ALL_DOWN
 from forewarn.core.region import fold
-from forewarn.core.settle import ALL_DOWN
 from forewarn.plane.ports import Record
 from tests.loss.history import Approval, Gone, History, Outcome, Write
 from tests.loss.replay import Replay

@@ -20,8 +20,9 @@ from forewarn.cli.commands import az_env
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.folding.evolve import evolve
-from forewarn.core.region import Region, VmSpec
+from forewarn.core.region import Region
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from forewarn.core.step import step
 from forewarn.durable import make_directory
 from forewarn.guest.agent.deciding.state import Begun, StepOutcome

@@ -10,10 +10,11 @@ from datetime import datetime
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.documents import document_for
 from forewarn.core.folding.evolve import evolve
-from forewarn.core.region import Region, Scope, ScopeKind, fold, scope_key
-from forewarn.core.settle import tidied
+from forewarn.core.looking.deadlines import tidied
+from forewarn.core.looking.documents import document_for
+from forewarn.core.region import Region, Scope, fold, scope_key
+from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Record
 from forewarn.terms import Document
 from forewarn.wire.document import encode_document

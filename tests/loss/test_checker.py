@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.documents import document_for
-from forewarn.core.region import Region, ScopeKind, VmSpec
+from forewarn.core.looking.documents import document_for
+from forewarn.core.region import Region
 from forewarn.core.rules import Rules
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.core.step import step
 from forewarn.plane.ports import Origin, Record
 from forewarn.wire.document import encode_document

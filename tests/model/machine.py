@@ -14,8 +14,9 @@ from forewarn.core import facts as f
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.invariants import region as invariants
 from forewarn.core.refusal import Refused
-from forewarn.core.region import DOWN, Event, EvictionPolicy, Policy, Power, ScopeKind, VmSpec
+from forewarn.core.region import DOWN, Event, Power
 from forewarn.core.rules import Rules
+from forewarn.core.specs import EvictionPolicy, Policy, ScopeKind, VmSpec
 from tests.model.campaign_watch import CampaignWatch
 from tests.model.model import Model
 from tests.model.system import MemoryShelf, Shelf, System

@@ -12,10 +12,10 @@ from typing import Protocol
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.documents import document_for
+from forewarn.core.looking.deadlines import next_deadline
+from forewarn.core.looking.documents import document_for
 from forewarn.core.region import Event, Region, Scope, replace
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
 from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import Journal, JournalFault, Origin, Transaction

@@ -11,19 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.region import (
-    DOWN,
-    EvictionPolicy,
-    Orchestration,
-    Policy,
-    Power,
-    ScaleInRule,
-    ScaleSetSpec,
-    UpgradeMode,
-    VmSpec,
-    replace,
-)
+from forewarn.core.region import DOWN, Power, replace
 from forewarn.core.rules import Rules
+from forewarn.core.specs import EvictionPolicy, Orchestration, Policy, ScaleInRule, ScaleSetSpec, UpgradeMode, VmSpec
 from forewarn.stores.snapshots import region as snapshots
 from forewarn.terms import Document
 from tests.model.scale_set_model import Model, Set, Template

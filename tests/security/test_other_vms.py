@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forewarn.core.region import Binding
+from forewarn.core.specs import Binding
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from tests.e2e.metadata_region import MetadataRegion, approval, get, metadata_region, path_of, post, request
 

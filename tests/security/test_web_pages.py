@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forewarn.core.region import Binding
+from forewarn.core.specs import Binding
 from tests.e2e.metadata_region import approval, metadata_region, path_of, request
 
 SITES = ["evil.example", "evil.example:16925", "a.b.c.", "EVIL.example", "127.0.0.1.nip.example", "[evil.example]"]

@@ -11,7 +11,8 @@ import pytest
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.region import Event, Policy, ScopeKind, VmSpec
+from forewarn.core.region import Event
+from forewarn.core.specs import Policy, ScopeKind, VmSpec
 from forewarn.sim import oracle as package
 from forewarn.sim.oracle import API_VERSIONS, Oracle, Settings
 

@@ -60,7 +60,7 @@ def merge(outcomes: Sequence[Outcome]) -> Outcome:
     events = [event for outcome in outcomes for event in outcome["events"]]
     at_once = [name for outcome in outcomes for name in outcome["at_once"]]
     message = f"{len(events)} events, {len(at_once)} VMs done at once."
-    return {"events": events, "at_once": at_once, "message": message}
+    return {"events": events, "at_once": at_once, "message": message, "dry_run": outcomes[0].get("dry_run", False)}
 
 
 def show_events(

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from forewarn.core.causes import Cause
-from forewarn.core.region import REGIONS_DOMAINS, Binding, Domains, Orchestration, Policy, ScaleSetSpec, VmSpec
+from forewarn.core.specs import REGIONS_DOMAINS, Binding, Domains, Orchestration, Policy, ScaleSetSpec, VmSpec
 
 
 class CreateVms(Struct, frozen=True):

@@ -13,13 +13,12 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from forewarn.core.causes import Cause
-from forewarn.core.region import (
+from forewarn.core.region import Event, HostHealth
+from forewarn.core.specs import (
     DEFAULT_RESOURCE_GROUP,
     REGIONS_DOMAINS,
     Binding,
     Domains,
-    Event,
-    HostHealth,
     Orchestration,
     Policy,
     ScaleSetSpec,

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.draft import Draft
 from forewarn.core.refusal import Hint, Refused, no_campaign, no_event, no_scope, nothing_named
-from forewarn.core.region import Campaign, Event, Host, Region, ScaleSet, Scope, ScopeKind, Vm, fold
+from forewarn.core.region import Campaign, Event, Host, Region, ScaleSet, Scope, Vm, fold
+from forewarn.core.specs import ScopeKind
 
 
 def vm_named(region: Region, name: str) -> Vm:

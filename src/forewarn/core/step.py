@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from forewarn.core.commands import Command
-from forewarn.core.decide import decide
+from forewarn.core.deciding.decide import decide
+from forewarn.core.deciding.settle import settle
 from forewarn.core.draft import Draft
 from forewarn.core.facts import Fact
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
-from forewarn.core.settle import settle
 
 
 def step(region: Region, command: Command, now: datetime, rules: Rules) -> tuple[Region, tuple[Fact, ...]]:

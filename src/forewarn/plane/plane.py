@@ -13,9 +13,9 @@ from datetime import datetime
 
 from forewarn.core.commands import Command, Pulse, Tick
 from forewarn.core.facts import Fact
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region, Vm
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
 from forewarn.plane.clock import Clock, ClockFrom
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
@@ -143,6 +143,14 @@ class Plane:
         self.standing.check()
         self.editing.check()
         return await self._writing.enqueue(command, origin)
+
+    def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
+        """The region and the facts that ``submit`` would lead to, or ``Refused``. Nothing is written or published.
+
+        Takes as long as the command itself, without the journal: call it in a thread.
+        """
+        self.standing.check()
+        return self._writing.rehearse(region, command)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Be called on the loop after each publication, with what was just appended. Returns how to stop that."""

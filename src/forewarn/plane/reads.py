@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from forewarn.core.commands import Pulse
+from forewarn.core.looking.deadlines import DUE_MOST
 from forewarn.core.region import Region, Scope, fold
-from forewarn.core.settle import DUE_MOST
 from forewarn.plane.clock import Clock
 from forewarn.plane.ports import Origin, Writes
 from forewarn.plane.standing import Standing

@@ -12,8 +12,8 @@ from datetime import datetime
 
 from forewarn.core.commands import Tick
 from forewarn.core.facts import ScopeRead, ScopesRead
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region
-from forewarn.core.settle import next_deadline
 from forewarn.plane.clock import Clock, check_forward
 from forewarn.plane.ports import CLOCK, Journal, Origin, Record
 from forewarn.plane.standing import Standing

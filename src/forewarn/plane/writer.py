@@ -13,10 +13,10 @@ from msgspec import Struct
 from forewarn.core.commands import Command, Pulse
 from forewarn.core.facts import Fact
 from forewarn.core.folding.evolve import evolve
+from forewarn.core.looking.deadlines import is_behind, tidied
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
-from forewarn.core.settle import is_behind, tidied
 from forewarn.core.step import step
 from forewarn.plane.ports import Entry, Journal, Origin, Record, Transaction
 from forewarn.plane.reads import VM, ReadBook
@@ -171,6 +171,13 @@ class Writer:
         except Exception as fault:
             return Batch((*asked, *line.take(waiting - len(asked))), fault)
         return Batch(asked, self._published(region, entries, answers[len(kept) :]))
+
+    def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
+        """What ``carry_out`` would make of a region and one command now. Nothing is kept or written; in any thread."""
+        now = self._now() if region.latest_at is None else max(self._now(), region.latest_at)
+        if kept := self._reads.keeping_alive(region, now):
+            region, _ = step(region, Pulse(tuple(kept)), now, self._rules)
+        return step(region, command, now, self._rules)
 
     def _portion(self, transaction: Transaction) -> int:
         return _BATCH_FEW if is_behind(self.region, self._dated(transaction.now)) else BATCH_MOST

@@ -72,6 +72,10 @@ class Writing:
         self._lined_up.set()
         return done
 
+    def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
+        """What a command would do to a region now; see ``Plane.rehearse``."""
+        return self._writer.rehearse(region, command)
+
     async def submit_ours(self, command: Command, origin: Origin) -> None:
         """Carry out a command that nobody outside waits for: what goes wrong must not end the loop that wants it."""
         try:

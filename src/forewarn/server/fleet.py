@@ -9,17 +9,8 @@ from forewarn.core.commands import BindVm, Command, CreateVms, Pulse, Together
 from forewarn.core.deciding.bindings import checked
 from forewarn.core.deciding.scale_sets import put_as_it_is
 from forewarn.core.refusal import Refused
-from forewarn.core.region import (
-    NO_BINDING,
-    Binding,
-    BindingPattern,
-    EvictionPolicy,
-    Region,
-    ScopeKind,
-    VmSpec,
-    fold,
-    replace,
-)
+from forewarn.core.region import Region, fold, replace
+from forewarn.core.specs import NO_BINDING, Binding, BindingPattern, EvictionPolicy, ScopeKind, VmSpec
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.settings.binding_file import BindingEntry

@@ -12,7 +12,8 @@ from typing import Any
 
 from forewarn.core.causes import HOST_MAINTENANCE
 from forewarn.core.phases import Phase
-from forewarn.core.region import DOWN, Power, ScopeKind, Vm
+from forewarn.core.region import DOWN, Power, Vm
+from forewarn.core.specs import ScopeKind
 from forewarn.sim.nodes import Answered, NoAnswer
 from forewarn.sim.world import World
 

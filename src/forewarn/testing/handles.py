@@ -6,7 +6,7 @@ from datetime import datetime
 
 from forewarn.core.causes import CAUSES
 from forewarn.core.commands import Approve
-from forewarn.core.documents import document_for
+from forewarn.core.looking.documents import document_for
 from forewarn.core.region import Vm
 from forewarn.guest.endpoint import ADDRESS_VARIABLE
 from forewarn.plane.ports import Origin

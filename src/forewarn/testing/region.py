@@ -21,8 +21,9 @@ from forewarn.core.commands import (
     RestartVms,
 )
 from forewarn.core.deciding.events import joined
-from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.core.region import fold
 from forewarn.core.rules import Rules
+from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.plane.clock import wall_time
 from forewarn.testing.checks import Checks
 from forewarn.testing.handles import EventHandle, VmHandle

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from forewarn.core.commands import Command, Pulse
 from forewarn.core.facts import EventBornStarted, EventScheduled, Fact
+from forewarn.core.looking.story import remembered
 from forewarn.core.region import Event, Vm, fold
 from forewarn.core.region import Region as State
 from forewarn.core.rules import Rules
-from forewarn.core.story import remembered
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.ports import Origin, Record
 from forewarn.server.assembly import Parts, assemble

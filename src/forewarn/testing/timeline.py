@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from forewarn.core import facts as f
 from forewarn.core.lifecycle import EventFact
-from forewarn.core.story import tell
+from forewarn.core.looking.story import tell
 from forewarn.plane.ports import Record
 
 _UNTOLD = (f.HostAdded, f.ScopeCreated, f.ScopeRead, f.ScopesRead, f.ClockMoved, f.CampaignHostsTaken, f.VmBound)

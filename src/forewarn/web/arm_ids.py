@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from forewarn.core.region import Orchestration, ScaleSet, Scope, Vm
+from forewarn.core.region import ScaleSet, Scope, Vm
+from forewarn.core.specs import Orchestration
 
 COMPUTE = "Microsoft.Compute"
 VMS = f"{COMPUTE}/virtualMachines"

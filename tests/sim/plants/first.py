@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.core import settle
+from forewarn.core.deciding import settle
 from forewarn.core.region import Event, Region
 from forewarn.guest import watch
 from forewarn.guest.agent.barrier import members as barrier
@@ -86,7 +86,7 @@ def answer_when_cut_off(patch: pytest.MonkeyPatch) -> None:
 
 
 FIRST = (
-    Plant("an event starts a quarter of an hour before its time", "core.settle.may_start", start_early),
+    Plant("an event starts a quarter of an hour before its time", "core.deciding.settle.may_start", start_early),
     Plant(
         "an agent approves before its steps are done", "guest.agent.deciding.handling.may_approve", approve_unprepared
     ),

@@ -6,21 +6,22 @@ from typing import Any
 
 import pytest
 
-from forewarn.core import draft, settle
-from forewarn.core.deciding import campaigns
+from forewarn.core import draft
+from forewarn.core.deciding import campaigns, settle
 from forewarn.core.keys import Key, of_event
+from forewarn.core.looking import deadlines, turns
 from forewarn.core.region import DOWN, CampaignState
 from tests.sim.plants.plant import Plant
 
 
 def campaigns_see_campaigns_only(patch: pytest.MonkeyPatch) -> None:
-    honest = campaigns._in_the_way
+    honest = turns._in_the_way
 
     def in_the_way(region: Any, campaign: Any, host: Any, free: Any) -> Any:
         found = honest(region, campaign, host, free)
         return found if found is not None and found.campaign else None
 
-    patch.setattr(campaigns, "_in_the_way", in_the_way)
+    patch.setattr(turns, "_in_the_way", in_the_way)
 
 
 def the_next_wave_does_not_wait(patch: pytest.MonkeyPatch) -> None:
@@ -55,7 +56,8 @@ def one_that_is_down_speaks_for_all(patch: pytest.MonkeyPatch) -> None:
 
 
 def nobody_waits_for_its_turn(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(settle, "is_in_hand", lambda region, event: False)
+    for module in (settle, deadlines):
+        patch.setattr(module, "is_in_hand", lambda region, event: False)
 
 
 def the_end_of_an_impact_calls_nobody(patch: pytest.MonkeyPatch) -> None:
@@ -65,7 +67,7 @@ def the_end_of_an_impact_calls_nobody(patch: pytest.MonkeyPatch) -> None:
 HOSTS = (
     Plant(
         "a campaign does not look at work that was ordered for single hosts",
-        "core.deciding.campaigns._in_the_way",
+        "core.looking.turns._in_the_way",
         campaigns_see_campaigns_only,
         seam=True,
     ),
@@ -82,12 +84,12 @@ HOSTS = (
     ),
     Plant(
         "an event of several VMs is approved when one of them is down",
-        "core.settle._all_down",
+        "core.deciding.settle._all_down",
         one_that_is_down_speaks_for_all,
         seam=True,
     ),
     Plant(
-        "an event starts while another has its VM in hand", "core.deciding.events.is_in_hand", nobody_waits_for_its_turn
+        "an event starts while another has its VM in hand", "core.looking.turns.is_in_hand", nobody_waits_for_its_turn
     ),
     Plant(
         "what waits for its turn is not looked at when that comes",

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from forewarn.core.folding import assemble
-from forewarn.core.folding.retired import NONE_RETIRED
 from forewarn.core.region import replace as replaced
+from forewarn.core.retired import NONE_RETIRED
 from forewarn.guest.agent.barrier import members as barrier
 from forewarn.guest.agent.keeping.journal import Journal
 from forewarn.plane.clock import RealClock

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from forewarn.core import documents, settle
 from forewarn.core import facts as f
 from forewarn.core.commands import Approve
-from forewarn.core.deciding import approvals, maintenance
+from forewarn.core.deciding import approvals, maintenance, settle
 from forewarn.core.deciding import events as work
+from forewarn.core.deciding import impacts as reports
+from forewarn.core.looking import documents
 from forewarn.core.phases import Phase
 from forewarn.core.region import replace
 from forewarn.plane import impacts
@@ -89,7 +90,7 @@ def an_impact_is_begun_twice(patch: pytest.MonkeyPatch) -> None:
         if event is not None and event.phase is Phase.STARTED:
             draft.record(f.ImpactBegan(draft.now, event.id, command.ends_at))
 
-    patch.setattr(approvals, "begin_impact", begin_impact)
+    patch.setattr(reports, "begin_impact", begin_impact)
     patch.setattr(impacts, "_is_to_begin", lambda event: event.phase is Phase.STARTED and not event.impact_ended_at)
 
 
@@ -122,7 +123,7 @@ def one_user_operation_too_many(patch: pytest.MonkeyPatch) -> None:
 
 
 OUTSIDE = (
-    Plant("co-tenants of a host are not waited for", "core.settle.may_start", co_tenants_are_not_waited_for),
+    Plant("co-tenants of a host are not waited for", "core.deciding.settle.may_start", co_tenants_are_not_waited_for),
     Plant("Terminate is shown to versions of 2017", "wire.document", terminate_shown_to_2017),
     Plant("VMs of other scopes may approve", "core.deciding.approvals.approve", other_scopes_may_approve),
     Plant("a scope is disabled after 23 hours", "core.deciding.approvals.pulse", disabled_after_23_hours),
@@ -130,11 +131,11 @@ OUTSIDE = (
     Plant("half of the notice is given", "core.deciding.events._event", notice_is_halved),
     Plant(
         "an impact is begun twice",
-        "core.deciding.approvals.begin_impact",
+        "core.deciding.impacts.begin_impact",
         an_impact_is_begun_twice,
         faults=(Misfortune.CRASH, Misfortune.STORE),
     ),
-    Plant("Resources name the first VM only", "core.documents.shown", resources_lose_a_name),
+    Plant("Resources name the first VM only", "core.looking.documents.shown", resources_lose_a_name),
     Plant("a started event has a NotBefore", "wire.document", started_with_its_old_time),
     Plant(
         "an eleventh user operation is scheduled",

@@ -9,7 +9,7 @@ import pytest
 
 from forewarn.core.commands import PutScaleSet
 from forewarn.core.facts import VmCreated
-from forewarn.core.region import Binding, VmSpec
+from forewarn.core.specs import Binding, VmSpec
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn.cli.region_reference import EXAMPLE
-from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec
+from forewarn.core.specs import Binding, EvictionPolicy, ScopeKind, VmSpec
 from forewarn.server import fleet
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed

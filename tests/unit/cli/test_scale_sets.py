@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn.cli.commands import scale_set_options as options
-from forewarn.core.region import Orchestration, ScaleInRule, UpgradeMode
+from forewarn.core.specs import Orchestration, ScaleInRule, UpgradeMode
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Region, Run

@@ -6,7 +6,8 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Binding, BindingPattern, ScaleSetSpec, VmSpec, replace
+from forewarn.core.region import replace
+from forewarn.core.specs import Binding, BindingPattern, ScaleSetSpec, VmSpec
 from tests.unit.core.world import World
 
 

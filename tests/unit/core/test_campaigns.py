@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.deciding import campaigns
-from forewarn.core.deciding.campaigns import held_up
+from forewarn.core.looking import turns
+from forewarn.core.looking.turns import held_up
 from forewarn.core.refusal import Hint
 from forewarn.core.region import CampaignState, Event, HostHealth
 from forewarn.core.rules import Rules
@@ -296,7 +296,7 @@ def test_who_is_asked_for_a_host_does_as_asked_and_a_campaign_waits(world: World
     reading_set(world, 2)
     world.start_campaign("C1", Cause.FREEZE)
     assert len(world.maintain(Cause.FREEZE, "host-1")) == 1
-    assert campaigns.domains_open(world.region, "availability-set/front") == [0, 1]
+    assert turns.domains_open(world.region, "availability-set/front") == [0, 1]
 
 
 _MOVES = ["start", "pause", "resume", "cancel", "maintain", "wait", "hour"]

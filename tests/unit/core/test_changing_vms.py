@@ -6,9 +6,10 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
+from forewarn.core.deciding.settle import ALL_DOWN
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Orchestration, Policy, Power, ScopeKind, VmSpec, replace
-from forewarn.core.settle import ALL_DOWN
+from forewarn.core.region import Power, replace
+from forewarn.core.specs import Orchestration, Policy, ScopeKind, VmSpec
 from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_service, in_set, kinds
 
 IMAGE_NOTICE = VmSpec(os_image_notice=15 * MINUTE)

@@ -9,7 +9,7 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
-from forewarn.core.region import DEFAULT_POLICY, DEFAULT_RESOURCE_GROUP, Domains, Orchestration
+from forewarn.core.specs import DEFAULT_POLICY, DEFAULT_RESOURCE_GROUP, Domains, Orchestration
 from tests.unit.core.world import World, in_set
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
-from forewarn.core.folding.retired import REMEMBERED, Retired
-from forewarn.core.region import Policy, VmSpec
+from forewarn.core.retired import REMEMBERED, Retired
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Policy, VmSpec
 from forewarn.terms import Document
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, SPOT, World, in_set, kinds
 

@@ -10,8 +10,9 @@ import pytest
 
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, HOST_MAINTENANCE, Cause
-from forewarn.core.region import Power, VmSpec
+from forewarn.core.region import Power
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from forewarn.terms import EventSource, EventStatus, EventType
 from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, SPOT, World
 

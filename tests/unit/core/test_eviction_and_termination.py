@@ -9,8 +9,9 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Power, VmSpec
+from forewarn.core.region import Power
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from tests.unit.core.world import MINUTE, SECOND, SPOT, SPOT_DELETED, World, in_set, kinds
 
 NOTICED = VmSpec(terminate_notice=5 * MINUTE)

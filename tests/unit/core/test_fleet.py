@@ -7,8 +7,9 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Binding, Power, ScopeKind, VmSpec
+from forewarn.core.region import Power
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Binding, ScopeKind, VmSpec
 from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_service, in_set, kinds
 
 

@@ -15,14 +15,15 @@ from forewarn.core import facts as f
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.deciding import maintenance
-from forewarn.core.deciding.campaigns import VMS_AT_ONCE
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.invariants import region as invariants
 from forewarn.core.keys import Key
+from forewarn.core.looking.deadlines import DUE_MOST, is_behind, next_deadline
+from forewarn.core.looking.turns import VMS_AT_ONCE
 from forewarn.core.refusal import Refused
-from forewarn.core.region import CampaignState, Region, VmSpec
+from forewarn.core.region import CampaignState, Region
 from forewarn.core.rules import Rules
-from forewarn.core.settle import DUE_MOST, is_behind, next_deadline
+from forewarn.core.specs import VmSpec
 from forewarn.core.step import step
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND
 

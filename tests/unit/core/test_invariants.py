@@ -12,20 +12,9 @@ from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
 from forewarn.core.phases import Phase
-from forewarn.core.region import (
-    Binding,
-    Campaign,
-    CampaignState,
-    Event,
-    Group,
-    Host,
-    Power,
-    Region,
-    Scope,
-    Vm,
-    replace,
-)
+from forewarn.core.region import Campaign, CampaignState, Event, Group, Host, Power, Region, Scope, Vm, replace
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Binding
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, World, in_set
 
 Break = Callable[[Region], Region]

@@ -10,7 +10,8 @@ from immutables import Map
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
-from forewarn.core.region import Domains, Policy, Region, Resource, Rolling, replace
+from forewarn.core.region import Region, Resource, Rolling, replace
+from forewarn.core.specs import Domains, Policy
 from tests.unit.core.world import MINUTE, NOON, World
 
 Break = Callable[[Region], Region]

@@ -6,7 +6,8 @@ import pytest
 
 from forewarn.core import keys
 from forewarn.core.keys import Key, KeyKind
-from forewarn.core.region import ScopeKind, scope_key
+from forewarn.core.region import scope_key
+from forewarn.core.specs import ScopeKind
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.folding.sets import OPERATIONS_REMEMBERED
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Region, VmSpec
+from forewarn.core.region import Region
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from forewarn.core.step import step
 from forewarn.stores.snapshots import region as snapshots
 from tests.unit.core.world import MINUTE, NOON, SECOND, SPOT, SPOT_DELETED, World, kinds

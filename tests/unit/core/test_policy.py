@@ -6,11 +6,12 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
+from forewarn.core.deciding.settle import ALL_DOWN
 from forewarn.core.phases import Phase
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Policy, Power, VmSpec
+from forewarn.core.region import Power
 from forewarn.core.rules import Rules
-from forewarn.core.settle import ALL_DOWN
+from forewarn.core.specs import Policy, VmSpec
 from tests.unit.core.world import MINUTE, NOON, SECOND, World, in_service, in_set, kinds
 
 

@@ -9,7 +9,7 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Binding, Policy, VmSpec
+from forewarn.core.specs import Binding, Policy, VmSpec
 from tests.unit.core.world import MINUTE, SPOT, World, in_set
 
 _V = VmSpec()

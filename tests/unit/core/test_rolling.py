@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn.core import commands as c
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Rolling, UpgradeMode
-from forewarn.core.settle import next_deadline
+from forewarn.core.region import Rolling
+from forewarn.core.specs import UpgradeMode
 from tests.unit.core.world import HOUR, MINUTE, NOON, SECOND, World, kinds
 
 ROLLING: dict[str, Any] = {"upgrade": UpgradeMode.ROLLING}

@@ -6,15 +6,9 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.refusal import Hint
-from forewarn.core.region import (
-    EvictionPolicy,
-    Orchestration,
-    Policy,
-    Power,
-    ScaleInRule,
-    ScopeKind,
-)
+from forewarn.core.region import Power
 from forewarn.core.rules import Rules
+from forewarn.core.specs import EvictionPolicy, Orchestration, Policy, ScaleInRule, ScopeKind
 from forewarn.terms import derive_guid
 from tests.unit.core.world import MINUTE, World
 

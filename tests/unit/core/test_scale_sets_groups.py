@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forewarn.core import commands as c
 from forewarn.core.refusal import Hint
-from forewarn.core.region import EvictionPolicy, Policy, ScaleInRule, ScopeKind, VmSpec
+from forewarn.core.specs import EvictionPolicy, Policy, ScaleInRule, ScopeKind, VmSpec
 from tests.unit.core.world import MINUTE, NOON, SECOND, World, kinds
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.refusal import Hint
-from forewarn.core.region import UpgradeMode, VmSpec
+from forewarn.core.specs import UpgradeMode, VmSpec
 from tests.unit.core.world import MINUTE, NOON, World, kinds
 
 BY_THEMSELVES = [UpgradeMode.AUTOMATIC, UpgradeMode.ROLLING]

@@ -6,7 +6,7 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.refusal import Hint
-from forewarn.core.region import Orchestration, Policy, VmSpec
+from forewarn.core.specs import Orchestration, Policy, VmSpec
 from tests.unit.core.world import MINUTE, World, in_set
 
 _V, _POLICY = VmSpec(), Policy()

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from forewarn.core import commands as c
-from forewarn.core.region import Orchestration, Policy, Power, VmSpec
+from forewarn.core.region import Power
+from forewarn.core.specs import Orchestration, Policy, VmSpec
 from forewarn.terms import EventSource, EventStatus
 from forewarn.wire.document import decode_document, encode_document
 from forewarn.wire.versions import API_VERSIONS, ApiVersion

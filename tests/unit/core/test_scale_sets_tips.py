@@ -7,7 +7,8 @@ import pytest
 from forewarn.core import facts as f
 from forewarn.core import keys
 from forewarn.core.draft import Draft
-from forewarn.core.region import Policy, Power, VmSpec
+from forewarn.core.region import Power
+from forewarn.core.specs import Policy, VmSpec
 from tests.unit.core.world import DAY, MINUTE, NOON, SECOND, World, kinds
 
 TEN = VmSpec(terminate_notice=10 * MINUTE)

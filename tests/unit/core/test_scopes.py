@@ -7,8 +7,9 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint
-from forewarn.core.region import ScopeKind, scope_key
+from forewarn.core.region import scope_key
 from forewarn.core.rules import Rules
+from forewarn.core.specs import ScopeKind
 from tests.unit.core.world import World, in_service, in_set
 
 

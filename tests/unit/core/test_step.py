@@ -6,9 +6,9 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
 from forewarn.core.step import step
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, World, in_set
 

@@ -8,7 +8,7 @@ import pytest
 
 from forewarn.core import facts as f
 from forewarn.core.folding.evolve import FOLDS
-from forewarn.core.story import tell
+from forewarn.core.looking.story import tell
 from tests.unit.stores.examples import EVERY_FACT
 
 

@@ -7,8 +7,8 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from forewarn.core.step import step
 from tests.unit.core.world import MINUTE, SPOT, World, in_set, kinds
 

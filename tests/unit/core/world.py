@@ -15,29 +15,14 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.documents import document_for
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.invariants import region as invariants
+from forewarn.core.looking.deadlines import next_deadline
+from forewarn.core.looking.documents import document_for
 from forewarn.core.refusal import Refused
-from forewarn.core.region import (
-    Campaign,
-    Event,
-    EvictionPolicy,
-    Host,
-    Operation,
-    Policy,
-    Region,
-    ScaleSet,
-    ScaleSetSpec,
-    Scope,
-    ScopeKind,
-    Vm,
-    VmSpec,
-    fold,
-    replace,
-)
+from forewarn.core.region import Campaign, Event, Host, Operation, Region, ScaleSet, Scope, Vm, fold, replace
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
+from forewarn.core.specs import EvictionPolicy, Policy, ScaleSetSpec, ScopeKind, VmSpec
 from forewarn.core.step import step
 from forewarn.engines.simulated import SimulatedEngine
 from forewarn.terms import Document, ScheduledEvent

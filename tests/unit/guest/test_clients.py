@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from forewarn.core.commands import CancelEvents
-from forewarn.core.region import ScopeKind, VmSpec
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.guest import AsyncClient, Client, Closed, Fault, Refused, Unavailable
 from forewarn.guest.watch import Appeared, Ended, Ending, Started
 from forewarn.web.faults import FaultKind, FaultRule

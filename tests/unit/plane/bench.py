@@ -11,8 +11,9 @@ from itertools import count
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.invariants import region as invariants
-from forewarn.core.region import Event, Region, Scope, VmSpec, fold
+from forewarn.core.region import Event, Region, Scope, fold
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane

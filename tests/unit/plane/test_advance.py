@@ -10,10 +10,10 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
+from forewarn.core.looking.deadlines import DUE_MOST
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import ScopeKind, VmSpec
 from forewarn.core.rules import Rules
-from forewarn.core.settle import DUE_MOST
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.plane.clock import RealClock
 from forewarn.plane.ports import JournalFault
 from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND, opened

@@ -12,8 +12,8 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import RealClock, TurnableClock
 from forewarn.plane.plane import Plane

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.region import Region, VmSpec
+from forewarn.core.region import Region
 from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
 from forewarn.plane.agreement import Agreement
 from forewarn.plane.clock import RealClock, elapsed
 from forewarn.plane.plane import Plane

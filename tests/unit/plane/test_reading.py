@@ -9,7 +9,7 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core.facts import ScopeRead
-from forewarn.core.region import ScopeKind, VmSpec
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.plane.clock import TurnableClock
 from tests.unit.plane.bench import DAY, HOUR, MINUTE, NOON, SECOND, Bench, crashed, opened
 

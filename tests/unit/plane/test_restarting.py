@@ -7,7 +7,8 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
-from forewarn.core.region import Region, ScopeKind, VmSpec, replace
+from forewarn.core.region import Region, replace
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.plane.clock import TurnableClock
 from tests.unit.plane.bench import HOUR, MINUTE, NOON, Bench, ShakyJournal, crashed, opened
 

@@ -9,8 +9,9 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.region import Event, Policy
+from forewarn.core.region import Event
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Policy
 from forewarn.plane.clock import RealClock, TurnableClock
 from tests.unit.plane.bench import DAY, HOUR, NOON, opened
 

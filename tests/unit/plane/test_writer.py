@@ -8,10 +8,10 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.refusal import Refused
-from forewarn.core.region import VmSpec
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
+from forewarn.core.specs import VmSpec
 from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.reads import ReadBook

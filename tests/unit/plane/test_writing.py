@@ -12,7 +12,8 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.facts import EventBornStarted
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import Region, VmSpec
+from forewarn.core.region import Region
+from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import JournalFault, Record
 from tests.unit.plane.bench import MINUTE, NOON, OPERATOR, Bench, opened
 

@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.phases import Phase
-from forewarn.core.region import (
+from forewarn.core.region import Event, HostHealth, replace
+from forewarn.core.specs import (
     Binding,
-    Event,
     EvictionPolicy,
-    HostHealth,
     Orchestration,
     Policy,
     ScaleInRule,
@@ -19,7 +18,6 @@ from forewarn.core.region import (
     ScopeKind,
     UpgradeMode,
     VmSpec,
-    replace,
 )
 from forewarn.plane.ports import Entry, Origin
 

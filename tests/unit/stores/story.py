@@ -9,8 +9,9 @@ from functools import cache
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.facts import Fact
-from forewarn.core.region import Binding, EvictionPolicy, Policy, Region, ScaleSetSpec, ScopeKind, VmSpec, replace
+from forewarn.core.region import Region, replace
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Binding, EvictionPolicy, Policy, ScaleSetSpec, ScopeKind, VmSpec
 from forewarn.core.step import step
 from tests.unit.stores.examples import AT
 

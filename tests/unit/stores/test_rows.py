@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from forewarn.core import facts as f
-from forewarn.core.region import VmSpec
+from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import Entry, JournalFault, Origin, Record
 from forewarn.stores.rows import START, Row, checked, flaw_of, records_of, rows_of
 from tests.unit.stores.examples import AT, EVERY_FACT, ORIGIN, entries

@@ -10,10 +10,11 @@ from immutables import Map
 from forewarn import __version__
 from forewarn.core import commands as c
 from forewarn.core.folding.evolve import evolve
-from forewarn.core.folding.retired import Retired
-from forewarn.core.region import Campaign, Host, Operation, Region, Resource, ScaleSet, Scope, Vm, VmSpec
+from forewarn.core.looking.deadlines import next_deadline
+from forewarn.core.region import Campaign, Host, Operation, Region, Resource, ScaleSet, Scope, Vm
+from forewarn.core.retired import Retired
 from forewarn.core.rules import Rules
-from forewarn.core.settle import next_deadline
+from forewarn.core.specs import VmSpec
 from forewarn.core.step import step
 from forewarn.stores.snapshots import parts
 from forewarn.stores.snapshots import region as snapshots

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from forewarn.core.documents import document_for
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.invariants import region as invariants
+from forewarn.core.looking.documents import document_for
 from forewarn.core.region import Region
 from forewarn.stores import codec
 from forewarn.terms import ScheduledEvent

@@ -149,6 +149,7 @@ class Read(TypedDict):
     enabled: bool
     api_version: str
     document: dict[str, Any]
+    dry_run: NotRequired[bool]
 
 
 class Outcome(TypedDict):
@@ -157,6 +158,7 @@ class Outcome(TypedDict):
     events: list[Event]
     at_once: list[str]
     message: str
+    dry_run: NotRequired[bool]  # 0.1 does not tell
 
 
 class Policy(TypedDict):

@@ -1,4 +1,4 @@
-"""Commands about events that are there: approval, cancellation, and the reads behind them; and what engines report."""
+"""Commands about events that are there: approval, cancellation and the reads behind them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from forewarn.core.draft import Draft
 from forewarn.core.lookup import find_event
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.refusal import Hint, Refused, no_event
-from forewarn.core.settle import end_impact
 
 
 def approve(draft: Draft, command: c.Approve) -> None:
@@ -57,16 +56,3 @@ def pulse(draft: Draft, command: c.Pulse) -> None:
             draft.record(f.ScopeRead(draft.now, keys[0], read_at, lapses_at))
         else:
             draft.record(f.ScopesRead(draft.now, keys, read_at, lapses_at))
-
-
-def begin_impact(draft: Draft, command: c.BeginImpact) -> None:
-    """An engine may say so twice, after a crash; the first time counts."""
-    event = draft.region.events.get(command.event_id)
-    if event is not None and event.phase is Phase.STARTED and event.impact_began_at is None:
-        draft.record(f.ImpactBegan(draft.now, event.id, command.ends_at))
-
-
-def finish_impact(draft: Draft, command: c.EndImpact) -> None:
-    event = draft.region.events.get(command.event_id)
-    if event is not None and event.impact_began_at is not None and event.impact_ended_at is None:
-        end_impact(draft, event)

@@ -9,7 +9,8 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 from forewarn.core import facts as f
 from forewarn.core.draft import Draft
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import NO_BINDING, NO_PATTERN, Binding, BindingPattern, Vm, replace
+from forewarn.core.region import Vm, replace
+from forewarn.core.specs import NO_BINDING, NO_PATTERN, Binding, BindingPattern
 
 NETNS_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 INTERFACE_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,14}"  # 15 is the kernel's IFNAMSIZ without the end

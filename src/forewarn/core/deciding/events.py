@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
-from forewarn.core.phases import PENDING, Phase
+from forewarn.core.looking.turns import is_in_hand
+from forewarn.core.phases import PENDING
 from forewarn.core.region import Event, Host, HostHealth, Region, Scope, Vm, fold, replace
 from forewarn.terms import derive_guid
 
@@ -43,17 +44,6 @@ def _start_in_turn(draft: Draft, event: Event, why: str) -> None:
     """Nobody is asked, but something else has a VM in hand: it starts when that is over."""
     draft.record(f.EventScheduled(draft.now, event))
     draft.record(f.EventApproved(draft.now, event.id, why))
-
-
-def is_under_way(event: Event) -> bool:
-    """Whether it has its VMs in hand: from its start until its impact has ended."""
-    return event.phase is Phase.STARTED and event.impact_ended_at is None
-
-
-def is_in_hand(region: Region, event: Event) -> bool:
-    """Whether another event has one of its VMs in hand. Impacts on a VM do not overlap: this one has to wait."""
-    others = (region.events[other] for key in event.vms for other in region.vms[key].events if other != event.id)
-    return any(is_under_way(other) for other in others)
 
 
 def is_yet_to_be_told(event: Event) -> bool:

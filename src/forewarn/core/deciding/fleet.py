@@ -14,20 +14,9 @@ from forewarn.core.deciding.placement import find_host
 from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_scope, find_vms
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import (
-    DOWN,
-    REGIONS_DOMAINS,
-    Domains,
-    Power,
-    Region,
-    ScopeKind,
-    Vm,
-    VmSpec,
-    fold,
-    replace,
-    scope_key,
-)
+from forewarn.core.region import DOWN, Power, Region, Vm, fold, replace, scope_key
 from forewarn.core.rules import Rules
+from forewarn.core.specs import REGIONS_DOMAINS, Domains, ScopeKind, VmSpec
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_])?")
 UPDATE_DOMAINS_MOST = 20  # of an availability set, as the Compute API has it

@@ -15,20 +15,8 @@ from forewarn.core.deciding.fleet import check_group, check_name, check_names, c
 from forewarn.core.draft import Draft
 from forewarn.core.lookup import check_scope, find_scale_set, find_vms
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import (
-    Domains,
-    Orchestration,
-    ScaleInRule,
-    ScaleSet,
-    ScaleSetSpec,
-    ScopeKind,
-    UpgradeMode,
-    Vm,
-    VmSpec,
-    fold,
-    replace,
-    scope_key,
-)
+from forewarn.core.region import ScaleSet, Vm, fold, replace, scope_key
+from forewarn.core.specs import Domains, Orchestration, ScaleInRule, ScaleSetSpec, ScopeKind, UpgradeMode, VmSpec
 from forewarn.terms import derive_guid
 
 CAPACITY_MOST = 1_000

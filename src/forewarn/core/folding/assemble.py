@@ -10,14 +10,12 @@ from immutables import Map
 
 from forewarn.core import keys
 from forewarn.core.agenda import Agenda
-from forewarn.core.deciding.campaigns import may_take
 from forewarn.core.folding.events import count_pending, open_work
 from forewarn.core.folding.fleet import put_host
-from forewarn.core.folding.retired import NONE_RETIRED, Retired
 from forewarn.core.folding.sets import deletion_added, instance_joined
+from forewarn.core.looking.turns import may_take
 from forewarn.core.phases import PENDING
 from forewarn.core.region import (
-    NO_BINDING,
     Campaign,
     CampaignState,
     Event,
@@ -27,11 +25,12 @@ from forewarn.core.region import (
     Resource,
     ScaleSet,
     Scope,
-    ScopeKind,
     Vm,
     fold,
     replace,
 )
+from forewarn.core.retired import NONE_RETIRED, Retired
+from forewarn.core.specs import NO_BINDING, ScopeKind
 
 
 def assemble(

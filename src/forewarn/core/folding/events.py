@@ -14,7 +14,8 @@ from forewarn.core.folding import sets
 from forewarn.core.folding.sets import put_scope
 from forewarn.core.lifecycle import EventFact, event_after
 from forewarn.core.phases import ENDED, PENDING, Phase
-from forewarn.core.region import DOWN, Event, Group, Power, Region, ScopeKind, Vm, replace
+from forewarn.core.region import DOWN, Event, Group, Power, Region, Vm, replace
+from forewarn.core.specs import ScopeKind
 
 _DURING = {
     Effect.PAUSE: Power.FROZEN,

@@ -12,7 +12,8 @@ from forewarn.core import keys
 from forewarn.core.folding import sets
 from forewarn.core.folding.events import vm_left
 from forewarn.core.folding.sets import put_scope
-from forewarn.core.region import Binding, Host, HostHealth, Power, Region, ScopeKind, Vm, fold, replace, scope_key
+from forewarn.core.region import Host, HostHealth, Power, Region, Vm, fold, replace, scope_key
+from forewarn.core.specs import Binding, ScopeKind
 
 VmFact: TypeAlias = (
     f.VmCreated | f.VmBound | f.VmMoved | f.VmStarted | f.VmStopped | f.VmDeallocated | f.VmDeleted | f.VmRespecified

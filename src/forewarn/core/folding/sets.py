@@ -18,12 +18,12 @@ from forewarn.core.region import (
     Rolling,
     ScaleSet,
     Scope,
-    ScopeKind,
     Vm,
     fold,
     replace,
     scope_key,
 )
+from forewarn.core.specs import ScopeKind
 
 OPERATIONS_REMEMBERED = 10_000
 

@@ -9,12 +9,12 @@ from datetime import datetime
 from immutables import Map
 
 from forewarn.core.causes import USER_OPERATIONS
-from forewarn.core.deciding.campaigns import may_take
 from forewarn.core.folding.assemble import assemble
-from forewarn.core.folding.retired import Retired
+from forewarn.core.looking.deadlines import STALE_MOST, deadline_of, next_deadline
+from forewarn.core.looking.turns import may_take
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import Event, Group, Host, HostHealth, Region, replace
-from forewarn.core.settle import STALE_MOST, deadline_of, next_deadline
+from forewarn.core.retired import Retired
 
 
 def of_indexes(region: Region) -> Iterator[str]:

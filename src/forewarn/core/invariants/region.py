@@ -10,25 +10,15 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from forewarn.core.causes import Cause
-from forewarn.core.deciding.campaigns import held_up
-from forewarn.core.deciding.events import is_under_way, is_yet_to_be_told
-from forewarn.core.folding.retired import REMEMBERED
+from forewarn.core.deciding.events import is_yet_to_be_told
+from forewarn.core.deciding.settle import may_start
 from forewarn.core.invariants.indexes import deadlines, of_agenda, of_assembly, of_indexes
 from forewarn.core.invariants.sets import of_domains, of_operations, of_resources, of_scale_sets
+from forewarn.core.looking.turns import held_up, is_under_way
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import (
-    DOWN,
-    Campaign,
-    CampaignState,
-    Event,
-    Power,
-    Region,
-    Scope,
-    ScopeKind,
-    Vm,
-    fold,
-)
-from forewarn.core.settle import may_start
+from forewarn.core.region import DOWN, Campaign, CampaignState, Event, Power, Region, Scope, Vm, fold
+from forewarn.core.retired import REMEMBERED
+from forewarn.core.specs import ScopeKind
 
 _STEADY = DOWN | {Power.RUNNING}
 

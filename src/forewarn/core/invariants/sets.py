@@ -9,8 +9,9 @@ from immutables import Map
 
 from forewarn.core.causes import Cause
 from forewarn.core.folding.sets import OPERATIONS_REMEMBERED
-from forewarn.core.region import Operation, Orchestration, Region, ScaleSet, Scope, ScopeKind, Vm, fold
+from forewarn.core.region import Operation, Region, ScaleSet, Scope, Vm, fold
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Orchestration, ScopeKind
 
 _GROUP_MOST = Rules().placement_group_size
 

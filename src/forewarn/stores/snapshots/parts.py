@@ -16,30 +16,23 @@ from immutables import Map
 from msgspec import Struct
 
 from forewarn.core.folding.assemble import assemble
-from forewarn.core.folding.retired import Retired
 from forewarn.core.region import (
-    DEFAULT_POLICY,
-    NO_BINDING,
-    REGIONS_DOMAINS,
-    Binding,
     Campaign,
-    Domains,
     Event,
     Host,
     HostHealth,
     Operation,
-    Policy,
     Power,
     Region,
     Resource,
     ScaleSet,
     Scope,
-    ScopeKind,
     Vm,
-    VmSpec,
     replace,
     scope_key,
 )
+from forewarn.core.retired import Retired
+from forewarn.core.specs import DEFAULT_POLICY, NO_BINDING, REGIONS_DOMAINS, Binding, Domains, Policy, ScopeKind, VmSpec
 
 CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
 _MOMENTS_MOST = 200_000

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from forewarn.core.documents import document_for
-from forewarn.core.region import Region, Scope, ScopeKind
+from forewarn.core.looking.documents import document_for
+from forewarn.core.region import Region, Scope
+from forewarn.core.specs import ScopeKind
 from forewarn.wire.document import NotBeforeFormat, encode_document
 from forewarn.wire.versions import ApiVersion
 

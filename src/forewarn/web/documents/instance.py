@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Orchestration, Particulars, Region, ScaleSet, Vm, fold
+from forewarn.core.region import Region, ScaleSet, Vm, fold
+from forewarn.core.specs import DEFAULT_RESOURCE_GROUP, Orchestration, Particulars
 from forewarn.web import arm_ids
 from forewarn.web.documents.interfaces import interfaces_of
 from forewarn.web.documents.whereabouts import (

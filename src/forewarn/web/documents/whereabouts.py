@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from forewarn.core.region import Region, ScaleSet, Vm, VmSpec, fold
+from forewarn.core.region import Region, ScaleSet, Vm, fold
+from forewarn.core.specs import VmSpec
 from forewarn.terms import derive_guid
 
 SUBSCRIPTION = "00000000-0000-0000-0000-00000000f0e0"

@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from forewarn.core import facts as f
 from forewarn.core.facts import subject_of
-from forewarn.core.region import Event, Region, ScopeKind, scope_key
+from forewarn.core.region import Event, Region, scope_key
+from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Journal, Record
 from forewarn.web.operator.activity_words import kinds_of, kinds_of_outcome, outcome_of_facts, words_of
 from forewarn.web.operator.schema.answers import ActivityAnswer

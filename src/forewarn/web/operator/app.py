@@ -13,7 +13,7 @@ from forewarn import __version__
 from forewarn.plane.plane import Plane
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
-from forewarn.web.operator.desk import Desk, Visible
+from forewarn.web.operator.desk import Desk, Visible, check_parameters
 from forewarn.web.operator.errors import answer_errors
 from forewarn.web.operator.gate import Gate
 from forewarn.web.operator.live.changes import Changes
@@ -59,8 +59,10 @@ Instants are ISO 8601 in UTC, durations are numbers of seconds. Names and ids ar
 is answered with success is in the journal, on disk, with what the caller says of itself in `X-Forewarn-Client`.
 Everything else is answered with an `error`, and nothing changed: 400 `invalid`, 401 `unauthorized`, 404 `not_found`,
 409 `conflict`, 413 `invalid`, 503 `unavailable`, 500 `internal`. The one exception is 502 `uncertain`, where the store
-went away while it was written to: look before you ask again. Load balancers ask `GET /health/live` and
-`GET /health/ready`, without a token."""
+went away while it was written to: look before you ask again. What becomes a command of the region takes
+`?dry_run=true`: the answer, or the refusal, that it would have now, while nothing is changed or written.
+
+Load balancers ask `GET /health/live` and `GET /health/ready`, without a token."""
 _ERRORS: dict[int | str, dict[str, Any]] = {
     "default": {
         "model": ErrorAnswer,
@@ -100,7 +102,7 @@ def operator_app(
         docs_url=None,  # FastAPI's pages load scripts of others into an origin that may do everything here
         redoc_url=None,
         responses=_ERRORS,
-        dependencies=[Depends(_BEARER)] if token else [],
+        dependencies=[Depends(check_parameters), *([Depends(_BEARER)] if token else [])],
         lifespan=_ending(streams),
     )
     app.state.desk = Desk(

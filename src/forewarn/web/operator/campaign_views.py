@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
-from forewarn.core.deciding.campaigns import held_up
+from forewarn.core.looking.turns import held_up
 from forewarn.core.phases import PENDING
 from forewarn.core.region import Campaign, CampaignState, Host, Region
 from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignHosts

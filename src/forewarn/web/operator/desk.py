@@ -1,16 +1,25 @@
-"""What the routes work with: the plane, one consistent look at it, and who is asking."""
+"""What the routes work with: the plane, one consistent look at it, and who is asking.
+
+A request that becomes a command goes through its ``Asker``. With ``?dry_run=true`` that is a ``DryRun``, and nothing is
+left to the route: what it submits is stepped on a copy of the region, and what it looks at afterwards is that copy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, TypeAlias
+from typing import Annotated, ParamSpec, TypeAlias, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
 from forewarn.core.commands import Command
 from forewarn.core.facts import Fact
+from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
@@ -18,11 +27,19 @@ from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.live.changes import Changes
-from forewarn.web.operator.schema.answers import SettingView
+from forewarn.web.operator.made_up import made_up, without
+from forewarn.web.operator.schema.answers import CommandAnswer, SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.wire.document import NotBeforeFormat
 
 _LONGEST_WHO = 100
+_ONLY_LOOK = ("GET", "HEAD")
+_NO_DRY_RUN = (
+    "There is no dry run of this request, and nothing was done: only what becomes a command of the region has one. "
+    "What time will bring is told by GET /v1/forecast."
+)
+_P = ParamSpec("_P")
+_Told = TypeVar("_Told", bound=CommandAnswer)
 
 Visible: TypeAlias = Callable[[str], Region]  # what the guests of a scope may see already
 
@@ -57,12 +74,12 @@ class Look:
     awaited: dict[str, list[str]] = field(default_factory=dict, compare=False)  # by group, as far as it was asked for
 
 
-@dataclass(frozen=True)
 class Asker:
     """Somebody with a request, and the way to the plane."""
 
-    plane: Plane
-    origin: Origin
+    def __init__(self, plane: Plane, origin: Origin) -> None:
+        self.plane = plane
+        self.origin = origin
 
     async def submit(self, command: Command) -> tuple[Fact, ...]:
         return await self.plane.submit(command, self.origin)
@@ -70,6 +87,14 @@ class Asker:
     def look(self) -> Look:
         """The region after what was submitted."""
         return look_at(self.plane)
+
+    def editing(self) -> AbstractAsyncContextManager[None]:
+        """Held from the look to the write by who lays a change over what is seen."""
+        return self.plane.editing
+
+    async def tell(self, make: Callable[_P, _Told], *args: _P.args, **kwargs: _P.kwargs) -> _Told:
+        """The answer to the request, made by ``make`` in a thread, for it may be long."""
+        return await asyncio.to_thread(make, *args, **kwargs)
 
     def new_guid(self) -> str:
         """A fresh id or seed, in the spelling of event ids."""
@@ -79,6 +104,40 @@ class Asker:
     def name(self) -> str:
         """As approvals and cancellations tell it."""
         return f"operator ({self.origin.who})" if self.origin.who else "operator"
+
+
+class DryRun(Asker):
+    """An asker whose commands change nothing: it goes on from the region as it is, and keeps what would come of it.
+
+    For the routes, and for whoever calls their functions with bodies of their own: one dry run for each call.
+    """
+
+    def __init__(self, plane: Plane, origin: Origin) -> None:
+        super().__init__(plane, origin)
+        self._look = look_at(plane)
+        self._made_up: dict[str, str] = {}
+
+    async def submit(self, command: Command) -> tuple[Fact, ...]:
+        """What would happen now, or the refusal. Stepped in a thread: many VMs take a while."""
+        region, facts = await asyncio.to_thread(self.plane.rehearse, self._look.region, command)
+        self._look = Look(region, self._look.seq, self.plane.now())
+        self._made_up |= made_up(region, facts)
+        return facts
+
+    def look(self) -> Look:
+        return self._look
+
+    def editing(self) -> AbstractAsyncContextManager[None]:
+        """Nobody has to wait for who writes nothing."""
+        return nullcontext()
+
+    async def tell(self, make: Callable[_P, _Told], *args: _P.args, **kwargs: _P.kwargs) -> _Told:
+        """The same answer, which says what it is, without the ids that had to be made up."""
+
+        def cleaned() -> _Told:
+            return without(make(*args, **kwargs), self._made_up).model_copy(update={"dry_run": True})
+
+        return await asyncio.to_thread(cleaned)
 
 
 def look_at(plane: Plane) -> Look:
@@ -100,14 +159,51 @@ async def _look(plane: Annotated[Plane, Depends(_current)]) -> Look:
     return look_at(plane)
 
 
-async def _asker(request: Request, plane: Annotated[Plane, Depends(_current)]) -> Asker:
+async def _origin(request: Request) -> Origin:
     headers = request.headers
     said = headers.get("x-forewarn-client") or headers.get("user-agent") or ""
     who = "".join(letter for letter in said if letter.isprintable()).strip()[:_LONGEST_WHO]
-    return Asker(plane, Origin(door="operator", who=who, request_id=request.state.request_id))
+    return Origin(door="operator", who=who, request_id=request.state.request_id)
+
+
+async def _mover(plane: Annotated[Plane, Depends(_current)], origin: Annotated[Origin, Depends(_origin)]) -> Asker:
+    return Asker(plane, origin)
+
+
+async def _asker(
+    plane: Annotated[Plane, Depends(_current)],
+    origin: Annotated[Origin, Depends(_origin)],
+    dry_run: Annotated[
+        bool,
+        Query(description="Only tell what this would do now: nothing is changed, written or announced."),
+    ] = False,
+) -> Asker:
+    return DryRun(plane, origin) if dry_run else Asker(plane, origin)
+
+
+async def check_parameters(request: Request) -> None:
+    """Refuse query parameters that a route which changes something does not know.
+
+    A misspelled ``dry_run`` would otherwise be a request in earnest.
+    """
+    route = request.scope["route"]
+    if request.method in _ONLY_LOOK or not isinstance(route, APIRoute):
+        return
+    unknown = set(request.query_params) - set(_known(route.dependant))
+    if "dry_run" in unknown:
+        raise Refused(Hint.INVALID, _NO_DRY_RUN)
+    if unknown:
+        raise Refused(Hint.INVALID, f"There is no query parameter '{min(unknown)[:100]}' here.")
+
+
+def _known(dependant: Dependant) -> Iterator[str]:
+    yield from (parameter.alias for parameter in dependant.query_params)
+    for each in dependant.dependencies:
+        yield from _known(each)
 
 
 TheDesk = Annotated[Desk, Depends(_desk)]
 ThePlane = Annotated[Plane, Depends(_current)]
 TheLook = Annotated[Look, Depends(_look)]
-TheAsker = Annotated[Asker, Depends(_asker)]
+TheAsker = Annotated[Asker, Depends(_asker)]  # for every request that becomes a command: it takes dry_run
+TheMover = Annotated[Asker, Depends(_mover)]  # for the clock, of which there is no dry run

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.deciding.campaigns import domains_open
-from forewarn.core.deciding.events import is_in_hand, joined
+from forewarn.core.deciding.events import joined
+from forewarn.core.looking.turns import domains_open, is_in_hand
 from forewarn.core.phases import Phase
-from forewarn.core.region import Event, fold, replace
+from forewarn.core.region import Event, Region, Vm, fold, replace
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.remedy import remedy
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, OutcomeAnswer
 from forewarn.web.operator.views import event_fields, vm_names
 
 NOBODY_READS = "nobody in the scope reads scheduled events"
 _IDS_MOST = 3
 _WARNINGS_MOST = 3
+# The option that gives a VM each notice, with a value that is allowed; see core.deciding.fleet for the bounds.
+_OPTIONS = {"terminate_notice": "--terminate-notice 10m", "os_image_notice": "--os-image-notice 15m"}
 _DIRECT = (f.VmDeleted, f.VmDeallocated, f.VmStopped, f.VmStarted, f.InstanceUpgraded, f.InstanceProtected)
 
 
@@ -82,7 +83,7 @@ def outcome_of(
     silent = [key for event in made.silent for key in event.vms]
     direct = [fact.vm for fact in facts if isinstance(fact, _DIRECT) and fact.vm in own]
     at_once = vm_names(before.region, list(dict.fromkeys([*silent, *direct])))
-    next_time = remedy(before.region, at_once, deed.notice) if deed.causes else ""
+    next_time = _remedy(before.region, at_once, deed.notice) if deed.causes else ""
     return OutcomeAnswer(
         events=[
             _as_it_is(after, event)
@@ -182,6 +183,34 @@ def _message(made: _Made, at_once: Sequence[str], deed: Deed) -> str:
         untold = sum(len(event.vms) for event in made.untold)
         told.append(f"{count(untold, 'other VM')} on the same hosts will not be told: {NOBODY_READS}.")
     return " ".join(told) or deed.nothing
+
+
+def _remedy(region: Region, names: Sequence[str], notice: str = "") -> str:
+    """What to type beforehand so that VMs are warned next time: a sentence about the first that can be helped.
+
+    ``region`` is the one before it happened. ``notice`` is what a VM must have besides a reader, as its
+    specification calls it.
+    """
+    vms = [vm for name in names if (vm := region.vms.get(fold(name))) is not None]
+    helped = ((vm, commands) for vm in vms if (commands := _commands(region, vm, notice)))
+    for vm, commands in helped:
+        typed = " and ".join(f"'forewarn {command}'" for command in commands)
+        scopes = len({each.scope for each in vms})
+        others = "" if scopes == 1 else ", and the like for the other scopes"
+        return f"To have {vm.name} warned, type {typed} first{others}."
+    return ""
+
+
+def _commands(region: Region, vm: Vm, notice: str) -> list[str]:
+    reads = region.scope_of(vm).enabled_at is not None
+    reading = [] if reads else [f"vm read {vm.name}"]
+    if not notice or getattr(vm.spec, notice) is not None:
+        return reading
+    if vm.scale_set:
+        return [f"vmss create {vm.scale_set} {_OPTIONS[notice]}", *reading]
+    if notice == "os_image_notice":
+        return []  # which the command line can give to scale sets only
+    return [f"vm create {vm.name} {_OPTIONS[notice]} --read"]
 
 
 def count(number: int, what: str) -> str:

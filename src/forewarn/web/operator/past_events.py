@@ -7,9 +7,9 @@ from datetime import datetime
 
 from forewarn.core import facts as f
 from forewarn.core.facts import subject_of
+from forewarn.core.looking.story import remembered
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Event
-from forewarn.core.story import remembered
 from forewarn.plane.ports import Journal, Record
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.records import MOST_STEPS

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from forewarn.core.facts import subject_of
-from forewarn.core.story import tell
+from forewarn.core.looking.story import tell
 from forewarn.plane.ports import Record
 from forewarn.web.operator.schema.answers import RecordAnswer
 from forewarn.web.operator.schema.fleet_answers import TimelineEntry

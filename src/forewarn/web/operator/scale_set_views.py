@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import Orchestration, Region, ScaleSet, ScopeKind, Vm, fold, scope_key
+from forewarn.core.region import Region, ScaleSet, Vm, fold, scope_key
+from forewarn.core.specs import Orchestration, ScopeKind
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.scale_set_answers import ScaleSetAnswer, ScaleSetStory
 from forewarn.web.operator.views import binding_fields, event_fields, policy_fields, seconds, vm_fields

@@ -6,18 +6,8 @@ from datetime import timedelta
 
 from forewarn.core.causes import CAUSES
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import (
-    Binding,
-    BindingPattern,
-    Event,
-    Host,
-    Policy,
-    Region,
-    Scope,
-    ScopeKind,
-    Vm,
-    fold,
-)
+from forewarn.core.region import Event, Host, Region, Scope, Vm, fold
+from forewarn.core.specs import Binding, BindingPattern, Policy, ScopeKind
 from forewarn.web.arm_ids import instance_name
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.fleet_answers import (

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from forewarn.core.commands import ForgetResource, Together
-from forewarn.core.region import Region, Resource, ScopeKind, fold, scope_key
+from forewarn.core.region import Region, Resource, fold, scope_key
+from forewarn.core.specs import ScopeKind
 from forewarn.web.arm_ids import IN_SUBSCRIPTION
 from forewarn.web.resource_manager import network, nic_bindings
 from forewarn.web.resource_manager.call import Call, Desk, Reply

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from forewarn.core.region import Orchestration, ScopeKind, VmSpec, fold
+from forewarn.core.region import fold
+from forewarn.core.specs import Orchestration, ScopeKind, VmSpec
 from forewarn.web.arm_ids import (
     AVAILABILITY_SETS,
     IN_GROUP,

@@ -23,7 +23,8 @@ from forewarn.core.commands import (
 )
 from forewarn.core.facts import OperationEnded
 from forewarn.core.refusal import Refused
-from forewarn.core.region import Region, ScopeKind, fold
+from forewarn.core.region import Region, fold
+from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import JournalFault, Origin, Record
 from forewarn.web.arm_ids import IN_GROUP, IN_SUBSCRIPTION, group_id
 from forewarn.web.resource_manager import groups, keeping

@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from forewarn.core.region import DEFAULT_RESOURCE_GROUP, Region, fold
+from forewarn.core.region import Region, fold
+from forewarn.core.specs import DEFAULT_RESOURCE_GROUP
 from forewarn.web.arm_ids import IN_GROUP, IN_SUBSCRIPTION, group_id
 from forewarn.web.resource_manager import keeping, listing, subscriptions
 from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply

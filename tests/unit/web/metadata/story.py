@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from forewarn.core.commands import Approve, Command, CreateVms, Pulse, RestartVms
 from forewarn.core.facts import Fact
-from forewarn.core.region import Binding, Region, Scope, Vm, VmSpec
+from forewarn.core.region import Region, Scope, Vm
 from forewarn.core.rules import Rules
+from forewarn.core.specs import Binding, VmSpec
 from forewarn.core.step import step
 from forewarn.plane.ports import Origin, Record
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from forewarn import __version__
-from forewarn.core.region import ScopeKind, VmSpec
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.web.metadata.answering.cache import DocumentCache, Signer, reply_to
 from forewarn.wire.errors import THROTTLED, ErrorReply, method_not_allowed
 from forewarn.wire.versions import API_VERSIONS, NEWEST

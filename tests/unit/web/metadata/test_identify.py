@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forewarn.core.region import Binding, Region
+from forewarn.core.region import Region
+from forewarn.core.specs import Binding
 from forewarn.web.metadata.asking.callers import Caller, Door, identify, is_loopback, plain_address
 from tests.unit.web.metadata.story import Story
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forewarn.core.commands import DeallocateVms, PutScaleSet
-from forewarn.core.region import Binding, EvictionPolicy, ScopeKind, VmSpec
+from forewarn.core.specs import Binding, EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.instance import instance_info
 from forewarn.wire.instance import instance_tree
 from tests.unit.web.metadata.story import Story

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from forewarn.core.commands import CreateVms
-from forewarn.core.region import Binding, VmSpec
+from forewarn.core.specs import Binding, VmSpec
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin

@@ -6,7 +6,7 @@ import asyncio
 from datetime import timedelta
 
 from forewarn.core.commands import CancelEvents, DeleteVms, Tick
-from forewarn.core.region import ScopeKind, VmSpec
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.web.metadata.answering.waiting import WOKEN_AT_ONCE, Patience, Waiters, changed_scopes
 from tests.unit.web.metadata.story import Story, records
 

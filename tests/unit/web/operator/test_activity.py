@@ -8,7 +8,7 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.region import VmSpec
+from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import Origin
 from forewarn.web.operator import activity, activity_words
 from forewarn.web.operator.schema.requests import Door

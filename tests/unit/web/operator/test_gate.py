@@ -87,7 +87,7 @@ async def test_a_body_that_comes_in_pieces_is_read(bench: Bench) -> None:
         yield b'"lone"}'
 
     answer = await bench.client.post("/v1/vms", content=pieces(), headers={"Content-Type": "application/json"})
-    assert answer.json() == {"created": ["lone"]}
+    assert answer.json() == {"dry_run": False, "created": ["lone"]}
 
 
 async def test_every_answer_has_its_own_request_id(bench: Bench) -> None:

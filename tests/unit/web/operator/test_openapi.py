@@ -9,7 +9,7 @@ import pytest
 from fastapi.openapi.models import OpenAPI
 
 from forewarn.core.causes import HOST_MAINTENANCE
-from forewarn.core.region import EvictionPolicy, Orchestration, ScaleInRule, UpgradeMode
+from forewarn.core.specs import EvictionPolicy, Orchestration, ScaleInRule, UpgradeMode
 from forewarn.web.faults import FaultKind
 from forewarn.web.operator.schema import requests as bodies
 from forewarn.web.operator.schema.scale_set_requests import ScaleSetChangeBody

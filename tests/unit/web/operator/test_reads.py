@@ -33,6 +33,7 @@ async def test_a_read_enables_the_scope_and_the_next_operation_waits(bench: Benc
         "scope": "availability-set/front",
         "enabled": True,
         "api_version": "2020-07-01",
+        "dry_run": False,
         "document": {"DocumentIncarnation": 1, "Events": []},
     }
     assert [event["phase"] for event in restarted["events"]] == ["scheduled"]

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from forewarn.core.commands import CreateVms, Tick
-from forewarn.core.region import VmSpec
+from forewarn.core.specs import VmSpec
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.ports import Origin
 from forewarn.server.assembly import Parts, running

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forewarn.core.commands import CancelEvents, CreateVms, PutAvailabilitySet, PutScaleSet
-from forewarn.core.region import Policy, ScopeKind, VmSpec
+from forewarn.core.specs import Policy, ScopeKind, VmSpec
 from forewarn.stores.memory import MemoryJournal
 from tests.unit.web.resource_manager.bench import DEPLOYMENTS, NETWORK, OPERATOR, RG, Bench, S, open_bench
 

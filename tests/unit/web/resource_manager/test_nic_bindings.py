@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from forewarn.core.commands import BindVm
-from forewarn.core.region import NO_BINDING, Binding
+from forewarn.core.specs import NO_BINDING, Binding
 from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.metadata.asking.callers import Caller, Door, identify
 from forewarn.web.resource_manager import nic_bindings

@@ -12,7 +12,8 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from itertools import islice
 
-from forewarn.core.region import Binding, Region, Vm, fold
+from forewarn.core.region import Region, Vm, fold
+from forewarn.core.specs import Binding
 from forewarn.web.metadata.asking.questions import Target
 from forewarn.web.metadata.asking.request import Request
 

@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from forewarn.core import facts as f
-from forewarn.core.region import Binding, Region
+from forewarn.core.region import Region
+from forewarn.core.specs import Binding
 from forewarn.plane.ports import Record
 from forewarn.web.metadata.asking.callers import Door, is_loopback, plain_address
 from forewarn.web.metadata.http.namespaces import is_bound_to, listen_in, namespace_path

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from forewarn.core import facts as f
-from forewarn.core.region import Event, Region, ScopeKind, Vm, scope_key
+from forewarn.core.region import Event, Region, Vm, scope_key
+from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Record
 
 MOST_SUBJECTS = 50

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -10,18 +9,18 @@ from fastapi import APIRouter, Query
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.lookup import campaign_named
-from forewarn.core.region import Campaign
+from forewarn.core.region import Campaign, Region
 from forewarn.web.operator.campaign_views import campaign_fields
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.paging import instant_key, page_of
-from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer
+from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignChanged, CampaignsAnswer
 from forewarn.web.operator.schema.requests import CampaignBody, Page
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
 
 @router.post("", status_code=201, summary="Start a campaign")
-async def start(body: CampaignBody, asker: TheAsker) -> CampaignAnswer:
+async def start(body: CampaignBody, asker: TheAsker) -> CampaignChanged:
     """Over the chosen hosts, or over all. The next update domain's turn comes when the last one's events are gone."""
     campaign_id = asker.new_guid()
     hosts, scopes = tuple(body.hosts), tuple(body.scopes)
@@ -47,26 +46,29 @@ def show(campaign_id: str, look: TheLook) -> CampaignAnswer:
 
 
 @router.post("/{campaign_id}/pause", summary="Pause a campaign")
-async def pause(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
+async def pause(campaign_id: str, asker: TheAsker) -> CampaignChanged:
     """Nothing new is scheduled; what is scheduled takes its course."""
     await asker.submit(c.PauseCampaign(campaign_id.upper()))
     return await _as_it_is(asker, campaign_id)
 
 
 @router.post("/{campaign_id}/resume", summary="Resume a campaign")
-async def resume(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
+async def resume(campaign_id: str, asker: TheAsker) -> CampaignChanged:
     """Go on where it was paused."""
     await asker.submit(c.ResumeCampaign(campaign_id.upper()))
     return await _as_it_is(asker, campaign_id)
 
 
 @router.post("/{campaign_id}/cancel", summary="Cancel a campaign")
-async def cancel(campaign_id: str, asker: TheAsker) -> CampaignAnswer:
+async def cancel(campaign_id: str, asker: TheAsker) -> CampaignChanged:
     """What was scheduled disappears; what has started is finished."""
     await asker.submit(c.CancelCampaign(campaign_id.upper()))
     return await _as_it_is(asker, campaign_id)
 
 
-async def _as_it_is(asker: Asker, campaign_id: str) -> CampaignAnswer:
-    region = asker.look().region
-    return await asyncio.to_thread(campaign_fields, region, campaign_named(region, campaign_id))
+async def _as_it_is(asker: Asker, campaign_id: str) -> CampaignChanged:
+    return await asker.tell(_changed, asker.look().region, campaign_id)
+
+
+def _changed(region: Region, campaign_id: str) -> CampaignChanged:
+    return CampaignChanged(**dict(campaign_fields(region, campaign_named(region, campaign_id))))

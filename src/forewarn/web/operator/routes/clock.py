@@ -8,7 +8,7 @@ from datetime import UTC, timedelta
 from fastapi import APIRouter
 
 from forewarn.core.refusal import Hint, Refused
-from forewarn.web.operator.desk import Asker, Look, TheAsker, TheDesk, ThePlane
+from forewarn.web.operator.desk import Asker, Look, TheDesk, TheMover, ThePlane
 from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.operator.on_the_way import on_the_way
 from forewarn.web.operator.schema.answers import ClockAnswer, ClockMoved, ClockTurned
@@ -24,7 +24,7 @@ async def show_clock(plane: ThePlane) -> ClockAnswer:
 
 
 @router.post("/advance", summary="Move the clock by some seconds")
-async def advance(body: AdvanceBody, asker: TheAsker) -> ClockTurned:
+async def advance(body: AdvanceBody, asker: TheMover) -> ClockTurned:
     """Everything that falls due on the way happens, at its own instant. A real clock cannot be moved."""
     now = asker.plane.now()
     try:
@@ -37,7 +37,7 @@ async def advance(body: AdvanceBody, asker: TheAsker) -> ClockTurned:
 
 
 @router.post("/next", summary="Move the clock to the next change")
-async def advance_to_next(asker: TheAsker, body: NothingBody | None = None) -> ClockMoved:
+async def advance_to_next(asker: TheMover, body: NothingBody | None = None) -> ClockMoved:
     """To the instant at which something next happens by itself; nowhere if nothing is due."""
     before = asker.look()
     moved_to = await asker.plane.advance_to_next(asker.origin)
@@ -46,7 +46,7 @@ async def advance_to_next(asker: TheAsker, body: NothingBody | None = None) -> C
 
 
 @router.post("/to", summary="Move the clock to an instant")
-async def advance_to(body: InstantBody, asker: TheAsker) -> ClockTurned:
+async def advance_to(body: InstantBody, asker: TheMover) -> ClockTurned:
     """Everything that falls due on the way happens, at its own instant. Time never goes back."""
     try:
         to = body.instant.astimezone(UTC)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from forewarn.core.commands import Approve, CancelEvents
+from forewarn.core.looking.story import remembered
 from forewarn.core.lookup import scope_named, vm_named
 from forewarn.core.refusal import no_event
 from forewarn.core.region import Event, Region, fold
-from forewarn.core.story import remembered
 from forewarn.web.operator.desk import Desk, Look, TheAsker, TheDesk, TheLook
 from forewarn.web.operator.outcomes import approved, canceled
 from forewarn.web.operator.paging import instant_key, page_of
@@ -74,7 +73,7 @@ def show(event_id: str, desk: TheDesk, look: TheLook) -> EventStory:
 async def approve(body: EventIdsBody, asker: TheAsker) -> OutcomeAnswer:
     """Let events start before their NotBefore: all of them or, where one is unknown, none."""
     await asker.submit(Approve(tuple(body.ids), asker.name))
-    return await asyncio.to_thread(approved, asker.look(), body.ids)
+    return await asker.tell(approved, asker.look(), body.ids)
 
 
 @router.post("/cancel", summary="Cancel events")
@@ -82,4 +81,4 @@ async def cancel(body: EventIdsBody, asker: TheAsker) -> OutcomeAnswer:
     """Take events back that have not started, and with each the others of the same host's work."""
     before = asker.look()
     facts = await asker.submit(CancelEvents(tuple(body.ids), f"taken back by {asker.name}"))
-    return await asyncio.to_thread(canceled, before, asker.look(), facts)
+    return await asker.tell(canceled, before, asker.look(), facts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -10,7 +9,8 @@ from fastapi import APIRouter, Query, Response
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.lookup import scope_named, vm_named
-from forewarn.core.region import EvictionPolicy, ScopeKind, VmSpec, fold
+from forewarn.core.region import fold
+from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.document import document_bytes
 from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.operator import outcomes
@@ -23,8 +23,12 @@ from forewarn.web.operator.schema.looks import InstanceQuery, ReadQuery
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, VmPage, duration
 from forewarn.web.operator.views import event_fields, vm_fields
 from forewarn.wire.errors import JSON
+from forewarn.wire.versions import NEWEST
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])
+DocumentVersion = Annotated[
+    str, Query(alias="api-version", max_length=32, description="As a guest would ask for it.", examples=[NEWEST.date])
+]
 
 _SEEN: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/json": {}}, "description": "As a guest gets it."}
@@ -36,7 +40,7 @@ async def create(body: CreateVmsBody, asker: TheAsker) -> CreatedAnswer:
     """One VM, or many that are numbered. All of them are created or, where one name is refused, none."""
     creating = c.CreateVms(body.names(), _spec(body), asker.new_guid(), body.binding_or_none())
     facts = await asker.submit(c.Together((creating, _reading(body, asker))) if body.read else creating)
-    return CreatedAnswer(created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
+    return await asker.tell(CreatedAnswer, created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
 
 
 def _reading(body: CreateVmsBody, asker: Asker) -> c.Pulse:
@@ -112,15 +116,15 @@ async def instance(name: str, query: Annotated[InstanceQuery, Query()], look: Th
 
 
 @router.post("/{name}/read", summary="Let a VM read its document")
-async def read(name: str, query: Annotated[ReadQuery, Query()], asker: TheAsker, desk: TheDesk) -> ReadAnswer:
+async def read(name: str, asker: TheAsker, desk: TheDesk, api_version: DocumentVersion = NEWEST.date) -> ReadAnswer:
     """One read by this VM, on purpose: it enables the VM's scope as its first GET would, and counts as a sign of life.
 
     The journal has it with the door of whoever asked. No lag, throttle, first-read delay or fault rule is in the way.
     """
     look = asker.look()
-    vm, version = vm_named(look.region, name), find_version(query.api_version)
+    vm, version = vm_named(look.region, name), find_version(api_version)
     facts = await asker.submit(c.Pulse(((vm.key, look.now),)))
-    return read_by(asker.look(), facts, vm.name, version, desk.not_before_format)
+    return await asker.tell(read_by, asker.look(), facts, vm.name, version, desk.not_before_format)
 
 
 @router.post("/restart", status_code=202, summary="Restart VMs")
@@ -174,4 +178,4 @@ async def start(body: NamesBody, asker: TheAsker) -> OutcomeAnswer:
 async def _act(asker: Asker, body: NamesBody, command: c.Command, deed: Deed) -> OutcomeAnswer:
     before = asker.look()
     facts = await asker.submit(command)
-    return await asyncio.to_thread(outcome_of, before, asker.look(), facts, deed, body.names)
+    return await asker.tell(outcome_of, before, asker.look(), facts, deed, body.names)

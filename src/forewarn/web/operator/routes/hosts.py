@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -61,4 +60,4 @@ async def fail(body: FailBody, asker: TheAsker) -> OutcomeAnswer:
 async def _act(asker: Asker, command: Command, deed: Deed) -> OutcomeAnswer:
     before = asker.look()
     facts = await asker.submit(command)
-    return await asyncio.to_thread(outcome_of, before, asker.look(), facts, deed)
+    return await asker.tell(outcome_of, before, asker.look(), facts, deed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated
@@ -15,7 +14,7 @@ from forewarn.core.lookup import scale_set_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
 from forewarn.web.operator import outcomes
-from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook
+from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.scale_set_outcomes import NOTHING, set_outcome
@@ -44,26 +43,26 @@ router = APIRouter(prefix="/v1/scale-sets", tags=["scale sets"])
 
 
 @router.post("", status_code=201, summary="Create a scale set")
-async def create(body: CreateScaleSetBody, desk: TheDesk, asker: TheAsker) -> ScaleSetOutcome:
+async def create(body: CreateScaleSetBody, asker: TheAsker) -> ScaleSetOutcome:
     """A model, and as many instances of it as are wanted. A name that is taken is refused."""
-    async with desk.plane.editing:
+    async with asker.editing():
         if fold(body.name) in asker.look().region.scale_sets:
             raise Refused(Hint.CONFLICT, f"A scale set named '{body.name}' exists already.")
         return await _act_on_set(asker, body.name, body.command(asker.new_guid()))
 
 
 @router.put("/{name}", status_code=202, summary="Change a scale set")
-async def change(name: str, body: ScaleSetChangeBody, desk: TheDesk, asker: TheAsker) -> ScaleSetOutcome:
+async def change(name: str, body: ScaleSetChangeBody, asker: TheAsker) -> ScaleSetOutcome:
     """What is left out stays as it is. A changed model counts for an instance once that has been upgraded to it."""
-    async with desk.plane.editing:
+    async with asker.editing():
         scale_set = scale_set_named(asker.look().region, name)
         return await _act_on_set(asker, name, body.change_of(scale_set, asker.new_guid()))
 
 
 @router.post("/{name}/scale", status_code=202, summary="Scale a scale set")
-async def scale(name: str, body: ScaleBody, desk: TheDesk, asker: TheAsker) -> ScaleSetOutcome:
+async def scale(name: str, body: ScaleBody, asker: TheAsker) -> ScaleSetOutcome:
     """Out: new instances of the latest model. In: by the scale-in rule, with a Terminate event where there is one."""
-    async with desk.plane.editing:
+    async with asker.editing():
         scale_set = scale_set_named(asker.look().region, name)
         command = replace(put_as_it_is(scale_set, asker.new_guid()), capacity=body.capacity)
         return await _act_on_set(asker, name, command)
@@ -92,7 +91,7 @@ async def delete(name: str, asker: TheAsker) -> ScaleSetOutcome:
 async def _act_on_set(asker: Asker, name: str, command: c.Command) -> ScaleSetOutcome:
     before = asker.look()
     facts = await asker.submit(command)
-    return await asyncio.to_thread(set_outcome, before, asker.look(), fold(name), facts)
+    return await asker.tell(set_outcome, before, asker.look(), fold(name), facts)
 
 
 # Its instances
@@ -189,7 +188,7 @@ def _handler(operation: _Operation) -> Callable[..., Awaitable[OutcomeAnswer]]:
             every = instances_of(region, scale_set)
             vms = [vm for vm in every if _is_running(vm)] if operation.running else every
         if not vms:
-            return OutcomeAnswer(events=[], at_once=[], message=NOTHING)
+            return await asker.tell(OutcomeAnswer, events=[], at_once=[], message=NOTHING)
         return await _act(asker, _names(vms), operation.command(asker, _names(vms)), operation.deed)
 
     return operate
@@ -219,4 +218,4 @@ def _names(vms: Iterable[Vm]) -> tuple[str, ...]:
 async def _act(asker: Asker, names: tuple[str, ...], command: c.Command, deed: Deed) -> OutcomeAnswer:
     before = asker.look()
     facts = await asker.submit(command)
-    return await asyncio.to_thread(outcome_of, before, asker.look(), facts, deed, names)
+    return await asker.tell(outcome_of, before, asker.look(), facts, deed, names)

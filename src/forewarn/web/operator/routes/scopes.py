@@ -8,10 +8,11 @@ from fastapi import APIRouter, Query
 
 from forewarn.core.commands import SetPolicy
 from forewarn.core.lookup import scope_named
-from forewarn.core.region import Policy
+from forewarn.core.region import Region
+from forewarn.core.specs import Policy
 from forewarn.web.operator.desk import TheAsker, TheLook
 from forewarn.web.operator.paging import page_of
-from forewarn.web.operator.schema.fleet_answers import ScopeAnswer, ScopesAnswer
+from forewarn.web.operator.schema.fleet_answers import ScopeAnswer, ScopeChanged, ScopesAnswer
 from forewarn.web.operator.schema.requests import Page, PolicyBody
 from forewarn.web.operator.views import scope_fields
 
@@ -32,9 +33,13 @@ async def show(kind: str, name: str, look: TheLook) -> ScopeAnswer:
 
 
 @router.put("/{kind}/{name}/policy", summary="Set the policy of a scope")
-async def set_policy(kind: str, name: str, body: PolicyBody, asker: TheAsker) -> ScopeAnswer:
+async def set_policy(kind: str, name: str, body: PolicyBody, asker: TheAsker) -> ScopeChanged:
     """Which events nobody has to approve. The whole policy is replaced; events that exist are not touched."""
     key = f"{kind}/{name}"
     policy = Policy(body.auto_approve_reboot, body.auto_approve_redeploy, body.all_instances_down)
     await asker.submit(SetPolicy(key, policy))
-    return scope_fields(scope_named(asker.look().region, key))
+    return await asker.tell(_changed, asker.look().region, key)
+
+
+def _changed(region: Region, key: str) -> ScopeChanged:
+    return ScopeChanged(**dict(scope_fields(scope_named(region, key))))

@@ -30,6 +30,17 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class CommandAnswer(Answer):
+    """What every answer to a request shares that becomes a command of the region."""
+
+    dry_run: bool = Field(
+        default=False,
+        description="True where this only tells what the request would do: nothing has changed, and what would be new "
+        "has no id.",
+        examples=[False],
+    )
+
+
 class ErrorDetail(Answer):
     kind: ErrorKind = Field(description="What kind of no it is; one for each status code.", examples=["not_found"])
     message: str = Field(

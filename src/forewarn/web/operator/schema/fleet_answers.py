@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from forewarn.web.operator.schema.answers import Answer
+from forewarn.web.operator.schema.answers import Answer, CommandAnswer
 
 _GUID = "4CAEA225-A741-474D-A72E-428C86FCD853"
 _NOON = "2026-01-01T12:00:00Z"
@@ -144,7 +144,11 @@ class VmsAnswer(Answer):
     next: str | None = next_cursor()
 
 
-class ReadAnswer(Answer):
+class VmChanged(VmAnswer, CommandAnswer):
+    """A VM after it was changed."""
+
+
+class ReadAnswer(CommandAnswer):
     """What a VM has read."""
 
     vm: str = Field(description="Who has read.", examples=["web-0"])
@@ -159,7 +163,7 @@ class ReadAnswer(Answer):
     )
 
 
-class CreatedAnswer(Answer):
+class CreatedAnswer(CommandAnswer):
     created: list[str] = Field(description="The names of the new VMs.", examples=[["web-0", "web-1", "web-2"]])
 
 
@@ -192,6 +196,10 @@ class ScopeAnswer(Answer):
     vms: int = Field(description="How many VMs belong to it.", examples=[3])
     events: list[str] = Field(description="The ids in its document, oldest first.", examples=[[_GUID]])
     policy: PolicyAnswer = Field(description="Which events nobody has to approve.")
+
+
+class ScopeChanged(ScopeAnswer, CommandAnswer):
+    """A scope after it was changed."""
 
 
 class ScopesAnswer(Answer):
@@ -257,12 +265,16 @@ class CampaignAnswer(Answer):
     ended_at: datetime | None = Field(description="When it ended; null before.", examples=[_NOON])
 
 
+class CampaignChanged(CampaignAnswer, CommandAnswer):
+    """A campaign after it was started or changed."""
+
+
 class CampaignsAnswer(Answer):
     campaigns: list[CampaignAnswer] = Field(description="Oldest first.")
     next: str | None = next_cursor()
 
 
-class OutcomeAnswer(Answer):
+class OutcomeAnswer(CommandAnswer):
     """What came of a request."""
 
     events: list[EventAnswer] = Field(description="The events it scheduled or changed, as they are now.")

@@ -18,7 +18,7 @@ from pydantic import (
 
 from forewarn.core.deciding.bindings import INTERFACE_PATTERN, NETNS_PATTERN
 from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
-from forewarn.core.region import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
+from forewarn.core.specs import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
 
 MOST_NAMES = 10_000
 MOST_SECONDS = 100 * 365 * 86_400.0

@@ -8,18 +8,17 @@ from pydantic import Field
 
 from forewarn.core.commands import PutScaleSet
 from forewarn.core.deciding.scale_sets import CAPACITY_MOST, FAULT_DOMAINS_MOST, put_as_it_is
-from forewarn.core.region import (
+from forewarn.core.region import ScaleSet, replace
+from forewarn.core.specs import (
     DEFAULT_RESOURCE_GROUP,
     BindingPattern,
     EvictionPolicy,
     Orchestration,
     Policy,
     ScaleInRule,
-    ScaleSet,
     ScaleSetSpec,
     UpgradeMode,
     VmSpec,
-    replace,
 )
 from forewarn.web.operator.schema.requests import (
     Body,

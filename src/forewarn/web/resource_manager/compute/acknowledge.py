@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from forewarn.core.commands import Approve
-from forewarn.core.region import Region, ScopeKind, fold
+from forewarn.core.region import Region, fold
+from forewarn.core.specs import ScopeKind
 from forewarn.web import arm_ids
 from forewarn.web.resource_manager.call import Call, Desk, Reply
 from forewarn.web.resource_manager.compute import actions, finding

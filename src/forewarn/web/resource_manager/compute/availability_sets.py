@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from forewarn.core import commands as c
 from forewarn.core.deciding.fleet import FAULT_DOMAINS_MOST, UPDATE_DOMAINS_MOST
-from forewarn.core.region import DEFAULT_POLICY, Domains, Scope, ScopeKind, fold, scope_key
+from forewarn.core.region import Scope, fold, scope_key
+from forewarn.core.specs import DEFAULT_POLICY, Domains, ScopeKind
 from forewarn.web import arm_ids
 from forewarn.web.arm_ids import AVAILABILITY_SETS
 from forewarn.web.resource_manager.call import Call, Desk, Reply

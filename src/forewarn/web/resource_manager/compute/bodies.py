@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from forewarn.core.deciding import fleet
 from forewarn.core.refusal import Refused
-from forewarn.core.region import EvictionPolicy, Particulars, VmSpec
+from forewarn.core.specs import EvictionPolicy, Particulars, VmSpec
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.compute import particulars
 from forewarn.web.resource_manager.compute.event_settings import TERMINATE, Notices, settle_profile

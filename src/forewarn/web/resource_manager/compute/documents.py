@@ -8,18 +8,8 @@ from __future__ import annotations
 
 from forewarn.core.commands import KeepResource
 from forewarn.core.deciding.fleet import domains_of
-from forewarn.core.region import (
-    Orchestration,
-    ScaleInRule,
-    ScaleSet,
-    ScaleSetSpec,
-    Scope,
-    ScopeKind,
-    UpgradeMode,
-    Vm,
-    VmSpec,
-    fold,
-)
+from forewarn.core.region import ScaleSet, Scope, Vm, fold
+from forewarn.core.specs import Orchestration, ScaleInRule, ScaleSetSpec, ScopeKind, UpgradeMode, VmSpec
 from forewarn.web import arm_ids
 from forewarn.web.documents.whereabouts import computer_name_of, location_of
 from forewarn.web.resource_manager import keeping

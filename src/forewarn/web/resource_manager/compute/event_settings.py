@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
-from forewarn.core.region import Policy
+from forewarn.core.specs import Policy
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.errors import invalid
 from forewarn.wire.json_bytes import WireError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forewarn.core.region import Orchestration, Region, ScaleSet, Scope, ScopeKind, Vm, fold, scope_key
+from forewarn.core.region import Region, ScaleSet, Scope, Vm, fold, scope_key
+from forewarn.core.specs import Orchestration, ScopeKind
 from forewarn.web.arm_ids import AVAILABILITY_SETS, SCALE_SETS, VMS
 from forewarn.web.resource_manager.call import Call, Desk
 from forewarn.web.resource_manager.errors import ArmError, invalid, resource_not_found

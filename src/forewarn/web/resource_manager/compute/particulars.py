@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from forewarn.core.region import Particulars, VmSpec, fold
+from forewarn.core.region import fold
+from forewarn.core.specs import Particulars, VmSpec
 from forewarn.web.documents.whereabouts import IMAGE_VERSION, LOCATION
 from forewarn.web.resource_manager import generic, images
 from forewarn.web.resource_manager.call import Desk

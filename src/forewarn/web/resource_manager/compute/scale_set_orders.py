@@ -7,18 +7,16 @@ from uuid import uuid4
 
 from forewarn.core import commands as c
 from forewarn.core.deciding.scale_sets import BATCH_PAUSE_MOST, BATCH_PERCENT, CAPACITY_MOST, NAME_LONGEST
-from forewarn.core.region import (
+from forewarn.core.region import ScaleSet, fold, replace
+from forewarn.core.specs import (
     DEFAULT_POLICY,
     NO_PATTERN,
     Orchestration,
     Policy,
     ScaleInRule,
-    ScaleSet,
     ScaleSetSpec,
     UpgradeMode,
     VmSpec,
-    fold,
-    replace,
 )
 from forewarn.web import arm_ids
 from forewarn.web.resource_manager.call import Call, Desk

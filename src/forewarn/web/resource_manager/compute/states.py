@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from forewarn.core.causes import Cause
-from forewarn.core.region import EvictionPolicy, Power, Region, ScaleSet, Vm
+from forewarn.core.region import Power, Region, ScaleSet, Vm
+from forewarn.core.specs import EvictionPolicy
 from forewarn.web.documents.whereabouts import computer_name_of, placement_group_id
 from forewarn.web.resource_manager.compute import finding
 from forewarn.web.resource_manager.compute.schema import Object

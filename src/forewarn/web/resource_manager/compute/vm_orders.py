@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import uuid4
 
 from forewarn.core import commands as c
-from forewarn.core.region import ScopeKind, Vm, VmSpec, fold, replace
+from forewarn.core.region import Vm, fold, replace
+from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.web import arm_ids
 from forewarn.web.resource_manager import nic_bindings
 from forewarn.web.resource_manager.call import Call, Desk

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from forewarn.core.commands import Approve, Tick
-from forewarn.core.documents import document_for
+from forewarn.core.looking.documents import document_for
 from forewarn.core.refusal import Refused
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import TurnableClock

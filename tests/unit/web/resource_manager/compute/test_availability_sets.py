@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.core.region import Policy
+from forewarn.core.specs import Policy
 from tests.unit.web.resource_manager.compute.bench import Bench, path_of
 
 pytestmark = pytest.mark.anyio

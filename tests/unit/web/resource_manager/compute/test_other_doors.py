@@ -14,7 +14,8 @@ from forewarn.core.commands import (
     SetPolicy,
     Single,
 )
-from forewarn.core.region import (
+from forewarn.core.region import replace
+from forewarn.core.specs import (
     EvictionPolicy,
     Orchestration,
     Policy,
@@ -23,7 +24,6 @@ from forewarn.core.region import (
     ScopeKind,
     UpgradeMode,
     VmSpec,
-    replace,
 )
 from forewarn.plane.ports import Origin
 from tests.unit.web.resource_manager.compute.bench import Bench, path_of, scale_set_body, terminate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.core.region import Orchestration, ScaleInRule, UpgradeMode
+from forewarn.core.specs import Orchestration, ScaleInRule, UpgradeMode
 from tests.unit.web.resource_manager.compute.bench import Bench, events_profile, scale_set_body, terminate
 
 pytestmark = pytest.mark.anyio

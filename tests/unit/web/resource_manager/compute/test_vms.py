@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.core.region import ScopeKind
+from forewarn.core.specs import ScopeKind
 from tests.unit.web.resource_manager.compute.bench import NOON, Bench, path_of, terminate
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from typing import TypeAlias, assert_never
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.deciding import approvals, fleet, maintenance, operations, rolling, scale_sets
+from forewarn.core.deciding import approvals, fleet, impacts, maintenance, operations, rolling, scale_sets
 from forewarn.core.draft import Draft
 from forewarn.core.lookup import find_scale_set
 
@@ -56,9 +56,9 @@ def _decide(draft: Draft, command: c.Single) -> None:
         case c.CancelEvents():
             approvals.cancel_events(draft, command)
         case c.BeginImpact():
-            approvals.begin_impact(draft, command)
+            impacts.begin_impact(draft, command)
         case c.EndImpact():
-            approvals.finish_impact(draft, command)
+            impacts.finish_impact(draft, command)
         case c.Tick(moved=moved):
             if moved:
                 draft.record(f.ClockMoved(draft.now))

@@ -1,0 +1,1 @@
+"""What can be seen in a region or in its facts. Nothing changes by looking."""
