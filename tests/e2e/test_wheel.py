@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -44,6 +46,12 @@ def _run(command: Sequence[str | Path], status: int = 0) -> subprocess.Completed
     done = subprocess.run(command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=100)
     assert done.returncode == status, f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
     return done
+
+
+def _body(url: str) -> str:
+    with urlopen(url, timeout=60) as answer:
+        body: bytes = answer.read()
+    return body.decode()
 
 
 def test_a_bare_installation_is_one_distribution(bare: Path) -> None:
@@ -97,6 +105,10 @@ def test_the_wheel_with_the_packages_of_the_extra_serves(wheel: Path, tmp_path: 
     where = _run([binaries / "python", "-c", "import forewarn; print(forewarn.__file__)"]).stdout
     with ServerProgram.start(tmp_path / "data", program=binaries / "forewarn") as server:
         pong = server.forewarn("ping")
+        page = _body(f"{server.control}/portal/")
+        (style,) = re.findall(r'href="(/portal/static/\w+/portal\.css)"', page)
+        assert "@" in _body(f"{server.control}{style}")
 
     assert where.startswith(str(packages))
+    assert "<h1>Overview</h1>" in page
     assert f"forewarn {__version__}" in pong

@@ -49,6 +49,7 @@ class Parts:
     region_name: str = ""
     kept_in: str = ""
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
+    portal: bool = False  # whether the control face has pages for browsers
     system: System = SYSTEM
     pace: Pace = PACE
 
@@ -74,7 +75,7 @@ class Assembly:
     ) -> FastAPI:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
         parts = self.parts
-        return operator_app(
+        app = operator_app(
             self.plane,
             parts.faults,
             parts.shown,
@@ -87,6 +88,11 @@ class Assembly:
             visible=visible,
             not_before_format=parts.metadata.not_before_format,
         )
+        if parts.portal:
+            from forewarn.web.portal.app import add_portal  # it and its templates are loaded only where it is wanted
+
+            add_portal(app)
+        return app
 
     @asynccontextmanager
     async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[Desk, ASGIApp]]:

@@ -39,6 +39,7 @@ def parts_of(settings: Settings, journal: Journal) -> Parts:
         kept_in=kept_in(settings),
         token=settings.token,
         shown=tuple(SettingView(each.name, each.value, each.source, each.help) for each in settings.shown),
+        portal=settings.portal,
         pace=Pace(staleness=settings.staleness),
     )
 

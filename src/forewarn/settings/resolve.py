@@ -45,6 +45,7 @@ class Settings:
     profile: str
     token: str = field(repr=False)
     hosts: tuple[str, ...]
+    portal: bool
     log_level: str
     update_domains: int
     fault_domains: int

@@ -95,6 +95,12 @@ _GENERAL = (
         "names and addresses, beside its own, under which the control and resource manager faces are reached, such as "
         "a load balancer's; they go into the certificate too",
     ),
+    Setting(
+        "portal",
+        "on",
+        kinds.SWITCH,
+        "whether the control face has pages for browsers, at /portal/; off answers 404 there",
+    ),
     Setting("log_level", "info", kinds.one_of("debug", "info", "warning", "error"), "how much is logged"),
     Setting("update_domains", "5", kinds.whole(1, 20), "update domains that VMs are spread over"),
     Setting("fault_domains", "3", kinds.whole(1, 20), "fault domains that VMs are spread over"),

@@ -41,8 +41,8 @@ def error_answer(
 def answer_errors(app: FastAPI) -> None:
     """Teach the app the envelope."""
     app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(JournalFault, _journal_fault)
-    app.add_exception_handler(Uncertain, _uncertain)
+    app.add_exception_handler(JournalFault, _refused)
+    app.add_exception_handler(Uncertain, _refused)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _not_routed)
 
@@ -52,23 +52,31 @@ def _request_id(request: Request) -> str:
     return found
 
 
+def refusal_of(problem: Exception, desk: Desk) -> tuple[int, ErrorKind, str] | None:
+    """Status, kind and sentence for a request that the region or its store did not take; None for other failures.
+
+    What may have been kept is not a 503: whoever tries that again by itself would perhaps do it twice.
+    """
+    match problem:
+        case Refused():
+            status, kind = _KINDS[problem.hint]
+            question = did_you_mean(desk.plane.region, problem.missing) if problem.missing else ""
+            return status, kind, problem.message + question
+        case Uncertain():
+            return 502, "uncertain", UNCERTAIN
+        case JournalFault():
+            return 503, "unavailable", str(problem)
+    return None
+
+
 async def _refused(request: Request, problem: Exception) -> JSONResponse:
-    assert isinstance(problem, Refused)
-    status, kind = _KINDS[problem.hint]
-    desk: Desk = request.app.state.desk
-    question = did_you_mean(desk.plane.region, problem.missing) if problem.missing else ""
-    return error_answer(status, kind, problem.message + question, _request_id(request))
-
-
-async def _journal_fault(request: Request, problem: Exception) -> JSONResponse:
-    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    return error_answer(503, "unavailable", str(problem), _request_id(request), headers)
-
-
-async def _uncertain(request: Request, problem: Exception) -> JSONResponse:
-    """Not a 503: whoever tries that again by itself would perhaps do it twice."""
-    _log.warning("Request %s may have been kept or not: %s", _request_id(request), problem)
-    return error_answer(502, "uncertain", UNCERTAIN, _request_id(request))
+    found = refusal_of(problem, request.app.state.desk)
+    assert found is not None
+    status, kind, message = found
+    if kind == "uncertain":
+        _log.warning("Request %s may have been kept or not: %s", _request_id(request), problem)
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if kind == "unavailable" else {}
+    return error_answer(status, kind, message, _request_id(request), headers)
 
 
 async def _not_routed(request: Request, problem: Exception) -> JSONResponse:

@@ -19,6 +19,28 @@ from forewarn.web.operator.errors import error_answer
 from forewarn.web.operator.schema.answers import ErrorKind
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
+_POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types forewarn",
+)
+# On every answer, also one that a browser was never meant to show: what is not a page then becomes none.
+_PROTECTION = (
+    ("Cache-Control", "no-store"),
+    ("Content-Security-Policy", "; ".join(_POLICY)),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+)
 _OWN_CHECKS = "/metadata/"  # what clients of the Resource Manager fetch before they have a token of any kind
 
 _log = logging.getLogger(__name__)
@@ -129,5 +151,6 @@ class _Signed:
             self.started = True
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self._request_id
-            headers.setdefault("Cache-Control", "no-store")
+            for name, value in _PROTECTION:
+                headers.setdefault(name, value)
         await self._send(message)

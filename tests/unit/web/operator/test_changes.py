@@ -32,16 +32,22 @@ def _changes(bench: Bench) -> Changes:
     return found
 
 
-async def _next(stream: AsyncGenerator[bytes, None]) -> dict[str, Any]:
-    """The next hint; comments are passed over."""
-    while True:
-        text = (await anext(stream)).decode()
-        if not text.startswith(":"):
-            break
-    number, data = text.rstrip("\n").split("\n")
+async def _line(stream: AsyncGenerator[bytes, None]) -> bytes:
+    """The next hint as it is sent; comments are passed over."""
+    while (line := await anext(stream)).startswith(b":"):
+        pass
+    return line
+
+
+def _data(line: bytes) -> dict[str, Any]:
+    number, data = line.decode().rstrip("\n").split("\n")
     found: dict[str, Any] = json.loads(data.removeprefix("data: "))
     assert number == f"id: {found['seq']}"
     return found
+
+
+async def _next(stream: AsyncGenerator[bytes, None]) -> dict[str, Any]:
+    return _data(await _line(stream))
 
 
 async def _hints_until(stream: AsyncGenerator[bytes, None], seq: int) -> list[dict[str, Any]]:
@@ -134,16 +140,16 @@ async def test_thousands_of_facts_are_few_short_lines_and_the_last_one_reaches_t
         await _next(stream)
         began = loop.time()
         creating = asyncio.gather(*(bench.create(f"{long}{number}-", count=200) for number in range(20)))
-        lines = [await anext(stream)]
-        while not creating.done() or json.loads(lines[-1].split(b"data: ")[1])["seq"] < bench.plane.seq:
-            lines.append(await anext(stream))
+        lines = [await _line(stream)]
+        while not creating.done() or _data(lines[-1])["seq"] < bench.plane.seq:
+            lines.append(await _line(stream))
         took = loop.time() - began
         await creating
 
     assert bench.plane.seq >= 4000
     assert all(len(line) <= 4096 for line in lines)
     assert len(lines) <= took / 0.25 + 1
-    told = [json.loads(line.split(b"data: ")[1]) for line in lines]
+    told = [_data(line) for line in lines]
     assert any(hint["more"] for hint in told)
     assert all(len(hint["subjects"]) <= MOST_SUBJECTS for hint in told)
 
@@ -155,7 +161,7 @@ async def test_a_hint_is_made_once_for_all_who_listen(bench: Bench) -> None:
         await _next(stream)
     await bench.create("web")
 
-    lines = [await anext(stream) for stream in listening]
+    lines = [await _line(stream) for stream in listening]
 
     assert {id(line) for line in lines} == {id(changes.latest.line)}
     for stream in listening:

@@ -1,0 +1,38 @@
+"""Links are made here and nowhere else, from the paths of the pages: nothing that came from outside is an address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote, urlencode, urlsplit
+
+ROOT = "/portal"
+
+
+class Addresses:
+    """The paths of the pages by name."""
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._paths = paths
+
+    def url(self, page: str, **fields: object) -> str:
+        """The address of a page. Fields of its path go there, the others into the query; empty ones are left out."""
+        path, query = self._paths[page], {}
+        for name, value in fields.items():
+            slot = f"{{{name}}}"
+            if slot in path:
+                path = path.replace(slot, quote(_text(value), safe=""))
+            elif value not in (None, "", (), []):
+                query[name] = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        given = [(name, _text(each)) for name, values in query.items() for each in values]
+        return f"{ROOT}{path}{'?' if given else ''}{urlencode(given)}"
+
+
+def _text(value: object) -> str:
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def own_path(given: str, otherwise: str = f"{ROOT}/") -> str:
+    """An address that a form brought back, if it leads into the portal; browsers read ``\\`` as ``/``."""
+    parts = urlsplit(given) if given.isascii() and given.isprintable() else urlsplit("")
+    is_own = not parts.scheme and not parts.netloc and parts.path.startswith(f"{ROOT}/") and "\\" not in given
+    return given if is_own and "//" not in parts.path else otherwise

@@ -1,0 +1,54 @@
+"""Templates to HTML, and HTML to an answer with an ETag, compressed where that is welcome."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import Response
+
+from forewarn.web.portal import written
+from forewarn.web.portal.addresses import Addresses
+from forewarn.web.portal.static_files import StaticFiles
+
+FOLDER = Path(__file__).parent / "templates"
+PART = "X-Forewarn-Part"
+_WORTH_PACKING = 1_000  # bytes
+
+
+def environment(addresses: Addresses, files: StaticFiles) -> Environment:
+    """Strict: a name that is not there fails, everything is escaped, and nothing hides in a text."""
+    env = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=written.shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    env.globals.update(url=addresses.url, static=files.url, scripts=files.scripts, digest=files.digest)
+    for way in (written.iso, written.clock_text, written.relative, written.duration, written.number, written.count):
+        env.filters[way.__name__] = way
+    return env
+
+
+def answer(request: Request, html: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """The page, or 304 to whoever has it already."""
+    body = html.encode()
+    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
+    fields = {"ETag": tag, "Vary": f"Accept-Encoding, {PART}", **(headers or {})}
+    if status == 200 and request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=fields)
+    if len(body) >= _WORTH_PACKING and "gzip" in request.headers.get("accept-encoding", ""):
+        body, fields["Content-Encoding"] = gzip.compress(body, 5, mtime=0), "gzip"
+    return Response(body, status, fields, "text/html; charset=utf-8")
+
+
+def rendered(env: Environment, template: str, context: Mapping[str, Any]) -> str:
+    return env.get_template(template).render(context)

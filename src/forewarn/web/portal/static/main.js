@@ -1,0 +1,1 @@
+// Makes the pages live. Everything works without it.

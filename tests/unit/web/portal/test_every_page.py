@@ -1,0 +1,159 @@
+"""What holds for every page there is, and for every page that will be: they are found by following links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+import pytest
+
+from forewarn.web.portal.pages import PAGES
+from tests.unit.web.portal.conftest import Browser, OpenPortal
+from tests.unit.web.portal.regions import HOSTILE, REGIONS
+from tests.unit.web.portal.visitor import Element, read
+
+pytestmark = pytest.mark.anyio
+
+_MOST_PAGES = 300
+
+
+async def _crawl(browser: Browser) -> dict[str, Element]:
+    """Every page that links of the portal lead to, by address. None of them is missing and none fails."""
+    waiting, found = ["/portal/"], dict[str, Element]()
+    while waiting and len(found) < _MOST_PAGES:
+        path = waiting.pop(0)
+        if path in found:
+            continue
+        answer = await browser.client.get(path)
+        assert answer.status_code == 200, f"{path}: {answer.status_code} {answer.text}"
+        if not answer.headers["content-type"].startswith("text/html"):
+            continue
+        found[path] = read(answer.text)
+        waiting.extend(_links(found[path]))
+    return found
+
+
+def _links(page: Element) -> Iterator[str]:
+    for link in page.all("a"):
+        address = link.attributes["href"].partition("#")[0]
+        if address.startswith("/"):
+            yield address
+
+
+@pytest.fixture(params=REGIONS)
+async def pages(request: pytest.FixtureRequest, open_portal: OpenPortal, anyio_backend: str) -> dict[str, Element]:
+    async with open_portal() as browser:
+        await REGIONS[request.param](browser)
+        return await _crawl(browser)
+
+
+async def test_every_link_leads_to_a_page_and_stays_here(pages: dict[str, Element]) -> None:
+    assert pages
+    for path, page in pages.items():
+        for element in page.walk():
+            for name in ("href", "src", "action", "formaction"):
+                address = element.attributes.get(name)
+                is_ours = address is None or address.startswith(("/portal/", "/v1/", "/openapi.json", "#"))
+                assert is_ours, f"{path}: <{element.tag} {name}={address}>"
+
+
+async def test_ids_are_unique_and_what_points_at_an_id_finds_it(pages: dict[str, Element]) -> None:
+    for path, page in pages.items():
+        ids = [each.attributes["id"] for each in page.walk() if "id" in each.attributes]
+        assert sorted(ids) == sorted(set(ids)), path
+        for element in page.walk():
+            for name in ("for", "aria-labelledby", "aria-describedby", "aria-controls"):
+                assert set(element.attributes.get(name, "").split()) <= set(ids), f"{path}: {element.attributes}"
+
+
+async def test_headings_begin_with_one_and_leave_no_level_out(pages: dict[str, Element]) -> None:
+    for path, page in pages.items():
+        levels = [int(each.tag[1]) for each in page.walk() if re.fullmatch("h[1-6]", each.tag)]
+        assert levels[0] == 1, path
+        assert levels.count(1) == 1, path
+        for level, following in pairwise(levels):
+            assert following <= level + 1, f"{path}: h{following} follows h{level}"
+
+
+async def test_everything_that_is_filled_in_has_a_label(pages: dict[str, Element]) -> None:
+    for path, page in pages.items():
+        labels = {each.attributes.get("for") for each in page.all("label")}
+        for tag in ("input", "select", "textarea"):
+            for each in page.all(tag):
+                hidden = each.attributes.get("type") == "hidden"
+                named = each.attributes.get("id") in labels or "aria-label" in each.attributes or each.within("label")
+                assert hidden or named, f"{path}: {each.attributes}"
+
+
+async def test_everything_that_is_pressed_has_words(pages: dict[str, Element]) -> None:
+    for path, page in pages.items():
+        for tag in ("a", "button", "summary"):
+            for each in page.all(tag):
+                assert each.text or each.attributes.get("aria-label"), f"{path}: {each.attributes}"
+
+
+async def test_tables_have_headers_and_cells_that_name_them(pages: dict[str, Element]) -> None:
+    for path, page in pages.items():
+        for table in page.all("table"):
+            heads = {each.text for each in table.all("th")}
+            assert all(each.attributes.get("scope") in ("col", "row") for each in table.all("th")), path
+            assert {each.attributes.get("data-label") for each in table.all("td")} <= {*heads, None}, path
+
+
+async def test_every_live_part_can_be_asked_for_alone(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await REGIONS["small"](browser)
+        for path, page in (await _crawl(browser)).items():
+            for part in [each for each in page.walk() if "data-live" in each.attributes]:
+                name = part.attributes["id"]
+                asked = {"X-Forewarn-Part": name}
+                answer = await browser.client.get(path, headers=asked)
+                alone = read(answer.text).children
+                assert [each.attributes.get("id") for each in alone] == [name], path
+                assert alone[0].text == part.text, path
+                again = await browser.client.get(path, headers={**asked, "If-None-Match": answer.headers["ETag"]})
+                assert (again.status_code, again.content) == (304, b""), path
+
+
+async def test_every_page_of_the_table_can_be_reached_by_links(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await REGIONS["small"](browser)
+        reached = await _crawl(browser)
+    paths = {urlsplit(each).path.removeprefix("/portal") for each in reached}
+    for page in PAGES:
+        pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(page.path))
+        assert any(re.fullmatch(pattern, path) for path in paths), f"nothing leads to {page.path}"
+
+
+async def test_every_page_names_the_requests_that_tell_the_same(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        documented = browser.app.openapi()["paths"]
+    for page in PAGES:
+        for request in page.api:
+            method, path = request.split()
+            assert method.lower() in documented.get(path, {}), f"{page.name}: {request}"
+
+
+async def test_text_from_outside_is_text(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await REGIONS["hostile"](browser)
+        for path, page in (await _crawl(browser)).items():
+            assert not page.all("img"), path
+            assert all("main.js" in each.attributes.get("src", "") for each in page.all("script")), path
+            assert not any(name.startswith("on") for each in page.walk() for name in each.attributes), path
+            assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page.text, path
+            assert not any(letter in page.text for letter in "\x00\x07\x1b"), path
+        shown = (await browser.page("/portal/vms")).text
+    assert HOSTILE[0] in shown
+    assert HOSTILE[3] in shown
+    assert "⟨U+202E⟩txt.exe" in shown
+
+
+async def test_looking_at_every_page_changes_nothing(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await REGIONS["small"](browser)
+        before = browser.plane.seq, browser.plane.region, browser.plane.now()
+        await _crawl(browser)
+        assert (browser.plane.seq, browser.plane.region, browser.plane.now()) == before
