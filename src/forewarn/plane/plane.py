@@ -27,7 +27,7 @@ from forewarn.plane.standing import Standing
 from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.plane.ticking import Ticking, Turning
 from forewarn.plane.writer import Loaded, Writer, load
-from forewarn.plane.writing import Listener, Writing
+from forewarn.plane.writing import Listener, Published, Writing
 
 
 class Plane:
@@ -58,6 +58,7 @@ class Plane:
         self._impacts = Impacts(engine, self.standing)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
+        self.published: Published = self._writing  # ``region`` and ``seq``, without a call
         self._ticking = Ticking(self._writing, clock, self.standing)
         self._turning = Turning(self._writing, clock)
         self._pulses = Pulses(self._book, clock, self.standing, rules.disable_after, shared=many)
@@ -163,7 +164,7 @@ class Plane:
     def read_by(self, vm: Vm) -> datetime:
         """Note that a VM has read, and when. Costs a dictionary entry; the journal hears of it once an hour at most."""
         now = self.clock.now()
-        self._book.note(vm.name, now)
+        self._book.last[vm.name] = now
         return now
 
     async def enable(self, vm: Vm, request_id: str = "") -> None:
