@@ -19,6 +19,7 @@ from forewarn.core.rules import Rules
 from forewarn.plane.clock import Clock, ClockFrom
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
+from forewarn.plane.forecasting import Forecasts
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
 from forewarn.plane.ports import CLOCK, Engine, Journal, JournalFault, Origin
@@ -54,6 +55,7 @@ class Plane:
         )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(engine, self.standing)
+        self.forecasts = Forecasts(engine, rules, self._book, system.elapsed)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
         self._ticking = Ticking(self._writing, clock, self.standing)
