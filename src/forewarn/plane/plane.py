@@ -7,13 +7,11 @@ that was published. Time passes (``ticking``), impacts begin (``impacts``) and r
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from datetime import datetime
 
 from forewarn.core.commands import Command, Pulse, Tick
 from forewarn.core.facts import Fact
-from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region, Vm
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import Clock, ClockFrom
@@ -22,16 +20,14 @@ from forewarn.plane.following import Follower
 from forewarn.plane.forecasting import Forecasts
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
-from forewarn.plane.ports import CLOCK, Engine, Journal, JournalFault, Origin
+from forewarn.plane.ports import CLOCK, Engine, Journal, Origin
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import PACE, SYSTEM, Pace, System
+from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.plane.ticking import Ticking, Turning
 from forewarn.plane.writer import Loaded, Writer, load
 from forewarn.plane.writing import Listener, Writing
-
-_log = logging.getLogger(__name__)
 
 
 class Plane:
@@ -43,7 +39,14 @@ class Plane:
     """
 
     def __init__(
-        self, journal: Journal, loaded: Loaded, clock: Clock, engine: Engine, rules: Rules, system: System, pace: Pace
+        self,
+        journal: Journal,
+        loaded: Loaded,
+        clock: Clock,
+        engine: Engine,
+        rules: Rules,
+        system: ServerSystem,
+        pace: Pace,
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
@@ -64,8 +67,7 @@ class Plane:
         self.membership = Membership(shared, self.standing, lambda: self.seq, rules, system, pace)
         parts = (self._writing, self.standing, self._ticking.agree, system, pace)
         self._follower = Follower(journal, shared, *parts) if shared is not None else None
-        self.editing = Editing(shared, self._know_everything)
-        self.standing.on_lead(self._follow_lead)
+        self.editing = Editing(shared, self.refresh)
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
@@ -76,7 +78,7 @@ class Plane:
         engine: Engine,
         rules: Rules,
         *,
-        system: System = SYSTEM,
+        system: ServerSystem = SYSTEM,
         pace: Pace = PACE,
     ) -> Plane:
         """Read a journal to its end, which blocks and may take long, and be ready to ``start``.
@@ -175,10 +177,6 @@ class Plane:
     def now(self) -> datetime:
         return self.clock.now()
 
-    def next_deadline(self) -> datetime | None:
-        """When something next happens by itself."""
-        return next_deadline(self.region)
-
     def set_speed(self, speed: float) -> None:
         """How fast a turnable clock runs; 0 makes it stand still."""
         self.clock.set_speed(speed)
@@ -199,17 +197,6 @@ class Plane:
     # One node among others
 
     async def refresh(self) -> None:
-        """Know what others have written until now, or go on with what is known where the store does not answer."""
-        try:
-            await self._know_everything()
-        except JournalFault as fault:
-            _log.debug("Reading on from what is known: %s", fault)
-
-    async def _know_everything(self) -> None:
+        """Know what others have written until now. ``JournalFault`` where the store does not answer."""
         if self._follower is not None:
             await self._follower.refresh()
-
-    def _follow_lead(self, leads: bool) -> None:
-        self._impacts.follow_lead(leads, self.region)
-        self._ticking.look_again()
-        self.membership.announce_soon()

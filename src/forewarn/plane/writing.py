@@ -20,7 +20,7 @@ from forewarn.plane.impacts import Impacts
 from forewarn.plane.ports import Diverged, JournalFault, Origin, Record
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import Pace, System
+from forewarn.plane.system import Pace, ServerSystem
 from forewarn.plane.writer import BATCH_MOST, Asked, Batch, Line, Writer, Written
 
 Listener = Callable[[Region, Sequence[Record]], None]
@@ -40,7 +40,7 @@ class Writing:
         impacts: Impacts,
         standing: Standing,
         now: Callable[[], datetime],
-        system: System,
+        system: ServerSystem,
         pace: Pace,
     ) -> None:
         self.region, self.seq = writer.region, writer.seq
@@ -59,6 +59,7 @@ class Writing:
         self._quiet.set()
         self._listeners: list[Listener] = []
         self._thread = ThreadPoolExecutor(1, "forewarn-writer")
+        standing.on_lead(lambda leads: impacts.follow_lead(leads, self.region))
 
     async def submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
         """Carry out a command. What this returns is on disk; see ``Plane.submit``."""

@@ -17,8 +17,8 @@ from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
 from forewarn.web.metadata.answering.recall import Recall
-from forewarn.web.metadata.answering.serving import STALE, Reading
-from forewarn.web.metadata.asking.callers import HINT_FIELD, Caller, hint_for, identify, is_of_a_page, share_of
+from forewarn.web.metadata.answering.serving import STALE, Serving
+from forewarn.web.metadata.asking.callers import HINT_FIELD, Caller, hint_for, identify, is_of_a_page
 from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
     Question,
@@ -39,6 +39,7 @@ from forewarn.wire.versions import VERSIONS_BODY
 
 _log = logging.getLogger(__name__)
 
+_STRANGERS: Final = "?"  # no VM can be called that
 _EMPTY: Final = reply_to(ErrorReply(200, JSON, b""))
 _VERSIONS: Final = reply_to(ErrorReply(200, JSON, VERSIONS_BODY))
 _NOT_FOUND: Final = reply_to(errors.NOT_FOUND)
@@ -65,12 +66,19 @@ class Service:
         self._ignore_unknown = settings.unknown_event == "ok"
         self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
         self.signer = Signer(plane.now, seed)
-        self.reading = Reading(plane, faults, settings, self.signer)
+        self.reading = Serving(plane, faults, settings, self.signer)
         self.memory = Recall()
 
     def share_of(self, caller: Caller) -> str:
-        """Whose share of connections and turns a new connection takes; empty where nothing tells."""
-        return share_of(self._plane.region, caller)
+        """Whose share of connections and of turns a caller takes: its VM's, whichever of its ways it comes.
+
+        Callers that are no VM have one share together, or somebody with many addresses would have many. Empty at a
+        desk, where all callers are one machine's and nothing tells them apart.
+        """
+        if caller.may_name:
+            return ""
+        vm = identify(self._plane.region, caller, None)
+        return _STRANGERS if vm is None else vm.key
 
     def respond(self, request: Request, caller: Caller) -> Outcome:
         """What to do about a request."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -31,7 +31,7 @@ from forewarn.web.portal.static_files import StaticFiles
 
 Endpoint: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
-_FRAME_PARTS = {"part-nav": "parts/nav.html", "part-banner": "parts/banner.html"}  # of every page
+_FRAME_PARTS = {f"part-{name}": f"parts/{name}.html" for name in ("nav", "speed", "banner")}  # of every page
 _PROBLEM = PortalPage("problem", "", "Problem", lambda visit: None, "pages/problem.html")
 
 _log = logging.getLogger(__name__)
@@ -86,18 +86,19 @@ class Portal:
         desk = self._desk()
         await be_current(desk.plane)
         visit = _visit(request, desk)
-        part = request.headers.get(PART, "")
         templates = {**_FRAME_PARTS, **page.parts}
-        template = templates.get(part, page.template)
+        parts = [templates[name] for name in request.headers.get(PART, "").split() if name in templates]
         if inspect.iscoroutinefunction(page.view):
             view = await page.view(visit)
-            html = await asyncio.to_thread(self._html, page, visit, template, view)
+            html = await asyncio.to_thread(self._html, page, visit, view, parts)
         else:
-            html = await asyncio.to_thread(lambda: self._html(page, visit, template, page.view(visit)))
-        return answer(request, html)
+            html = await asyncio.to_thread(lambda: self._html(page, visit, page.view(visit), parts))
+        return answer(request, html, headers={"X-Forewarn-Digest": self._files.digest})
 
-    def _html(self, page: PortalPage, visit: Visit, template: str, view: object) -> str:
-        return rendered(self._env, template, self._context(page, visit, view))
+    def _html(self, page: PortalPage, visit: Visit, view: object, parts: Sequence[str] = ()) -> str:
+        """Those parts one after the other, or the whole page."""
+        context = self._context(page, visit, view)
+        return "".join(rendered(self._env, template, context) for template in parts or (page.template,))
 
     def _context(self, page: PortalPage, visit: Visit, view: object) -> Mapping[str, Any]:
         return {
@@ -121,7 +122,7 @@ class Portal:
         else:
             _log.error("request %s failed: %s %s", request_id, request.method, request.url.path, exc_info=problem)
             status, message = 500, "Something is wrong inside forewarn. Its log tells more under this request id."
-        html = self._html(_PROBLEM, _visit(request, desk), _PROBLEM.template, _Problem(status, message, request_id))
+        html = self._html(_PROBLEM, _visit(request, desk), _Problem(status, message, request_id))
         return answer(request, html, status)
 
     def _desk(self) -> Desk:

@@ -39,7 +39,8 @@ class PortalPage:
     """One row of the table of pages (``pages.PAGES``), of which routes, navigation and links are made.
 
     The template gets what ``view`` returns as ``view``. A part is a template that the page includes; it is answered
-    alone to a request with ``X-Forewarn-Part: ID``, so it must contain the element with that id.
+    alone to a request with ``X-Forewarn-Part: ID``, so it must contain the element with that id. A request may name
+    several parts, with spaces between: a page asks for all that a hint touches at once.
     """
 
     name: str  # links are made of it: url("vm", name="web-0")

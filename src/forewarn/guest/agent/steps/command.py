@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.programs import run
-from forewarn.guest.agent.steps.keys import Key, Keys, check_flag, check_path, check_table, check_words
+from forewarn.guest.agent.steps.keys import Key, StepKeys, check_flag, check_path, check_table, check_words
 from forewarn.guest.agent.steps.kind import Settings, Task, event_environment, event_json
 from forewarn.guest.agent.values import Step
 from forewarn.guest.system.parts import Program
@@ -25,7 +25,7 @@ class Command:
     """Status 0 is success, everything else is not."""
 
     one_program = True
-    keys = Keys(
+    keys = StepKeys(
         {
             "run": Key(
                 check_words,
@@ -50,11 +50,11 @@ class Command:
     def has_reverse(self, step: Step) -> bool:
         return "undo" in step.settings
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         return run_words(task, "run")
 
-    def undo(self, task: Task) -> Ended:
-        return run_words(task, "undo") if self.has_reverse(task.step) else Ended(StepOutcome.DONE)
+    def undo(self, task: Task) -> StepEnd:
+        return run_words(task, "undo") if self.has_reverse(task.step) else StepEnd(StepOutcome.DONE)
 
 
 def command_words(value: object) -> str:
@@ -66,7 +66,7 @@ def command_words(value: object) -> str:
     return shlex.join(str(each) for each in value)
 
 
-def run_words(task: Task, key: str) -> Ended:
+def run_words(task: Task, key: str) -> StepEnd:
     """Run the command that stands under a key of the step."""
     words = task.words(key)
     if task.step.settings.get("shell") is True or not isinstance(task.step.settings.get(key), list):
@@ -74,7 +74,7 @@ def run_words(task: Task, key: str) -> Ended:
     return run_program(task, words)
 
 
-def run_program(task: Task, words: list[str]) -> Ended:
+def run_program(task: Task, words: list[str]) -> StepEnd:
     environment = {**event_environment(task), **task.table("environment")}
     directory = task.text("directory") or None
     program = Program(words, event_json(task.event) + b"\n", environment, directory)

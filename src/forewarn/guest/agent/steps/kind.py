@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
-from forewarn.guest.agent.steps.keys import Keys
+from forewarn.guest.agent.steps.keys import StepKeys
 from forewarn.guest.agent.values import Step
 from forewarn.guest.system.parts import System
 from forewarn.guest.watch import is_started
@@ -43,10 +43,10 @@ class Task:
         return {str(name): str(each) for name, each in value.items()} if isinstance(value, Mapping) else {}
 
 
-def over(task: Task, said: str) -> Ended:
+def over(task: Task, said: str) -> StepEnd:
     """How work has ended that has no time left."""
     outcome = StepOutcome.INTERRUPTED if task.budget.called_off else StepOutcome.TIMED_OUT
-    return Ended(outcome, f"{task.budget.why_over()}: {said}")
+    return StepEnd(outcome, f"{task.budget.why_over()}: {said}")
 
 
 Settings = Mapping[str, object]  # what a file gives a step beside what every step has
@@ -55,7 +55,7 @@ Settings = Mapping[str, object]  # what a file gives a step beside what every st
 class StepKind(Protocol):
     """A way to prepare and its way back: what a file may say of it, its words for people, and doing it."""
 
-    keys: Keys
+    keys: StepKeys
     one_program: bool  # whether a run is one program, whose receipt tells a later agent how it ended
 
     def does(self, settings: Settings) -> str:
@@ -69,10 +69,10 @@ class StepKind(Protocol):
 
     def has_reverse(self, step: Step) -> bool: ...
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         """Does not raise: what went wrong is in how it ended."""
 
-    def undo(self, task: Task) -> Ended:
+    def undo(self, task: Task) -> StepEnd:
         """Likewise."""
 
 

@@ -15,7 +15,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.answering.cache import DocumentCache, Reply, Served, Signer, reply_to
-from forewarn.web.metadata.answering.outcomes import Known, Later, Outcome
+from forewarn.web.metadata.answering.outcomes import Later, Outcome, RememberedAnswer
 from forewarn.web.metadata.answering.skips import Skips
 from forewarn.web.metadata.answering.visibility import Lag
 from forewarn.web.metadata.answering.waiting import Patience, Waiters, changed_scopes
@@ -29,7 +29,7 @@ _NOT_FOUND = reply_to(errors.NOT_FOUND)
 _MOST_ENABLINGS = 3
 
 
-class Reading:
+class Serving:
     """Serves the published region, or what a lag or a fault rule lets a VM see of it."""
 
     def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, signer: Signer) -> None:
@@ -79,14 +79,14 @@ class Reading:
 
     # The same words again
 
-    def again(self, known: Known) -> bytes | None:
+    def again(self, known: RememberedAnswer) -> bytes | None:
         """The answer to a question already understood, or None where it must be looked at anew."""
         if self._faults.active or self._standing.stale or (known.seq != self._plane.seq and not self._renew(known)):
             return None
         now = self._plane.read_by(known.question.vm)
         return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply, now)
 
-    def _renew(self, known: Known) -> bool:
+    def _renew(self, known: RememberedAnswer) -> bool:
         """Something has changed in the region, most often somewhere else."""
         region, question = self._plane.region, known.question
         vm = identify(region, known.caller, question.named)
@@ -109,7 +109,7 @@ class Reading:
             if not question.wait_seconds or not question.unless.covers(served.incarnation):
                 reply = _pick(served, question)
                 memorable = self._remembers and question.wait_seconds is None and not self._faults.active
-                return Known(question, caller, self._plane.seq, reply) if memorable else reply
+                return RememberedAnswer(question, caller, self._plane.seq, reply) if memorable else reply
         patience = Patience(question.wait_seconds or 0)
         return Later(partial(self._read_later, question, caller, patience), patience)
 
