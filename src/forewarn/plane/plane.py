@@ -149,10 +149,7 @@ class Plane:
         return await self._writing.enqueue(command, origin)
 
     def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
-        """The region and the facts that ``submit`` would lead to, or ``Refused``. Nothing is written or published.
-
-        Takes as long as the command itself, without the journal: call it in a thread.
-        """
+        """What ``submit`` would lead to, or ``Refused``; nothing is written or published. It may take a while."""
         self.standing.check()
         return self._writing.rehearse(region, command)
 
