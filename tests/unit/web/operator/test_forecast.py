@@ -79,7 +79,7 @@ async def test_it_is_asked_of_one_scope_or_one_vm(bench: Bench) -> None:
     await restarted(bench)
     lapse = ("2026-01-02T12:00:00Z", "ScopeDisabled")
     for query in ("scope=vm/web-1", "vm=web-1", "vm=WEB-1"):
-        answer = await bench.get(f"/v1/forecast?{query}")
+        answer = (await bench.client.get(f"/v1/forecast?{query}")).json()
         assert told(answer) == [lapse]
         assert answer["facts"][0]["scope"] == "vm/web-1"
     assert len(told(await bench.get("/v1/forecast", vm="web-0"))) == 5
