@@ -185,6 +185,18 @@ class Engine(Protocol):
         """How long the impact of an event would last, for forecasts: nothing is done, in any thread."""
 
 
+class Published(Protocol):
+    """The last published state and its number, for readers that look for every request; and word of the next ones."""
+
+    @property
+    def region(self) -> Region: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    def subscribe(self, listener: Callable[[Region, Sequence[Record]], None]) -> Callable[[], None]: ...
+
+
 class Writes(Protocol):
     """The writing of commands, as those parts of a plane see it that act by themselves."""
 
