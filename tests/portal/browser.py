@@ -85,6 +85,7 @@ class Watch:
 
     def inaccessible(self) -> list[str]:
         """What axe finds, in a world of its own beside the page's scripts: the page's policy stays as it is."""
+        self.protocol.send("Emulation.setScriptExecutionDisabled", {"value": False})  # axe waits by timers
         frame = self.protocol.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         world = self.protocol.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})[
             "executionContextId"
