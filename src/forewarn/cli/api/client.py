@@ -182,7 +182,7 @@ def _named(path: str, *names: str) -> str:
 
 
 @dataclass(frozen=True)
-class Client:
+class OperatorClient:
     """One method for each thing the API can do, with the shape of its answer."""
 
     server: Server

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from forewarn.cli import ids, parsing, terse
-from forewarn.cli.api.client import Client
+from forewarn.cli.api.client import OperatorClient
 from forewarn.cli.api.shapes import Campaign
 from forewarn.cli.commands.hosts import MAINTENANCE
 from forewarn.cli.outcomes import say_if_dry
@@ -89,7 +89,7 @@ def _add_turn(group: Subparsers, operation: str, summary: str, description: str)
     parsing.add_dry_run(parser)
 
 
-def _full_id(client: Client, given: str) -> str:
+def _full_id(client: OperatorClient, given: str) -> str:
     """A whole id passes; a beginning is looked up among all campaigns."""
     if ids.is_whole(given):
         return given
@@ -147,7 +147,7 @@ def _show(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
-def _say(out: Output, client: Client, campaign: Campaign) -> None:
+def _say(out: Output, client: OperatorClient, campaign: Campaign) -> None:
     if out.as_json:
         out.json(campaign)
         return

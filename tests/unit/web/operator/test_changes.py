@@ -141,10 +141,13 @@ async def test_thousands_of_facts_are_few_short_lines_and_the_last_one_reaches_t
         began = loop.time()
         creating = asyncio.gather(*(bench.create(f"{long}{number}-", count=200) for number in range(20)))
         lines = [await _line(stream)]
-        while not creating.done() or _data(lines[-1])["seq"] < bench.plane.seq:
+        while _data(lines[-1])["seq"] < 4000:
+            lines.append(await _line(stream))
+        await creating
+        await bench.create("last")
+        while _data(lines[-1])["seq"] < bench.plane.seq:
             lines.append(await _line(stream))
         took = loop.time() - began
-        await creating
 
     assert bench.plane.seq >= 4000
     assert all(len(line) <= 4096 for line in lines)

@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Record
@@ -135,7 +136,7 @@ class Changes:
 
 def clock_fields(plane: Plane) -> ClockAnswer:
     clock = plane.clock
-    return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=plane.next_deadline())
+    return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=next_deadline(plane.region))
 
 
 async def hints(

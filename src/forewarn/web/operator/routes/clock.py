@@ -11,7 +11,7 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.web.operator.desk import Asker, Look, TheDesk, TheMover, ThePlane
 from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.operator.on_the_way import on_the_way
-from forewarn.web.operator.schema.answers import ClockAnswer, ClockMoved, ClockTurned
+from forewarn.web.operator.schema.answers import ClockAnswer, ClockTurned, ClockTurnedToNext
 from forewarn.web.operator.schema.requests import AdvanceBody, InstantBody, NothingBody, SpeedBody
 
 router = APIRouter(prefix="/v1/clock", tags=["clock"])
@@ -37,12 +37,12 @@ async def advance(body: AdvanceBody, asker: TheMover) -> ClockTurned:
 
 
 @router.post("/next", summary="Move the clock to the next change")
-async def advance_to_next(asker: TheMover, body: NothingBody | None = None) -> ClockMoved:
+async def advance_to_next(asker: TheMover, body: NothingBody | None = None) -> ClockTurnedToNext:
     """To the instant at which something next happens by itself; nowhere if nothing is due."""
     before = asker.look()
     moved_to = await asker.plane.advance_to_next(asker.origin)
     turned = await _turned(asker, before)
-    return ClockMoved(**dict(turned), moved=moved_to is not None)
+    return ClockTurnedToNext(**dict(turned), moved=moved_to is not None)
 
 
 @router.post("/to", summary="Move the clock to an instant")
