@@ -22,6 +22,7 @@ _NAMED: dict[str, str] = {
     "Verdict": "VerifyAnswer",
     "Turned": "ClockTurned",
     "Happened": "Happened",
+    "ForecastFact": "ForecastFact",
     "CampaignHosts": "CampaignHosts",
     "DomainCount": "DomainCount",
     "EventCount": "EventCount",

@@ -22,6 +22,7 @@ from forewarn.cli.api.shapes import (
     EventStory,
     Fault,
     Fleet,
+    Forecast,
     Host,
     Nodes,
     Outcome,
@@ -311,7 +312,11 @@ class OperatorClient:
         """``operation`` is approve or cancel."""
         return cast(Outcome, self._order("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
 
-    # Clock
+    # Time
+    def forecast(self, wanted: Parameters) -> Forecast:
+        """What will happen if nobody acts, until an instant, of one event, scope or VM."""
+        return cast(Forecast, self.server.ask("GET", "/v1/forecast", wanted))
+
     def clock(self) -> Clock:
         return cast(Clock, self.server.ask("GET", "/v1/clock"))
 
