@@ -19,8 +19,9 @@ FUNCTION_MOST = 55
 SLIVER_LINES = 45
 DOC_COLUMNS = 120
 
-CROWDED = {"sim": 19, "web/operator": 20}
-LONG_FILES = {"guest/agent/loop.py": 446, "sim/fabric/network.py": 501}
+CROWDED = {"sim": 19, "web/operator": 19}
+LONG_FILES = {"guest/agent/loop.py": 443, "sim/fabric/network.py": 501}
+FACADE_MOST = {"plane/plane.py": 200}  # what faces and servers use of the plane; the work is done in its parts
 LONG_FUNCTIONS: dict[str, int] = {}
 SLIVERS_MOST = 14
 
@@ -50,6 +51,12 @@ def test_a_folder_holds_few_enough_modules_to_find_one() -> None:
 def test_a_file_holds_one_idea() -> None:
     over = {module.name: module.lines for module in modules() if module.lines > FILE_MOST}
     _beyond(over, FILE_MOST, LONG_FILES, f"a file is longer than {FILE_MOST} lines; look for the second idea in it")
+
+
+def test_a_facade_stays_one() -> None:
+    lines = {module.name: module.lines for module in modules()}
+    grown = {name: lines[name] for name, most in FACADE_MOST.items() if lines[name] > most}
+    assert not grown, f"move the work into one of its parts: {grown}"
 
 
 def test_a_function_fits_a_screen() -> None:

@@ -67,6 +67,7 @@ class Membership:
         self._introduced = asyncio.Event()
         self._changed = asyncio.Event()
         self._agreement = Agreement()
+        standing.on_lead(lambda leads: self.announce_soon())
 
     @property
     def node(self) -> Node:

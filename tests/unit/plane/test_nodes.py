@@ -172,12 +172,13 @@ async def test_a_refreshed_node_knows_what_was_written_before() -> None:
             assert f"web-{number}" in two.region.vms
 
 
-async def test_a_node_that_cannot_be_refreshed_goes_on_with_what_it_knows() -> None:
+async def test_a_node_that_cannot_be_refreshed_says_so_and_is_current_for_its_time() -> None:
     house = House()
     async with house.node() as one, house.node(staleness=HOUR) as two:
         journal_of(two).cut_off = "The cable is out."
         await create(one, "web-0")
-        await two.refresh()
+        with pytest.raises(JournalFault, match="The cable is out"):
+            await two.refresh()
         assert "web-0" not in two.region.vms
         assert two.standing.stale == ""
 

@@ -117,7 +117,7 @@ class Agent:
         self._reader = Reader(system, config, self._inbox, patience_seconds if once else None, client)
         self._tracker = Watcher()
         self._consent = Consent(
-            system, config, self._reader.client, self._inbox, self._report, self._write, dry_run=dry_run
+            system, config, self._reader.client, self._inbox, self._report, self._journal.write, dry_run=dry_run
         )
         self._troubles: dict[str, Trouble] = {}
         self._name = ""
@@ -272,7 +272,7 @@ class Agent:
         is_over = isinstance(change, Ended) and change.how is not Ending.CANCELED
         sent = care.approval is Approval.SENT and (begins or is_over)
         if sent or (care.approval is Approval.INTENDED and is_early):
-            self._write(Approving(care.key, Approval.CONFIRMED))
+            self._journal.write(Approving(care.key, Approval.CONFIRMED))
             self._report.metrics.approval("confirmed")
             self._report.tell(Occasion.APPROVED, care.event, f"the approval of {care.event.type} was heard")
 
@@ -281,14 +281,11 @@ class Agent:
         if isinstance(record, Seen) and key not in self._state.cares:
             decision = decide(self._config, record.event, self._name)
             self._report.decided(record.event, record.verdict, decision.reason)
-        self._write(record)
+        self._journal.write(record)
         if isinstance(record, Left) or is_started(record.event):
             self._consent.forget(key)
         if isinstance(record, Left):
             self._report.forget(key)
-
-    def _write(self, record: Seen | Left | Begun | Finished | Undoing | Approving) -> None:
-        self._journal.write(record)
 
     # What is owed
 
@@ -327,7 +324,7 @@ class Agent:
         if not nothing:
             self._report.begins(work.event, name, work.seconds, undo=work.undo)
         boot = self._worker.boot
-        self._write(Undoing(run, name, boot) if work.undo else Begun(run, work.step, boot, work.event))
+        self._journal.write(Undoing(run, name, boot) if work.undo else Begun(run, work.step, boot, work.event))
         if nothing or self._dry_run:
             self._inbox.put(
                 WorkEnded(run, StepEnd(StepOutcome.DONE, "nothing to undo" if nothing else "not done: dry run"), 0)
@@ -342,7 +339,7 @@ class Agent:
         undo, step = effect.mark is Mark.UNDOING, effect.step
         seen = ended.outcome in (StepOutcome.FAILED, StepOutcome.TIMED_OUT) or not self._ending
         again = step.retries if seen and ended.outcome is not StepOutcome.UNKNOWN else may_repeat(step)
-        self._write(Finished(run, ended.outcome, undo or again, ended.detail, self._clock.now()))
+        self._journal.write(Finished(run, ended.outcome, undo or again, ended.detail, self._clock.now()))
         self._worker.ended(run)
         if ended.good or ended.outcome in (StepOutcome.NEVER_BEGAN, StepOutcome.INTERRUPTED, StepOutcome.UNKNOWN):
             self._troubles.pop(step.name, None)

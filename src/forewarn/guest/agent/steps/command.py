@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.programs import run
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_flag, check_path, check_table, check_words
-from forewarn.guest.agent.steps.kind import Settings, Task, event_environment, event_json
+from forewarn.guest.agent.steps.kind import Need, Settings, Task, event_environment, event_json
 from forewarn.guest.agent.values import Step
 from forewarn.guest.system.parts import Program
 
@@ -44,6 +46,9 @@ class Command:
     def undoes(self, settings: Settings) -> str:
         return f"run {command_words(settings['undo'])}" if "undo" in settings else ""
 
+    def needs(self, settings: Settings) -> Iterator[Need]:
+        return command_needs(settings, "run", "undo")
+
     def natural(self, step: Step) -> bool:
         return False
 
@@ -64,6 +69,18 @@ def command_words(value: object) -> str:
     import shlex  # for a person who asks; a running agent needs none of it
 
     return shlex.join(str(each) for each in value)
+
+
+def command_needs(settings: Settings, *keys: str) -> Iterator[Need]:
+    """What the commands under these keys need, and the directory that they run in."""
+    directory = str(settings.get("directory") or "/")
+    if "directory" in settings:
+        yield Need("directory", directory)
+    for words in (settings[key] for key in keys if key in settings):
+        if settings.get("shell") is True or not isinstance(words, list):
+            yield Need("shell line", " ".join(map(str, words)) if isinstance(words, list) else str(words), directory)
+        else:
+            yield Need("program", str(words[0]), directory)
 
 
 def run_words(task: Task, key: str) -> StepEnd:

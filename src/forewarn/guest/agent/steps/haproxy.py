@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import closing
 
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_path, check_text
-from forewarn.guest.agent.steps.kind import Settings, Task, over
+from forewarn.guest.agent.steps.kind import Need, Settings, Task, over
 from forewarn.guest.agent.values import Step
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
@@ -34,6 +35,9 @@ class Haproxy:
 
     def undoes(self, settings: Settings) -> str:
         return f"make {settings.get('backend')}/{settings.get('server')} ready"
+
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        return (Need("socket", str(settings.get("socket"))),)
 
     def natural(self, step: Step) -> bool:
         return True

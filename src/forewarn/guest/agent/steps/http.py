@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.doing.programs import last_lines
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_body, check_method, check_table, check_url
-from forewarn.guest.agent.steps.kind import Settings, Task, event_json, over
+from forewarn.guest.agent.steps.kind import Need, Settings, Task, event_json, over
 from forewarn.guest.agent.values import Step
 from forewarn.wire.json_bytes import write_json
 
@@ -39,6 +41,9 @@ class Http:
 
     def undoes(self, settings: Settings) -> str:
         return f"{settings.get('undo_method', 'POST')} {settings['undo_url']}" if "undo_url" in settings else ""
+
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        return ()
 
     def natural(self, step: Step) -> bool:
         return str(step.settings.get("method", "POST")).upper() in _IDEMPOTENT

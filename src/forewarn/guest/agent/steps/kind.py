@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
@@ -52,6 +52,14 @@ def over(task: Task, said: str) -> StepEnd:
 Settings = Mapping[str, object]  # what a file gives a step beside what every step has
 
 
+class Need(NamedTuple):
+    """Something that must be on the machine for a step to succeed; ``tools.missing`` looks for it."""
+
+    what: Literal["directory", "program", "shell line", "socket", "systemd unit"]
+    name: str
+    directory: str = "/"  # from which a program or a line is run
+
+
 class StepKind(Protocol):
     """A way to prepare and its way back: what a file may say of it, its words for people, and doing it."""
 
@@ -63,6 +71,9 @@ class StepKind(Protocol):
 
     def undoes(self, settings: Settings) -> str:
         """How it is undone, likewise; empty where there is nothing to undo."""
+
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        """What it finds on the machine, or fails. What others run (an HTTP service) is none: asking may be doing."""
 
     def natural(self, step: Step) -> bool:
         """Whether doing it twice is like doing it once."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from forewarn.guest.agent.deciding.state import StepEnd
 from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_flag, check_text
-from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.steps.kind import Need, Settings, Task
 from forewarn.guest.agent.values import Step
 
+_KUBECTL = "kubectl"
 _DRAIN = ("--ignore-daemonsets", "--delete-emptydir-data", "--force")
 
 
@@ -28,6 +31,9 @@ class Kubernetes:
 
     def undoes(self, settings: Settings) -> str:
         return f"uncordon {_node(settings)}"
+
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        return (Need("program", str(settings.get("kubectl", _KUBECTL))),)
 
     def natural(self, step: Step) -> bool:
         return True
@@ -52,4 +58,4 @@ def _node(settings: Settings) -> str:
 
 def _kubectl(task: Task, verb: str, *options: str) -> StepEnd:
     node = task.text("node") or task.own_name
-    return run_program(task, [task.text("kubectl", "kubectl"), verb, *options, "--", node])
+    return run_program(task, [task.text("kubectl", _KUBECTL), verb, *options, "--", node])

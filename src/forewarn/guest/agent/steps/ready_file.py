@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_path
-from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.steps.kind import Need, Settings, Task
 from forewarn.guest.agent.values import Step
 
 _SUFFIX = ".forewarn-away"
@@ -35,6 +36,9 @@ class ReadyFile:
 
     def undoes(self, settings: Settings) -> str:
         return f"put {settings.get('path')} back"
+
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        return (Need("directory", str(Path(str(settings.get("path"))).parent)),)
 
     def natural(self, step: Step) -> bool:
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_texts
-from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.steps.kind import Need, Settings, Task
 from forewarn.guest.agent.values import Step
 
 _SYSTEMCTL = "systemctl"
@@ -35,6 +36,11 @@ class Systemd:
 
     def undoes(self, settings: Settings) -> str:
         return f"start {_listed(settings)}"
+
+    def needs(self, settings: Settings) -> Iterator[Need]:
+        yield Need("program", _SYSTEMCTL)
+        units = settings.get("units")
+        yield from (Need("systemd unit", str(unit)) for unit in (units if isinstance(units, list) else ()))
 
     def natural(self, step: Step) -> bool:
         return True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.calling import call
-from forewarn.guest.agent.steps.command import SHELL_KEYS, command_words, run_words
+from forewarn.guest.agent.steps.command import SHELL_KEYS, command_needs, command_words, run_words
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_duration, check_url, check_words
-from forewarn.guest.agent.steps.kind import Settings, Task, over
+from forewarn.guest.agent.steps.kind import Need, Settings, Task, over
 from forewarn.guest.agent.values import Step
 from forewarn.wire.times import parse_duration
 
@@ -33,6 +35,9 @@ class Wait:
 
     def undoes(self, settings: Settings) -> str:
         return ""
+
+    def needs(self, settings: Settings) -> Iterator[Need]:
+        return command_needs(settings, "command")
 
     def natural(self, step: Step) -> bool:
         return True
