@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from forewarn.core.region import Region
-from forewarn.plane.ports import Record, Subscribable
+from forewarn.plane.ports import Published, Record
 from forewarn.plane.read_models.making import Models, Steps, made, moved, steps_of
 from forewarn.plane.read_models.touched import Touched
 
@@ -21,7 +21,7 @@ _UNASKED_MOST = 20_000  # facts that are noted for somebody who may ask again
 class ReadModels:
     """Register and census of the published region. All of it belongs to one loop."""
 
-    def __init__(self, published: Subscribable, elapsed: Callable[[], float]) -> None:
+    def __init__(self, published: Published, elapsed: Callable[[], float]) -> None:
         self._published = published
         self._elapsed = elapsed
         self._models: Models | None = None
