@@ -13,11 +13,11 @@ from forewarn.core.deciding import rolling
 from forewarn.core.deciding.bindings import bind_instance, bind_instances, check_pattern
 from forewarn.core.deciding.fleet import check_group, check_name, check_names, check_spec, create_one, delete_vm
 from forewarn.core.draft import Draft
+from forewarn.core.guids import derive_guid
 from forewarn.core.lookup import check_scope, find_scale_set, find_vms
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import ScaleSet, Vm, fold, replace, scope_key
 from forewarn.core.specs import Domains, Orchestration, ScaleInRule, ScaleSetSpec, ScopeKind, UpgradeMode, VmSpec
-from forewarn.terms import derive_guid
 
 CAPACITY_MOST = 1_000
 BATCH_PERCENT = (5, 100)  # as the Compute API has it
