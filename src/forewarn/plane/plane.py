@@ -20,13 +20,14 @@ from forewarn.plane.following import Follower
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
 from forewarn.plane.ports import CLOCK, Engine, Journal, Origin
+from forewarn.plane.read_models.keeping import ReadModels
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
 from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.plane.ticking import Ticking, Turning
 from forewarn.plane.writer import Loaded, Writer, load
-from forewarn.plane.writing import Listener, Writing
+from forewarn.plane.writing import Listener, Published, Writing
 
 
 class Plane:
@@ -49,23 +50,22 @@ class Plane:
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
+        many = shared is not None
         self.standing = Standing(
-            shared=shared is not None,
-            staleness=pace.staleness,
-            lease_seconds=pace.lease_seconds,
-            elapsed=system.elapsed,
+            shared=many, staleness=pace.staleness, lease_seconds=pace.lease_seconds, elapsed=system.elapsed
         )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(engine, self.standing)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
+        self.published: Published = self._writing  # ``region`` and ``seq``, without a call
         self._ticking = Ticking(self._writing, clock, self.standing)
         self._turning = Turning(self._writing, clock)
-        self._pulses = Pulses(self._book, clock, self.standing, rules.disable_after, shared=shared is not None)
+        self._pulses = Pulses(self._book, clock, self.standing, rules.disable_after, shared=many)
         self.membership = Membership(shared, self.standing, lambda: self.seq, rules, system, pace)
         parts = (self._writing, self.standing, self._ticking.agree, system, pace)
         self._follower = Follower(journal, shared, *parts) if shared is not None else None
-        self.editing = Editing(shared, self.refresh)
+        self.editing, self.read_models = Editing(shared, self.refresh), ReadModels(self, system.elapsed)
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
@@ -118,6 +118,7 @@ class Plane:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self.membership.withdraw()
+        await self.read_models.close()
         await self._snapshots.close(self.region, self.seq if self.standing.leads else 0)
         if self._follower is not None:
             self._follower.close()
@@ -163,7 +164,7 @@ class Plane:
     def read_by(self, vm: Vm) -> datetime:
         """Note that a VM has read, and when. Costs a dictionary entry; the journal hears of it once an hour at most."""
         now = self.clock.now()
-        self._book.note(vm.name, now)
+        self._book.last[vm.name] = now
         return now
 
     async def enable(self, vm: Vm, request_id: str = "") -> None:

@@ -61,11 +61,12 @@ class Service:
 
     def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, seed: bytes) -> None:
         self._plane = plane
+        self._published = plane.published
         self._faults = faults
         self._longest_wait = settings.limits.wait_seconds
         self._ignore_unknown = settings.unknown_event == "ok"
         self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
-        self.signer = Signer(plane.now, seed)
+        self.signer = Signer(plane.clock.now, seed)
         self.reading = Serving(plane, faults, settings, self.signer)
         self.memory = Recall()
 
@@ -77,7 +78,7 @@ class Service:
         """
         if caller.may_name:
             return ""
-        vm = identify(self._plane.region, caller, None)
+        vm = identify(self._published.region, caller, None)
         return _STRANGERS if vm is None else vm.key
 
     def respond(self, request: Request, caller: Caller) -> Outcome:
@@ -99,7 +100,7 @@ class Service:
     def _respond(self, request: Request, caller: Caller) -> Outcome:
         if caller.may_name and is_of_a_page(request):
             return _OF_A_PAGE
-        region = self._plane.region
+        region = self._published.region
         question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
         if isinstance(question, ErrorReply):
             return self._refuse(question, request, caller)
@@ -118,7 +119,7 @@ class Service:
             return STALE
         if not caller.may_name:
             return _NOT_FOUND
-        return _NOT_FOUND.with_field(HINT_FIELD, hint_for(self._plane.region, caller, read_target(request.target)))
+        return _NOT_FOUND.with_field(HINT_FIELD, hint_for(self._published.region, caller, read_target(request.target)))
 
     def _answer(self, request: Request, question: Question, caller: Caller) -> Outcome:
         if request.oversized:
@@ -131,7 +132,7 @@ class Service:
             case ApproveEvents(vm=vm, body=body):
                 return self._approve(vm, body)
             case ReadInstance(vm=vm, version=version, steps=steps, format=form):
-                return reply_to(instance_answer(self._plane.region, vm, version, steps, form))
+                return reply_to(instance_answer(self._published.region, vm, version, steps, form))
             case ReadVersions():
                 return _VERSIONS
 

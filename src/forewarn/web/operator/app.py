@@ -13,12 +13,14 @@ from forewarn import __version__
 from forewarn.plane.plane import Plane
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
-from forewarn.web.operator.desk import Desk, check_parameters
+from forewarn.web.operator.desk import Desk, Visible, check_parameters
 from forewarn.web.operator.errors import answer_errors
 from forewarn.web.operator.gate import Gate
+from forewarn.web.operator.live.changes import Changes
 from forewarn.web.operator.routes import activity as routes_activity
 from forewarn.web.operator.routes import bindings as routes_bindings
 from forewarn.web.operator.routes import campaigns as routes_campaigns
+from forewarn.web.operator.routes import changes as routes_changes
 from forewarn.web.operator.routes import clock as routes_clock
 from forewarn.web.operator.routes import events as routes_events
 from forewarn.web.operator.routes import faults as routes_faults
@@ -30,6 +32,7 @@ from forewarn.web.operator.routes import region as routes_region
 from forewarn.web.operator.routes import resource_manager as routes_resource_manager
 from forewarn.web.operator.routes import scale_sets as routes_scale_sets
 from forewarn.web.operator.routes import scopes as routes_scopes
+from forewarn.web.operator.routes import whole_fleet as routes_whole_fleet
 from forewarn.web.operator.schema.answers import ErrorAnswer, SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.wire.document import NotBeforeFormat
@@ -37,6 +40,7 @@ from forewarn.wire.document import NotBeforeFormat
 _ROUTES = (
     routes_region,
     routes_nodes,
+    routes_whole_fleet,
     routes_resource_manager,
     routes_fleet,
     routes_bindings,
@@ -48,6 +52,7 @@ _ROUTES = (
     routes_clock,
     routes_faults,
     routes_journal,
+    routes_changes,
     routes_activity,
 )
 _DESCRIPTION = """The control side of a forewarn region: VMs and hosts, what happens to them, the clock and the journal.
@@ -83,11 +88,13 @@ def operator_app(
     not_before_format: NotBeforeFormat = "rfc1123",
     region_name: str = "",
     kept_in: str = "",
+    visible: Visible | None = None,
 ) -> FastAPI:
     """The ASGI app.
 
     ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any. ``not_before_format`` is how
     the metadata face of the same server writes its documents: those that this face shows must be the same bytes.
+    ``visible`` is what that face lets the guests of a scope see, where it lags behind.
     """
     streams = Streams()
     app = FastAPI(
@@ -106,10 +113,12 @@ def operator_app(
         tuple(settings),
         metadata_url,
         streams,
+        Changes(plane, faults),
         resource_manager,
         not_before_format,
         region_name,
         kept_in,
+        visible,
     )
     for routes in _ROUTES:
         app.include_router(routes.router)

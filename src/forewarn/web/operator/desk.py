@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, Query, Request
 from fastapi.dependencies.models import Dependant
@@ -23,9 +23,12 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.plane.read_models.census import Census
+from forewarn.plane.read_models.register import Register
 from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
+from forewarn.web.operator.live.changes import Changes
 from forewarn.web.operator.made_up import made_up, without
 from forewarn.web.operator.schema.answers import CommandAnswer, SettingView
 from forewarn.web.operator.stream import Streams
@@ -40,6 +43,8 @@ _NO_DRY_RUN = (
 _P = ParamSpec("_P")
 _Told = TypeVar("_Told", bound=CommandAnswer)
 
+Visible: TypeAlias = Callable[[str], Region]  # what the guests of a scope may see already
+
 
 @dataclass(frozen=True)
 class Desk:
@@ -50,10 +55,12 @@ class Desk:
     settings: tuple[SettingView, ...]
     metadata_url: str
     streams: Streams
+    changes: Changes
     resource_manager: Introduction | None = None
     not_before_format: NotBeforeFormat = "rfc1123"  # as the metadata face of this server writes its documents
     region_name: str = ""
     kept_in: str = ""
+    visible: Visible | None = None  # of the metadata face of this server; None where it shows everything at once
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,15 @@ class Look:
     seq: int
     now: datetime
     awaited: dict[str, list[str]] = field(default_factory=dict, compare=False)  # by group, as far as it was asked for
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The same with the read models of that region, for whoever chooses from many."""
+
+    look: Look
+    register: Register
+    census: Census
 
 
 class Asker:
@@ -154,6 +170,21 @@ async def _look(plane: Annotated[Plane, Depends(_current)]) -> Look:
     return look_at(plane)
 
 
+async def _listed(plane: Annotated[Plane, Depends(_current)]) -> Listed:
+    """The first who asks waits until they are made."""
+    found = await list_of(plane)
+    assert found is not None, "without patience nobody is turned away"
+    return found
+
+
+async def list_of(plane: Plane, patience_seconds: float | None = None) -> Listed | None:
+    """None where the read models are yet to be made, and that takes longer."""
+    models = await plane.read_models.at_hand(patience_seconds)
+    if models is None:
+        return None
+    return Listed(Look(models.region, models.seq, plane.now()), models.register, models.census)
+
+
 async def _origin(request: Request) -> Origin:
     headers = request.headers
     said = headers.get("x-forewarn-client") or headers.get("user-agent") or ""
@@ -199,6 +230,7 @@ def _known(dependant: Dependant) -> Iterator[str]:
 
 TheDesk = Annotated[Desk, Depends(_desk)]
 ThePlane = Annotated[Plane, Depends(_current)]
+TheListed = Annotated[Listed, Depends(_listed)]
 TheLook = Annotated[Look, Depends(_look)]
 TheAsker = Annotated[Asker, Depends(_asker)]  # for every request that becomes a command: it takes dry_run
 TheMover = Annotated[Asker, Depends(_mover)]  # for the clock, of which there is no dry run

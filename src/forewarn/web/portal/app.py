@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from forewarn.web.current import be_current
 from forewarn.web.operator.desk import Desk, look_at
 from forewarn.web.operator.errors import refusal_of
-from forewarn.web.operator.routes.clock import clock_fields
+from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.portal.addresses import ROOT, Addresses
 from forewarn.web.portal.frame import frame_of
 from forewarn.web.portal.page import PortalPage, Visit

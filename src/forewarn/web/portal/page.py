@@ -6,9 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from forewarn.web.operator.desk import Desk, Look
+from starlette.exceptions import HTTPException
+
+from forewarn.web.operator.desk import Desk, Listed, Look, list_of
 from forewarn.web.operator.schema.answers import ClockAnswer
 from forewarn.web.portal.preferences import Preferences
+
+_PATIENCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,15 @@ class Visit:
     def first(self, name: str, default: str = "") -> str:
         """The first value of a query parameter. Unknown parameters are nobody's business, missing ones are usual."""
         return self.query.get(name, (default,))[0]
+
+    async def listed(self) -> Listed:
+        """Register and census, for a page that chooses from many. Where they are yet to be made, the page says so."""
+        plane = self.desk.plane
+        found = await list_of(plane, _PATIENCE_SECONDS)
+        if found is None:
+            share = f"{plane.read_models.share:.0%}"
+            raise HTTPException(503, f"All names are put in order for the first time: {share} done. Look again soon")
+        return found
 
 
 # A plain function is called in a thread: it may read the journal. A coroutine function is awaited on the loop.

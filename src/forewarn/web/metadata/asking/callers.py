@@ -93,6 +93,7 @@ def is_of_a_page(request: Request) -> bool:
     return any(name == b"origin" or (name == b"host" and _is_a_site(value)) for name, value in request.fields)
 
 
+@lru_cache(maxsize=256)  # the few names under which one machine reaches itself; a field is bounded by the head's limit
 def _is_a_site(host: bytes) -> bool:
     """Sites that anybody can own have a dot in their name; addresses do too, and are no names."""
     name = host.decode("latin-1").lower()
