@@ -181,6 +181,18 @@ class Engine(Protocol):
     def begin(self, event: Event, now: datetime) -> datetime | None: ...
 
 
+class Published(Protocol):
+    """The last published state and its number, for readers that look for every request; and word of the next ones."""
+
+    @property
+    def region(self) -> Region: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    def subscribe(self, listener: Callable[[Region, Sequence[Record]], None]) -> Callable[[], None]: ...
+
+
 class Writes(Protocol):
     """The writing of commands, as those parts of a plane see it that act by themselves."""
 
