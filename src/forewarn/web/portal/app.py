@@ -63,6 +63,7 @@ class Portal:
         self._operator = operator
         self._pages = pages
         self._files = StaticFiles()
+        self._desk().changes.portal = self._files.digest
         addresses = Addresses({page.name: page.path for page in pages})
         self._env: Environment = environment(addresses, self._files)
         routes = [Route(page.path, self._endpoint(page)) for page in pages]
@@ -93,7 +94,7 @@ class Portal:
             html = await asyncio.to_thread(self._html, page, visit, view, parts)
         else:
             html = await asyncio.to_thread(lambda: self._html(page, visit, page.view(visit), parts))
-        return answer(request, html, headers={"X-Forewarn-Digest": self._files.digest})
+        return answer(request, html)
 
     def _html(self, page: PortalPage, visit: Visit, view: object, parts: Sequence[str] = ()) -> str:
         """Those parts one after the other, or the whole page."""
