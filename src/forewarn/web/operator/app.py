@@ -25,6 +25,7 @@ from forewarn.web.operator.routes import clock as routes_clock
 from forewarn.web.operator.routes import events as routes_events
 from forewarn.web.operator.routes import faults as routes_faults
 from forewarn.web.operator.routes import fleet as routes_fleet
+from forewarn.web.operator.routes import forecast as routes_forecast
 from forewarn.web.operator.routes import hosts as routes_hosts
 from forewarn.web.operator.routes import journal as routes_journal
 from forewarn.web.operator.routes import nodes as routes_nodes
@@ -49,6 +50,7 @@ _ROUTES = (
     routes_hosts,
     routes_campaigns,
     routes_events,
+    routes_forecast,
     routes_clock,
     routes_faults,
     routes_journal,
