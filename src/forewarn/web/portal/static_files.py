@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 FOLDER = Path(__file__).parent / "static"
 _KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_ALONE = ("main.js", "worker.js", "sign-in.js")  # what no other module imports
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -37,7 +38,7 @@ class StaticFiles:
     @property
     def scripts(self) -> list[str]:
         """The modules that a page loads beside ``main.js``: preloaded by link, so that they come in one go."""
-        return [name for name in self._files if name.endswith(".js") and name not in ("main.js", "worker.js")]
+        return [name for name in self._files if name.endswith(".js") and name not in _ALONE]
 
     def url(self, name: str) -> str:
         if name not in self._files:
