@@ -21,7 +21,7 @@ demo: $(VENV)/server ## see the product do its job: a region of a dozen VMs, one
 serve: $(VENV)/server ## a region that stays, in ./forewarn-data
 	@$(BIN)/forewarn serve
 
-check: system $(VENV)/dev ## the fast part: style, types, import layers, unit tests (under two minutes)
+check: system-check $(VENV)/dev ## the fast part: style, types, import layers, unit tests (under two minutes)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -29,16 +29,16 @@ check: system $(VENV)/dev ## the fast part: style, types, import layers, unit te
 	$(BIN)/python requirements/audit.py
 	$(BIN)/pytest -q $(SPREAD) tests/unit tests/docs
 
-test: check .build/az/ready .build/sdk/ready .build/js/ready ## everything, as CI runs it
+test: system-test check .build/az/ready .build/sdk/ready .build/js/ready .build/portal/ready ## everything, as CI runs it
 	$(BIN)/pytest -q $(SPREAD) --dist loadfile --ignore=tests/unit --ignore=tests/docs
 
-torture: system $(VENV)/dev ## nodes, wires, clocks, disks, power and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
+torture: system-test $(VENV)/dev ## nodes, wires, clocks, disks, power and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
 	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)
 
 fuzz: $(VENV)/dev ## look for input that breaks a reader, for MINUTES (10); what does is kept, see docs/security.md
 	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),10)
 
-bench: system $(VENV)/dev ## measure against peers in one run; see docs/performance.md
+bench: system-bench $(VENV)/dev ## measure against peers in one run; see docs/performance.md
 	$(BIN)/python -m bench
 
 docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, command line) and wrap its prose
@@ -53,6 +53,7 @@ lock: $(VENV)/dev ## pin the dependencies anew
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/az.txt requirements/az.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements/sdk.txt requirements/sdk.in
 	cd tests/e2e/js && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --silent
+	cd tests/portal/js && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --silent
 
 advisories: $(VENV)/dev ## fetch the kept list of known vulnerabilities anew (needs a network that reaches osv.dev)
 	$(BIN)/python requirements/audit.py --refresh
@@ -60,8 +61,10 @@ advisories: $(VENV)/dev ## fetch the kept list of known vulnerabilities anew (ne
 clean: ## forget the environment and all caches
 	rm -rf $(VENV) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 
-system: ## install the Debian packages that the tests drive (needs root only when one is missing)
-	@bash requirements/system.sh
+system: system-bench ## install the Debian packages that tests and benchmark drive (needs root only when one is missing)
+
+system-%:
+	@bash requirements/system.sh $*
 
 # The clients that the end-to-end tests drive, each in a place of its own: nothing of forewarn is in there.
 .build/az/ready: requirements/az.txt requirements/az.sh
@@ -76,6 +79,13 @@ system: ## install the Debian packages that the tests drive (needs root only whe
 
 .build/js/ready: tests/e2e/js/package.json tests/e2e/js/package-lock.json
 	@echo "installing the Azure SDK for JavaScript ..."
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@cd $(@D) && npm ci --no-audit --no-fund --silent
+	@touch $@
+
+.build/portal/ready: tests/portal/js/package.json tests/portal/js/package-lock.json
+	@echo "installing axe and the TypeScript compiler ..."
 	@mkdir -p $(@D)
 	@cp $^ $(@D)
 	@cd $(@D) && npm ci --no-audit --no-fund --silent

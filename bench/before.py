@@ -62,11 +62,16 @@ def _contestants() -> Iterator[dict[str, tuple[int, int]]]:
 
 
 def _version_before(directory: Path) -> str:
-    """The command of 0.1, from its wheel, on the packages of this environment."""
+    """The command of 0.1."""
+    command = directory / "forewarn-before"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={packages_before(directory)} exec {sys.executable} -m forewarn "$@"\n')
+    command.chmod(0o755)
+    return str(command)
+
+
+def packages_before(directory: Path) -> Path:
+    """0.1 from its wheel, to be put before the packages of this environment."""
     target = directory / "packages"
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--target", target, WHEEL], check=True)
-    command = directory / "forewarn-before"
-    command.write_text(f'#!/bin/sh\nPYTHONPATH={target} exec {sys.executable} -m forewarn "$@"\n')
-    command.chmod(0o755)
-    return str(command)
+    return target

@@ -13,7 +13,7 @@ import sys
 import psycopg
 from psycopg import pq
 
-from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.address import ConnectionString
 from forewarn.stores.postgres.connections import connect
 from forewarn.stores.postgres.shared import keys_of
 
@@ -25,7 +25,7 @@ class _Session:
     """One listener: idle, looking at the head, or reading."""
 
     def __init__(self, url: str) -> None:
-        self._connection = connect(Address(url))
+        self._connection = connect(ConnectionString(url))
         self._connection.execute(f'LISTEN "{keys_of(self._connection).channel}"')
         self._server: pq.abc.PGconn = self._connection.pgconn
         self._server.nonblocking = 1

@@ -80,9 +80,9 @@ def end(server: subprocess.Popen[bytes], how: signal.Signals = signal.SIGTERM) -
         server.wait(_PATIENCE_SECONDS)
 
 
-def wait_for(port: int, pid: int) -> None:
-    """Until somebody listens at a port of the loopback address."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+def wait_for(port: int, pid: int, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+    """Until a server listens at a port of the loopback address."""
+    deadline = time.monotonic() + patience_seconds
     while time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

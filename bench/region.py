@@ -27,6 +27,7 @@ class Served:
     def __init__(self, directory: Path, *options: str, pinned: bool = False, program: str | None = None) -> None:
         self.metadata_port, self.control_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.control_port}"
+        self.directory = directory
         self._pinned = pinned
         self._command = [program or PROGRAM, "serve", "--data", str(directory / "data"), "--log-level", "warning"]
         self._command += ["--metadata", f"127.0.0.1:{self.metadata_port}"]
@@ -39,10 +40,10 @@ class Served:
         self.pid = self._process.pid
         self._control = None
 
-    def wait(self) -> None:
+    def wait(self, patience_seconds: float = 60.0) -> None:
         """Until both faces answer."""
-        wait_for(self.metadata_port, self.pid)
-        wait_for(self.control_port, self.pid)
+        wait_for(self.metadata_port, self.pid, patience_seconds)
+        wait_for(self.control_port, self.pid, patience_seconds)
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self._control is not None:

@@ -30,7 +30,7 @@ from packaging.version import InvalidVersion, Version
 
 HERE = Path(__file__).parent
 LOCKS = ("server.txt", "dev.txt", "build.txt", "az.txt", "sdk.txt")
-NPM_LOCK = HERE.parent / "tests/e2e/js/package-lock.json"
+NPM_LOCKS = tuple(HERE.parent / f"tests/{place}/js/package-lock.json" for place in ("e2e", "portal"))
 LIST = HERE / "advisories.json"
 EXCEPTIONS = HERE / "audit-exceptions.toml"
 OSV = "https://api.osv.dev"
@@ -106,8 +106,11 @@ def read_locks() -> tuple[list[Pin], list[str]]:
         found, wrong = read_lock((HERE / name).read_text(), name)
         pins.update(found)
         faults += wrong
-    found, wrong = read_npm_lock(NPM_LOCK.read_text(), NPM_LOCK.name)
-    return sorted({*pins, *found}), faults + wrong
+    for lock in NPM_LOCKS:
+        found, wrong = read_npm_lock(lock.read_text(), lock.name)
+        pins.update(found)
+        faults += wrong
+    return sorted(pins), faults
 
 
 # What is known

@@ -1,35 +1,58 @@
 #!/usr/bin/env bash
-# The Debian packages behind the end-to-end tests and the benchmark. Installs only what is missing.
+# The Debian packages behind the tests and the benchmark. Installs only what is missing.
+#   bash requirements/system.sh check|test|platforms|bench      each level has what the ones before it have
 set -euo pipefail
+level="${1:-test}"
+case "$level" in
+  check) depth=1 ;;
+  test) depth=2 ;;
+  platforms) depth=3 ;;
+  bench) depth=4 ;;
+  *) echo "system.sh check|test|platforms|bench, not '$level'"; exit 2 ;;
+esac
 missing=()
 need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || missing+=("$2"); }
-need ip iproute2
-need curl curl
-need node nodejs
-need npm npm
-need nginx nginx-light
-need haproxy haproxy
-need wrk wrk
-need taskset util-linux
-need dnsmasq dnsmasq-base
+
+# check: what unit tests and those of the pages run
 need systemd-analyze systemd
-need mono mono-runtime
-need mcs mono-mcs
-need cc gcc
-[ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
-for library in net-http runtime-serialization; do
-  dpkg -s "libmono-system-${library}4.0-cil" >/dev/null 2>&1 || missing+=("libmono-system-${library}4.0-cil")
-done
-no_cluster=/etc/postgresql-common/createcluster.d/forewarn-tests.conf
 if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null && ! command -v postgres >/dev/null; then
   missing+=(postgresql)
-  # The tests start servers of their own; the package is not to make one, or to run one, while it is installed.
-  if mkdir -p "$(dirname "$no_cluster")" 2>/dev/null && echo "create_main_cluster = false" 2>/dev/null >"$no_cluster"; then
-    trap 'rm -f "$no_cluster"' EXIT
-  fi
 fi
-if [ "${#missing[@]}" -gt 0 ]; then
-  echo "installing ${missing[*]} ..."
-  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
-    || { echo "install these packages and try again: ${missing[*]}"; exit 1; }
+if [ "$depth" -ge 2 ]; then # test: the clients, namespaces and browsers of the end-to-end tests
+  need ip iproute2
+  need curl curl
+  need node nodejs
+  need npm npm
+  need haproxy haproxy
+  need dnsmasq dnsmasq-base
+  need chromium chromium
+  compgen -G "/usr/share/fonts/truetype/roboto/*/*/Roboto-Regular.ttf" >/dev/null || missing+=(fonts-roboto-unhinted) # its pictures
+  need mono mono-runtime
+  need mcs mono-mcs
+  need cc gcc
+  [ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
+  for library in net-http runtime-serialization; do
+    dpkg -s "libmono-system-${library}4.0-cil" >/dev/null 2>&1 || missing+=("libmono-system-${library}4.0-cil")
+  done
 fi
+# platforms: nothing yet beyond the level before
+if [ "$depth" -ge 4 ]; then # bench: load, and a peer to measure beside
+  need nginx nginx-light
+  need wrk wrk
+  need taskset util-linux
+fi
+[ "${#missing[@]}" -gt 0 ] || exit 0
+
+# Neither a daemon nor a database cluster is to start on this machine because a package came: the tests start their own.
+# Each of the two files is put there for the time of the installation only, and only where there is none.
+ours=()
+trap '[ "${#ours[@]}" -eq 0 ] || rm -f "${ours[@]}"' EXIT
+for_now() { # PATH TEXT: whoever is not root is told below what to install
+  [ ! -e "$1" ] || return 0
+  mkdir -p "$(dirname "$1")" 2>/dev/null && printf '%s\n' "$2" 2>/dev/null >"$1" && chmod 755 "$1" && ours+=("$1") || true
+}
+for_now /usr/sbin/policy-rc.d $'#!/bin/sh\nexit 101'
+for_now /etc/postgresql-common/createcluster.d/forewarn-tests.conf "create_main_cluster = false"
+echo "installing ${missing[*]} ..."
+apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
+  || { echo "install these packages and try again: ${missing[*]}"; exit 1; }

@@ -14,7 +14,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import Diverged, JournalFault, Uncertain
 from forewarn.stores.postgres import connections as postgres_connections
 from forewarn.stores.postgres import writer as postgres_writer
-from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.address import ConnectionString
 from forewarn.stores.postgres.connections import connect
 from forewarn.stores.postgres.journal import PostgresJournal, describe, prepare
 from tests.contract.lossy import Break, Lossy
@@ -302,7 +302,7 @@ def test_who_edits_for_too_long_holds_up_nobody_for_ever(region: InPostgres) -> 
 
 def test_what_the_address_says_wins_but_a_commit_is_always_on_disk(region: InPostgres) -> None:
     options = f"-csearch_path={region.schema} --statement-timeout=7s -c lock_timeout=8s -csynchronous_commit=off"
-    address = Address(region.server.url(options=options, connect_timeout="3", application_name="mine"))
+    address = ConnectionString(region.server.url(options=options, connect_timeout="3", application_name="mine"))
     with connect(address) as connection:
         shown = [connection.execute(f"SHOW {name}".encode()).fetchone() for name in SETTINGS]
     assert dict(zip(SETTINGS, shown, strict=True)) == {name: (value,) for name, value in SETTINGS.items()}
@@ -322,7 +322,7 @@ SETTINGS = {
 
 def test_a_stricter_commit_than_ours_is_left_as_it_is(region: InPostgres) -> None:
     url = region.server.url(options=f"-csearch_path={region.schema} -csynchronous_commit=remote_apply")
-    with connect(Address(url)) as connection:
+    with connect(ConnectionString(url)) as connection:
         assert connection.execute("SHOW synchronous_commit").fetchone() == ("remote_apply",)
 
 
@@ -523,7 +523,7 @@ def test_an_address_is_shown_without_its_password(conninfo: str, shown: str) -> 
 
 
 def test_what_quotes_the_password_is_blotted_out() -> None:
-    address = Address("postgresql://ann:p%2Fw%20d@db/shop?sslpassword=other")
+    address = ConnectionString("postgresql://ann:p%2Fw%20d@db/shop?sslpassword=other")
     assert address.without_secrets('said "p/w d", p%2Fw%20d and other') == 'said "***", *** and ***'
 
 

@@ -12,7 +12,7 @@ from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import TRANSITIONS
 from forewarn.core.phases import ENDED
 from forewarn.web.metadata.http import connection_states
-from forewarn.web.metadata.http.connection_states import LONGEST, State, Trigger
+from forewarn.web.metadata.http.connection_states import LONGEST, ConnectionState, Trigger
 from forewarn.web.metadata.settings import Limits
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -33,11 +33,11 @@ def lifecycle() -> str:
 
 def connections() -> str:
     """The diagram of a connection's states, what follows in each, and how long a client may keep it there."""
-    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {State.RESTING}"]
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {ConnectionState.RESTING}"]
     for state, triggers in connection_states.TRANSITIONS.items():
         moves = [(trigger, to) for trigger, to in triggers.items() if to is not state and trigger is not Trigger.LOST]
         lines += [f"    {state} --> {to}: {trigger}" for trigger, to in moves]
-    lines += [f"    {State.LINGERING} --> [*]", f"    {State.CLOSING} --> [*]", "```", ""]
+    lines += [f"    {ConnectionState.LINGERING} --> [*]", f"    {ConnectionState.CLOSING} --> [*]", "```", ""]
     lines += ["| state | when | then |", "|---|---|---|"]
     for state, triggers in connection_states.TRANSITIONS.items():
         lines += [f"| {state} | {trigger} | {to} |" for trigger, to in triggers.items()]

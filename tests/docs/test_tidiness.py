@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,11 +19,11 @@ FUNCTION_MOST = 55
 SLIVER_LINES = 45
 DOC_COLUMNS = 120
 
-CROWDED = {"sim": 19, "web/operator": 20}
-LONG_FILES = {"guest/agent/loop.py": 447, "sim/fabric/network.py": 501}
+CROWDED = {"sim": 19, "web/operator": 19}
+LONG_FILES = {"guest/agent/loop.py": 443, "sim/fabric/network.py": 501}
+FACADE_MOST = {"plane/plane.py": 200}  # what faces and servers use of the plane; the work is done in its parts
 LONG_FUNCTIONS: dict[str, int] = {}
 SLIVERS_MOST = 14
-SHARED_NAMES_MOST = 39
 
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 _PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -52,6 +52,12 @@ def test_a_file_holds_one_idea() -> None:
     _beyond(over, FILE_MOST, LONG_FILES, f"a file is longer than {FILE_MOST} lines; look for the second idea in it")
 
 
+def test_a_facade_stays_one() -> None:
+    lines = {module.name: module.lines for module in modules()}
+    grown = {name: lines[name] for name, most in FACADE_MOST.items() if lines[name] > most}
+    assert not grown, f"move the work into one of its parts: {grown}"
+
+
 def test_a_function_fits_a_screen() -> None:
     over = {
         f"{module.name}:{name}": lines
@@ -74,21 +80,6 @@ def test_slivers_that_one_neighbour_imports_live_with_it() -> None:
         f"{len(slivers)} modules of less than {SLIVER_LINES} lines have one importer (at most {SLIVERS_MOST} may): "
         f"put the newest into the module that uses it: {slivers}"
     )
-
-
-def test_a_class_name_means_one_thing() -> None:
-    """Not counted: private names, which do not leave their module; the command line's copies of API shapes; and what
-    the simulator puts in the place of a port.
-    """
-    places: dict[str, list[str]] = defaultdict(list)
-    for module in modules():
-        if module.name != "cli/api/shapes.py" and not module.name.startswith("sim/"):
-            for name in module.classes():
-                if not name.startswith("_"):
-                    places[name].append(module.name)
-    shared = {name: found for name, found in places.items() if len(found) > 1}
-    assert len(shared) <= SHARED_NAMES_MOST, f"a class name has several meanings; rename the newest: {shared}"
-    assert max(map(len, shared.values())) <= 3, shared
 
 
 def test_the_simulator_sets_no_attribute_of_the_product() -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.deciding.state import Approval, Approving, Seen, State
+from forewarn.guest.agent.deciding.state import AgentState, Approval, Approving, Seen
 from forewarn.guest.agent.inbox import Looked, Named
-from forewarn.guest.agent.keeping.journal import Journal, peek
+from forewarn.guest.agent.keeping.journal import AgentJournal, peek
 from forewarn.guest.agent.loop import Agent
 from forewarn.guest.agent.values import AgentConfig, Barrier, Rule, Step, Verdict
 from forewarn.guest.reading import Reading
@@ -108,7 +108,7 @@ def test_a_member_that_left_resources_is_not_waited_for(tmp_path: Path) -> None:
     assert len(service.approvals) == 1
 
 
-def _verdict(state: State) -> tuple[Verdict, str | None]:
+def _verdict(state: AgentState) -> tuple[Verdict, str | None]:
     return state.cares["A1"].verdict, state.cares["A1"].event.source
 
 
@@ -144,7 +144,7 @@ def test_a_start_shows_that_an_unanswered_approval_was_heard_only_before_its_tim
     tmp_path: Path, caplog: pytest.LogCaptureFixture, not_before: datetime, found: Approval, told: bool
 ) -> None:
     caplog.set_level("INFO")
-    left = Journal(MACHINE.files, tmp_path / "state")
+    left = AgentJournal(MACHINE.files, tmp_path / "state")
     left.write(Seen(replace(EVENT, not_before=not_before), datetime(2019, 12, 31, tzinfo=UTC), Verdict.APPROVE_NOW, ()))
     left.write(Approving("A1", Approval.INTENDED))
     left.close()

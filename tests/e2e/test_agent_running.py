@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts, adopt, run
 from forewarn.guest.system import this_machine
@@ -52,7 +52,7 @@ class Pipe:
 
 def test_a_program_gets_its_input_and_environment_and_its_status_counts(receipts: Receipts) -> None:
     program = Program(["/bin/sh", "-c", 'read line; echo "$line $WORD"'], b"hello\n", {"WORD": "there"})
-    assert run(MACHINE, program, Budget(MACHINE, PLENTY), receipts) == Ended(StepOutcome.DONE, "hello there")
+    assert run(MACHINE, program, Budget(MACHINE, PLENTY), receipts) == StepEnd(StepOutcome.DONE, "hello there")
 
 
 @pytest.mark.parametrize(("status", "said"), [(1, "status 1"), (255, "status 255"), (137, "SIGKILL")])

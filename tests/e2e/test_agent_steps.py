@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps import KINDS, Task, has_reverse, may_repeat
@@ -32,7 +32,7 @@ def task(directory: Path, kind: str, *, undo: bool = False, seconds: float = 30,
     return Task(MACHINE, step, EVENT, "web-0", Budget(MACHINE, seconds), Receipts(directory / "runs", "run-1"), undo)
 
 
-def do(each: Task) -> Ended:
+def do(each: Task) -> StepEnd:
     kind = KINDS[each.step.kind]
     return kind.undo(each) if each.undo else kind.do(each)
 
@@ -62,7 +62,7 @@ def test_a_command_is_told_the_whole_event(tmp_path: Path) -> None:
     found = tmp_path / "found"
     script = f'cat >{found}; env | grep ^FOREWARN_ >{found}.env; echo "$MORE" >{found}.more'
     each = task(tmp_path, "command", run=["/bin/sh", "-c", script], environment={"MORE": "text"})
-    assert do(each) == Ended(StepOutcome.DONE)
+    assert do(each) == StepEnd(StepOutcome.DONE)
     assert json.loads(found.read_text()) == {
         "EventId": "A-1",
         "EventStatus": "Scheduled",
@@ -220,7 +220,7 @@ def test_haproxy_is_told_to_drain_and_to_be_ready(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"socket": path, "backend": "web", "server": "web-0"}
     assert do(task(tmp_path, "haproxy", **settings)).good
     assert do(task(tmp_path, "haproxy", undo=True, **settings)).good
-    assert do(task(tmp_path, "haproxy", **settings)) == Ended(StepOutcome.FAILED, "haproxy said: No such server.")
+    assert do(task(tmp_path, "haproxy", **settings)) == StepEnd(StepOutcome.FAILED, "haproxy said: No such server.")
     proxy.close()
     assert proxy.heard[:2] == [b"set server web/web-0 state drain\n", b"set server web/web-0 state ready\n"]
 
@@ -249,7 +249,7 @@ def test_a_call_carries_the_event_and_its_status_counts(tmp_path: Path, listenin
     server = Listener(listening, [_answer("204 No Content"), _answer("500 Oh", b"not now"), _answer("200 OK")], b"}")
     url = _url(listening)
     assert do(task(tmp_path, "http", url=url)).good
-    assert do(task(tmp_path, "http", url=url)) == Ended(StepOutcome.FAILED, "it answered 500: not now")
+    assert do(task(tmp_path, "http", url=url)) == StepEnd(StepOutcome.FAILED, "it answered 500: not now")
     assert do(task(tmp_path, "http", url="x", undo_url=url, undo_method="put", undo_body={"a": 1}, undo=True)).good
     server.close()
     head, _, body = server.heard[0].partition(b"\r\n\r\n")
@@ -266,7 +266,7 @@ def test_a_call_that_is_not_answered_ends_with_its_time(tmp_path: Path, listenin
 def test_a_call_to_nobody_is_a_failure(tmp_path: Path, listening: socket.socket) -> None:
     url = _url(listening)
     listening.close()
-    assert do(task(tmp_path, "http", url=url)) == Ended(StepOutcome.FAILED, "connection refused")
+    assert do(task(tmp_path, "http", url=url)) == StepEnd(StepOutcome.FAILED, "connection refused")
 
 
 def test_a_header_cannot_smuggle_another(tmp_path: Path) -> None:

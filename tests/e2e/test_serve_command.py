@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn import __version__
-from forewarn.cli.api.client import Client, Server
+from forewarn.cli.api.client import OperatorClient, Server
 from forewarn.cli.demo import run as demo
 from forewarn.plane.clock import wall_time
 from forewarn.server import parts
@@ -143,7 +143,7 @@ def test_the_demo_has_nothing_to_do_with_the_users_own_region(tmp_path: Path, mo
     monkeypatch.setenv("FOREWARN_TOKEN", "sesame")
 
     with demo._server(str(tmp_path), 3600.0) as (_, control):
-        pong = Client(Server(control)).ping()
+        pong = OperatorClient(Server(control)).ping()
 
     assert pong["clock"]["kind"] == "fast"
 

@@ -167,7 +167,7 @@ class AgentsJournal:
     def __init__(self, directory: Path) -> None:
         agent_journal._COMPACT_AFTER = 3
         with _translated():
-            self._journal = agent_journal.Journal(MACHINE.files, directory / "agent")
+            self._journal = agent_journal.AgentJournal(MACHINE.files, directory / "agent")
 
     def change(self, number: int) -> None:
         record = Begun(number, Step(f"step-{number}", "command", {}, 1.0), "boot", _EVENT)
@@ -184,7 +184,7 @@ class AgentsJournal:
     def look(directory: Path) -> list[int]:
         if not (directory / "agent").exists():
             return []
-        found = agent_journal.Journal(MACHINE.files, directory / "agent")
+        found = agent_journal.AgentJournal(MACHINE.files, directory / "agent")
         found.close()
         assert not found.spoiled, found.spoiled
         assert found.state == agent_journal.peek(MACHINE.files, directory / "agent")

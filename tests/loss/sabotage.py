@@ -21,7 +21,7 @@ from forewarn.plane.standing import Standing
 from forewarn.stores.postgres import writer as postgres_writer
 from forewarn.stores.postgres.errors import fault
 from forewarn.stores.sqlite import file as sqlite_file
-from forewarn.stores.sqlite import head_note, standing, write_ahead
+from forewarn.stores.sqlite import head_note, opened_files, write_ahead
 from forewarn.stores.sqlite import journal as sqlite
 
 VARIABLE = "LOSS_SABOTAGE"
@@ -39,14 +39,14 @@ class Sabotage:
 
 
 def _believe_in_commits() -> None:
-    postgres_writer.Writer._find_out = lambda *_: None  # type: ignore[method-assign]
+    postgres_writer.BlockWriter._find_out = lambda *_: None  # type: ignore[method-assign]
 
 
 def _despair_of_commits() -> None:
-    def despair(self: postgres_writer.Writer, _last: object, error: psycopg.Error) -> None:
+    def despair(self: postgres_writer.BlockWriter, _last: object, error: psycopg.Error) -> None:
         raise fault(self._address, error) from error
 
-    postgres_writer.Writer._find_out = despair  # type: ignore[method-assign,assignment]
+    postgres_writer.BlockWriter._find_out = despair  # type: ignore[method-assign,assignment]
 
 
 def _own_clock() -> None:
@@ -115,7 +115,7 @@ def _doubts_nothing() -> None:
 
 
 def _looks_nowhere() -> None:
-    standing.Standing.flaw = lambda self: ""  # type: ignore[method-assign]
+    opened_files.OpenedFiles.flaw = lambda self: ""  # type: ignore[method-assign]
 
 
 def _trusts_its_log() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from forewarn.core.region import Region
-from forewarn.guest.agent.keeping.journal import Journal
+from forewarn.guest.agent.keeping.journal import AgentJournal
 from forewarn.guest.system import this_machine
 from forewarn.plane.ports import Entry, JournalFault, Origin
 from forewarn.stores.sqlite.journal import SqliteJournal
@@ -73,7 +73,7 @@ def test_a_turned_bit_in_the_agents_journal_is_said(tmp_path: Path) -> None:
     for number in range(60):
         copy = shutil.copytree(directory, tmp_path / f"flipped-{number}")
         told = flip(copy, chance)
-        found = Journal(MACHINE.files, copy)
+        found = AgentJournal(MACHINE.files, copy)
         found.close()
         runs = [effect.run for effect in found.state.effects]
         assert runs == [0, 1] or found.spoiled, told

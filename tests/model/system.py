@@ -21,7 +21,7 @@ from forewarn.plane.clock import elapsed
 from forewarn.plane.ports import Journal, JournalFault, Origin, Transaction
 from forewarn.plane.reads import ReadBook
 from forewarn.plane.writer import Asked, Writer, load
-from forewarn.sim.oracle import Oracle, Settings
+from forewarn.sim.oracle import Oracle, OracleSettings
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.snapshots import region as snapshots
 from forewarn.stores.sqlite.journal import SqliteJournal
@@ -119,7 +119,7 @@ class System:
         self.rules = rules
         self.now = now
         self._engine = SimulatedEngine()
-        self._oracle = Oracle(Settings(user_operation_limit=rules.user_operation_limit))
+        self._oracle = Oracle(OracleSettings(user_operation_limit=rules.user_operation_limit))
         self._served = DocumentCache("rfc1123")
         self._statuses: dict[str, str] = {}
         self._told: dict[str, int] = {}  # by scope key, over all that ever had it

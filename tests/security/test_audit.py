@@ -76,7 +76,7 @@ def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         json.dumps({"date": "2026-11-01", "source": "a test", "advisories": [advisory]})
     )
     monkeypatch.setattr(audit, "HERE", tmp_path)
-    monkeypatch.setattr(audit, "NPM_LOCK", tmp_path / "npm.json")
+    monkeypatch.setattr(audit, "NPM_LOCKS", (tmp_path / "npm.json",))
     monkeypatch.setattr(audit, "LIST", tmp_path / "list.json")
     monkeypatch.setattr(audit, "EXCEPTIONS", tmp_path / "exceptions.toml")
     return tmp_path

@@ -15,7 +15,7 @@ from forewarn.core.region import Region
 from forewarn.guest.agent.deciding.state import Left
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts, run
-from forewarn.guest.agent.keeping.journal import Journal
+from forewarn.guest.agent.keeping.journal import AgentJournal
 from forewarn.guest.system import this_machine
 from forewarn.guest.system.parts import Program
 from forewarn.plane.ports import JournalFault
@@ -76,11 +76,11 @@ def test_what_az_is_given_is_for_its_owner(tmp_path: Path) -> None:
 def test_an_agents_state_is_for_its_owner(tmp_path: Path) -> None:
     """Its journal, one that was spoiled, receipts, and what steps have printed."""
     state = tmp_path / "state"
-    journal = Journal(MACHINE.files, state)
+    journal = AgentJournal(MACHINE.files, state)
     journal.write(Left("A"))
     journal.close()
     (state / "journal").write_bytes(b"nonsense\n")
-    again = Journal(MACHINE.files, state)
+    again = AgentJournal(MACHINE.files, state)
     assert again.spoiled
     again.close()
     assert run(MACHINE, Program(["/bin/echo", "secret"]), Budget(MACHINE, 30), Receipts(state / "runs", "1")).good
@@ -110,7 +110,7 @@ def test_no_link_in_a_data_directory_is_written_through(tmp_path: Path, name: st
 def test_no_link_in_an_agents_directory_is_written_through(tmp_path: Path, name: str) -> None:
     victim, state = tmp_path / "victim", tmp_path / "state"
     victim.write_text("precious\n")
-    journal = Journal(MACHINE.files, state)
+    journal = AgentJournal(MACHINE.files, state)
     journal.write(Left("A"))
     journal.close()
     if name == "journal.spoiled":
@@ -118,7 +118,7 @@ def test_no_link_in_an_agents_directory_is_written_through(tmp_path: Path, name:
     (state / name).unlink(missing_ok=True)
     (state / name).symlink_to(victim)
     with suppress(OSError):
-        Journal(MACHINE.files, state).close()
+        AgentJournal(MACHINE.files, state).close()
     assert victim.read_text() == "precious\n"
 
 
@@ -136,7 +136,7 @@ def test_a_receipt_that_is_a_link_is_not_written_through(tmp_path: Path) -> None
 
 def test_a_program_inherits_no_open_file_of_the_agent(tmp_path: Path) -> None:
     """Neither its journal nor its lock."""
-    journal = Journal(MACHINE.files, tmp_path / "state")
+    journal = AgentJournal(MACHINE.files, tmp_path / "state")
     listing = ["/bin/ls", "-l", "/proc/self/fd"]
     shown = subprocess.run(listing, capture_output=True, text=True, check=True, close_fds=False).stdout
     journal.close()

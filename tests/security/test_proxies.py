@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from forewarn.web.forwarded import Forwarded
-from forewarn.web.health import LIVE, READY, HealthDoor, NodeHealth
+from forewarn.web.health import LIVE, READY, HealthPaths, NodeHealth
 from tests.unit.web.operator.conftest import open_bench
 
 PROXY, STRANGER = ("192.0.2.1", 1), ("192.0.2.99", 1)
@@ -49,7 +49,7 @@ async def test_health_is_for_everybody_and_tells_nothing_that_is_not() -> None:
         await bench.client.post("/v1/vms", json={"name": "web"}, headers={"Authorization": "Bearer sesame"})
         health = NodeHealth()
         health.started(bench.plane)
-        transport = httpx.ASGITransport(HealthDoor(bench.app, health))
+        transport = httpx.ASGITransport(HealthPaths(bench.app, health))
         async with httpx.AsyncClient(transport=transport, base_url="http://evil.example") as asking:
             told = [(await asking.get(path)).json() for path in (LIVE, READY)]
             others = [

@@ -12,7 +12,7 @@ import pytest
 
 from forewarn.cli.output import Column, Output, harmless
 from forewarn.guest.agent.telling.logs import configure
-from forewarn.server.log import Lines
+from forewarn.server.log import OneLineFormatter
 
 HOSTILE = ["\x1b[2J", "\x1b]0;owned\x07", "a\rb", "a\x08b", "\x9b31m", "\u202egnp.exe", "\x00", "x\x7fy", "\u2028"]
 
@@ -53,7 +53,7 @@ def test_a_refusal_of_a_server_is_text_too() -> None:
 def test_a_name_cannot_write_a_line_into_the_servers_log() -> None:
     written = StringIO()
     handler = logging.StreamHandler(written)
-    handler.setFormatter(Lines("%(levelname)s %(message)s"))
+    handler.setFormatter(OneLineFormatter("%(levelname)s %(message)s"))
     logger = logging.Logger("forewarn.test")
     logger.addHandler(handler)
     logger.warning("Cannot listen in %s.", "x\n2026-01-01 00:00:00 INFO all is well\x1b[2J")

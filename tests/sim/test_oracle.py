@@ -14,7 +14,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.region import Event
 from forewarn.core.specs import Policy, ScopeKind, VmSpec
 from forewarn.sim import oracle as package
-from forewarn.sim.oracle import API_VERSIONS, Oracle, Settings
+from forewarn.sim.oracle import API_VERSIONS, Oracle, OracleSettings
 
 NOW = datetime(2022, 4, 11, 22, 11, 58, tzinfo=UTC)
 DAY, MINUTE, SECOND = timedelta(days=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -44,7 +44,7 @@ def event(cause: Cause, vms: tuple[str, ...], scope: str, notice: timedelta, **m
     return Event(identity, cause, scope, vms, vms, domain, NOW, NOW + notice, **told)
 
 
-def reading(*facts: f.Fact, scope: str = "vm/a", settings: Settings | None = None) -> Oracle:
+def reading(*facts: f.Fact, scope: str = "vm/a", settings: OracleSettings | None = None) -> Oracle:
     """An oracle that has heard these facts, all of them in order, and then of a scope that reads."""
     seen = Oracle(settings)
     kind, _, name = scope.partition("/")
@@ -127,7 +127,7 @@ def test_a_vm_that_is_gone_or_has_left_the_host_is_not_named() -> None:
     assert b'["c"]' in seen.document("availability-set/s", "2020-07-01", 4)
 
 
-def broken(*facts: f.Fact, settings: Settings | None = None) -> str:
+def broken(*facts: f.Fact, settings: OracleSettings | None = None) -> str:
     """What is said of the last of them."""
     seen = reading(vm("a", terminate_notice=5 * MINUTE), settings=settings)
     for fact in facts[:-1]:
@@ -217,7 +217,7 @@ def test_impacts_on_one_vm_do_not_overlap() -> None:
 
 
 def test_of_user_operations_so_many_wait_and_no_more() -> None:
-    seen = reading(vm("a"), vm("b", 1), settings=Settings(user_operation_limit=1))
+    seen = reading(vm("a"), vm("b", 1), settings=OracleSettings(user_operation_limit=1))
     seen.fold(f.ScopeEnabled(NOW, "vm/b", "b", ScopeKind.VM, NOW + DAY))
     seen.fold(SCHEDULED)
     assert seen.settled(NOW) == []

@@ -12,7 +12,7 @@ from forewarn.guest.agent.config.defaults import COMMENTED_TOML
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps import KINDS
-from forewarn.guest.agent.steps.keys import COMMON, Keys
+from forewarn.guest.agent.steps.keys import COMMON, StepKeys
 from forewarn.guest.agent.steps.kind import Task, event_environment
 from forewarn.guest.agent.telling.channels import Message
 from forewarn.guest.agent.telling.metrics import SERIES, Series
@@ -103,7 +103,7 @@ def agent_telling() -> str:
     return "\n".join(parts).strip()
 
 
-def _need(keys: Keys, key: str) -> str:
+def _need(keys: StepKeys, key: str) -> str:
     if keys.all[key].required:
         return " (needed)"
     return f" (one of {' and '.join(f'`{each}`' for each in keys.either)} is needed)" if key in keys.either else ""

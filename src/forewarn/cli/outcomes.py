@@ -44,6 +44,7 @@ def show_outcome(out: Output, outcome: Outcome) -> None:
     if out.as_json:
         out.json(outcome)
         return
+    say_if_dry(out, outcome.get("dry_run", False))
     events = outcome["events"]
     if len(events) > CARDS_AT_MOST:
         show_events(out, events, parse_instant(events[0]["scheduled_at"]))
@@ -51,6 +52,12 @@ def show_outcome(out: Output, outcome: Outcome) -> None:
         for event in events:
             show_card(out, event, parse_instant(event["scheduled_at"]))
     out.prose(outcome["message"])
+
+
+def say_if_dry(out: Output, dry_run: bool) -> None:
+    """What follows has not happened, although it reads as if it had."""
+    if dry_run:
+        out.prose("Dry run, nothing was changed. The answer would be:")
 
 
 def merge(outcomes: Sequence[Outcome]) -> Outcome:
@@ -105,7 +112,8 @@ def not_before(event: Event, now: datetime) -> str:
 def show_card(out: Output, event: Event, now: datetime) -> None:
     """One event: what, whom, when, and who has to say yes."""
     short = terse.one_id(out, event["id"])
-    out.line(f"{out.paint(short, 'bold')}  {event['type']}  {out.state(event['phase'])}")
+    named = f"{out.paint(short, 'bold')}  " if short else ""  # in a dry run nothing new has an id
+    out.line(f"{named}{event['type']}  {out.state(event['phase'])}")
     out.fields(
         [
             ("resources", event["resources"]),
@@ -131,4 +139,5 @@ def approval(event: Event, short: str) -> str:
         return f"given by {event['approved_by'] or 'nobody in particular'} at {show_moment(event['approved_at'])}"
     if event["phase"] != "scheduled":
         return "not needed"
-    return f"by any VM of {event['scope']}, or: forewarn event approve {short}"
+    by = f"by any VM of {event['scope']}"
+    return f"{by}, or: forewarn event approve {short}" if short else by

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from forewarn.cli.api.client import Client, Server
+from forewarn.cli.api.client import OperatorClient, Server
 from forewarn.cli.output import Output, complain
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.near import near_miss
@@ -119,9 +119,13 @@ def add_client_command(
     return parser
 
 
-def client_of(args: argparse.Namespace) -> Client:
+def add_dry_run(parser: Parser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="only tell what would happen now; nothing is changed")
+
+
+def client_of(args: argparse.Namespace) -> OperatorClient:
     """The client that a command's options ask for."""
-    return Client(Server.find(args.url))
+    return OperatorClient(Server.find(args.url), getattr(args, "dry_run", False))
 
 
 def _type(name: str, read: Callable[[str], T]) -> Callable[[str], T]:
@@ -206,7 +210,7 @@ def add_span(parser: Parser, what: str) -> None:
     parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until then, written in the same way")
 
 
-def span_of(args: argparse.Namespace, client: Client) -> tuple[str, str]:
+def span_of(args: argparse.Namespace, client: OperatorClient) -> tuple[str, str]:
     """The two ends as the API wants them; empty where nothing was said."""
     if args.since is None and args.until is None:
         return "", ""

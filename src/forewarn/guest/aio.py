@@ -8,13 +8,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from forewarn.guest.caller import Caller
 from forewarn.guest.endpoint import Endpoint
-from forewarn.guest.exchange import Action, AskDhcp, Exchange, Give, Lost, Outcome, Report, Send, Wait
+from forewarn.guest.exchange import Action, AskDhcp, Exchange, Give, Lost, Outcome, Send, Sleep, TellFault
 from forewarn.guest.faults import Closed
 from forewarn.guest.http1 import BadResponse, Response, ResponseReader
 from forewarn.guest.instance import Instance
 from forewarn.guest.reading import Reading
+from forewarn.guest.sans_io import SansIoClient
 from forewarn.guest.watch import Change, Watcher
 from forewarn.terms import Document
 
@@ -24,7 +24,7 @@ _MOST_IDLE = 2
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class AsyncClient(Caller):
+class AsyncClient(SansIoClient):
     """Scheduled Events from inside the VM, on one loop. Tasks may use it at the same time."""
 
     _closed: bool
@@ -108,11 +108,11 @@ class AsyncClient(Caller):
         match action:
             case Send():
                 return await self._unless_closed(self._send(action))
-            case Wait(seconds):
+            case Sleep(seconds):
                 return await self._unless_closed(asyncio.sleep(seconds))
             case AskDhcp(transaction):
                 return await self._unless_closed(asyncio.to_thread(self._ask_dhcp, transaction))
-            case Report():
+            case TellFault():
                 self._report(action)
             case Give():
                 raise AssertionError("a single call gives nothing but its end")

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TypeVar, cast
 
-from forewarn.guest.caller import Caller
 from forewarn.guest.connections import KeptConnections
-from forewarn.guest.exchange import Action, AskDhcp, Exchange, Give, Outcome, Report, Send, Wait
+from forewarn.guest.exchange import Action, AskDhcp, Exchange, Give, Outcome, Send, Sleep, TellFault
 from forewarn.guest.faults import Closed
 from forewarn.guest.instance import Instance
 from forewarn.guest.reading import Reading
+from forewarn.guest.sans_io import SansIoClient
 from forewarn.guest.watch import Change, Watcher
 from forewarn.terms import Document
 
 _T = TypeVar("_T")
 
 
-class Client(Caller):
+class Client(SansIoClient):
     """Scheduled Events from inside the VM.
 
     Several threads may use one client: while one is in ``watch``, another can ``approve``. ``close`` may be called
@@ -97,11 +97,11 @@ class Client(Caller):
         match action:
             case Send():
                 return self._connections.send(action)
-            case Wait(seconds):
+            case Sleep(seconds):
                 self._connections.wait(seconds)
             case AskDhcp(transaction):
                 return self._ask_dhcp(transaction)
-            case Report():
+            case TellFault():
                 self._report(action)
             case Give():
                 raise AssertionError("a single call gives nothing but its end")

@@ -10,7 +10,7 @@ from forewarn.guest.faults import Closed
 from forewarn.guest.http1 import BadResponse, Response, ResponseReader
 
 if TYPE_CHECKING:
-    from forewarn.guest.system.parts import Connection, System
+    from forewarn.guest.system.parts import Stream, System
 
 _RECEIVE_BYTES = 65_536
 _MOST_IDLE = 2
@@ -22,8 +22,8 @@ class KeptConnections:
     def __init__(self, system: System) -> None:
         self._system = system
         self._lock = system.threads.lock()
-        self._idle: list[tuple[Endpoint, Connection]] = []
-        self._busy: set[Connection] = set()
+        self._idle: list[tuple[Endpoint, Stream]] = []
+        self._busy: set[Stream] = set()
         self._closed = system.threads.event()
 
     def send(self, send: Send) -> Response | Lost:
@@ -63,7 +63,7 @@ class KeptConnections:
         if self._closed.is_set():
             raise Closed
 
-    def _take(self, endpoint: Endpoint) -> Connection | None:
+    def _take(self, endpoint: Endpoint) -> Stream | None:
         """A connection that was kept. One to another place is of no use any more: a client has one place."""
         self._check_open()
         with self._lock:
@@ -75,7 +75,7 @@ class KeptConnections:
                 connection.close()
         return None
 
-    def _connect(self, send: Send) -> Connection:
+    def _connect(self, send: Send) -> Stream:
         connection = self._system.sockets.connect(send.endpoint.host, send.endpoint.port, send.connect_seconds)
         with self._lock:
             self._busy.add(connection)
@@ -83,7 +83,7 @@ class KeptConnections:
                 self._system.sockets.hang_up(connection)
         return connection
 
-    def _give_back(self, endpoint: Endpoint, connection: Connection, *, keep: bool) -> None:
+    def _give_back(self, endpoint: Endpoint, connection: Stream, *, keep: bool) -> None:
         with self._lock:
             self._busy.discard(connection)
             keep = keep and not self._closed.is_set() and len(self._idle) < _MOST_IDLE
@@ -92,7 +92,7 @@ class KeptConnections:
         if not keep:
             connection.close()
 
-    def _converse(self, connection: Connection, send: Send, reader: ResponseReader) -> Response:
+    def _converse(self, connection: Stream, send: Send, reader: ResponseReader) -> Response:
         clock = self._system.clock
         ends_at = clock.monotonic() + send.answer_seconds
         connection.settimeout(send.answer_seconds)

@@ -15,11 +15,11 @@ from forewarn import __version__
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.endpoint import Endpoint, Places
 from forewarn.guest.faults import Fault
-from forewarn.guest.http1 import Request, Response
+from forewarn.guest.http1 import OutgoingRequest, Response
 from forewarn.guest.versions import Ladder, refuses_version
 
 if TYPE_CHECKING:
-    from forewarn.guest.system.parts import Chance, Clock
+    from forewarn.guest.system.parts import Chance, MachineClock
 
 _T = TypeVar("_T")
 
@@ -53,7 +53,7 @@ class Send:
     """Put the question to the endpoint; tell the ``Response``, or that it was ``Lost``."""
 
     endpoint: Endpoint
-    request: Request
+    request: OutgoingRequest
     connect_seconds: float
     answer_seconds: float
 
@@ -66,14 +66,14 @@ class AskDhcp:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class Sleep:
     """Sleep."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TellFault:
     """Tell whoever listens that a try failed and when the next will be made; 0 where it was made good at once."""
 
     fault: Fault
@@ -106,19 +106,19 @@ class Lost:
         return cls(reason or type(problem).__name__, kept=kept)
 
 
-Action = Send | AskDhcp | Wait | Report | Give
+Action = Send | AskDhcp | Sleep | TellFault | Give
 Outcome = Response | Lost | str | None
 Exchange = Generator[Action, Outcome, _T]
-Ask = Callable[[str], Request]  # from an api-version
+Ask = Callable[[str], OutgoingRequest]  # from an api-version
 
 
-class Line:
+class ServiceLine:
     """The way to the service: where it is, which versions its host knows, how long its answers may take.
 
     All of it is learned on the way and shared by the calls of one client, which may run at the same time.
     """
 
-    def __init__(self, places: Places, manners: Manners, clock: Clock, chance: Chance) -> None:
+    def __init__(self, places: Places, manners: Manners, clock: MachineClock, chance: Chance) -> None:
         self.manners = manners
         self.clock = clock
         self.chance = chance
@@ -138,7 +138,7 @@ class Line:
                 return Fault(response.reason)
             if not refuses_version(request, response):
                 if ladder.stand_on(version, self.clock.monotonic()) and not ladder.is_preferred:
-                    yield Report(_older_version(version))
+                    yield TellFault(_older_version(version))
                 break
         assert isinstance(response, Response), "there is at least one version to try"
         return response if _is_good(response) else _fault_of(response)
@@ -152,12 +152,12 @@ class Line:
 
     # One question
 
-    def _deliver(self, request: Request, held_seconds: float) -> Exchange[Response | Lost]:
+    def _deliver(self, request: OutgoingRequest, held_seconds: float) -> Exchange[Response | Lost]:
         if self.endpoint is not None:
             return (yield from self._send(self.endpoint, request, held_seconds))
         return (yield from self._discover(request, held_seconds))
 
-    def _send(self, endpoint: Endpoint, request: Request, held_seconds: float) -> Exchange[Response | Lost]:
+    def _send(self, endpoint: Endpoint, request: OutgoingRequest, held_seconds: float) -> Exchange[Response | Lost]:
         answer_seconds = self._answer_seconds + held_seconds
         send = Send(endpoint, request, self.manners.connect_seconds, answer_seconds)
         outcome = yield send
@@ -174,7 +174,7 @@ class Line:
 
     # Where the service is
 
-    def _discover(self, request: Request, held_seconds: float) -> Exchange[Response | Lost]:
+    def _discover(self, request: OutgoingRequest, held_seconds: float) -> Exchange[Response | Lost]:
         """The first place that answers as a metadata service is the one, for good."""
         failures: list[str] = []
         answered: Response | None = None
@@ -192,7 +192,7 @@ class Line:
             return outcome
         return answered or Lost("; ".join((*failures, outcome.reason)))
 
-    def _by_dhcp(self, request: Request, held_seconds: float) -> Exchange[Response | Lost]:
+    def _by_dhcp(self, request: OutgoingRequest, held_seconds: float) -> Exchange[Response | Lost]:
         """Asked now and then only: it takes long, and every DHCP server of the network hears it."""
         if self.clock.monotonic() < self._dhcp_again_at:
             return self._dhcp_failed

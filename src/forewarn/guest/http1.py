@@ -19,7 +19,7 @@ class BadResponse(Exception):  # noqa: N818 - it is named after what it is about
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OutgoingRequest:
     """A question without its place. Header fields are our own constants and are not checked again here."""
 
     verb: str

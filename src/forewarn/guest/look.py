@@ -14,7 +14,7 @@ from forewarn.terms import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookResult:
     """What was found."""
 
     name: str
@@ -22,13 +22,13 @@ class Look:
     at: datetime  # the service's time
 
 
-def look_once(client: Client, given_name: str, patience_seconds: float) -> Look | str:
+def look_once(client: Client, given_name: str, patience_seconds: float) -> LookResult | str:
     """The look, or in words why there is none. Closes the client.
 
     In a thread of its own: asking the network for the service (DHCP) cannot be cut short, only left behind.
     """
     threads = this_machine().threads
-    found: Queue[Look | str] = threads.queue()
+    found: Queue[LookResult | str] = threads.queue()
     reason = "no answer"
 
     def work() -> None:
@@ -37,7 +37,7 @@ def look_once(client: Client, given_name: str, patience_seconds: float) -> Look 
             name = given_name or client.instance().name
             for reading in client.readings():
                 if reading.document is not None:
-                    found.put(Look(name, reading.document, reading.at))
+                    found.put(LookResult(name, reading.document, reading.at))
                     return
                 reason = reading.fault.reason if reading.fault else "it answers and tells nothing"
                 if reading.fault is not None and reading.fault.lasting:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from forewarn.guest.exchange import COMMON_HEADERS, Ask, Exchange, Give, Line, Report, Wait
+from forewarn.guest.exchange import COMMON_HEADERS, Ask, Exchange, Give, ServiceLine, Sleep, TellFault
 from forewarn.guest.faults import Fault, Refused, Unavailable
-from forewarn.guest.http1 import Request, Response
+from forewarn.guest.http1 import OutgoingRequest, Response
 from forewarn.guest.instance import INSTANCE_VERSIONS, Instance, decode_instance
 from forewarn.guest.reading import Reading
 from forewarn.guest.versions import Ladder
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 class Session:
     """The exchanges of one client."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceLine) -> None:
         self.line = line
         self.versions = Ladder(line.manners.api_version, [version.date for version in API_VERSIONS])
         self._instance_versions = Ladder(INSTANCE_VERSIONS[0], INSTANCE_VERSIONS)
@@ -44,17 +44,17 @@ class Session:
             raise ValueError("An approval names at least one event.")
         body = encode_start_requests(event_ids)
 
-        def ask(version: str) -> Request:
+        def ask(version: str) -> OutgoingRequest:
             headers = (*COMMON_HEADERS, ("Content-Type", "application/json"))
-            return Request("POST", _events_target(version), headers, body)
+            return OutgoingRequest("POST", _events_target(version), headers, body)
 
         yield from self._insist(ask, self.versions, lambda response: None)
 
     def instance(self) -> Exchange[Instance]:
         """Who this VM is."""
 
-        def ask(version: str) -> Request:
-            return Request("GET", f"/metadata/instance?api-version={version}", COMMON_HEADERS)
+        def ask(version: str) -> OutgoingRequest:
+            return OutgoingRequest("GET", f"/metadata/instance?api-version={version}", COMMON_HEADERS)
 
         return (yield from self._insist(ask, self._instance_versions, lambda response: decode_instance(response.body)))
 
@@ -73,8 +73,8 @@ class Session:
             delay = line.backoff_seconds(result, tries)
             if line.clock.monotonic() + delay > ends_at:
                 raise Unavailable(result)
-            yield Report(result, delay)
-            yield Wait(delay)
+            yield TellFault(result, delay)
+            yield Sleep(delay)
 
     # Streams
 
@@ -95,9 +95,9 @@ class Session:
             if isinstance(result, Fault):
                 tries, known = tries + 1, _Known(known.document)
                 delay = line.backoff_seconds(result, tries)
-                yield Report(result, delay)
+                yield TellFault(result, delay)
                 yield Give(Reading(self._time_of(answer), fault=result, retry_seconds=delay))
-                yield Wait(delay)
+                yield Sleep(delay)
                 continue
             tries, news = 0, known.told and not result.value
             document = known.document if known.told else None
@@ -106,7 +106,7 @@ class Session:
             )
             gap = line.manners.least_gap_seconds if known.may_hold and news else line.manners.poll_seconds
             if (left := began + gap - line.clock.monotonic()) > 0:
-                yield Wait(left)
+                yield Sleep(left)
 
     def changes(self, watcher: Watcher) -> Exchange[None]:
         """What happens to events; gives a ``Change`` for each.
@@ -193,9 +193,9 @@ def _read_request(etag: str = "", etag_version: str = "", wait_seconds: int = 0)
     """Under another version than the one it was told under, an etag would hide what only that other one shows."""
     patient = (("Prefer", f"wait={wait_seconds}"),) if wait_seconds else ()
 
-    def ask(version: str) -> Request:
+    def ask(version: str) -> OutgoingRequest:
         known = (("If-None-Match", etag),) if etag and version == etag_version else ()
-        return Request("GET", _events_target(version), (*COMMON_HEADERS, *known, *patient))
+        return OutgoingRequest("GET", _events_target(version), (*COMMON_HEADERS, *known, *patient))
 
     return ask
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forewarn.guest.http1 import Request, Response
+from forewarn.guest.http1 import OutgoingRequest, Response
 
 PREFER_AGAIN_SECONDS = 3600.0  # a VM may have moved to a host that knows more
 
@@ -40,7 +40,7 @@ class Ladder:
         return self._place != before
 
 
-def refuses_version(request: Request, response: Response) -> bool:
+def refuses_version(request: OutgoingRequest, response: Response) -> bool:
     """Whether an older version might be answered.
 
     The body of such a 400 was never recorded for Scheduled Events, so a read takes any 400 for one unless it names

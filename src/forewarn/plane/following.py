@@ -11,7 +11,7 @@ from functools import partial
 
 from forewarn.plane.ports import Diverged, Journal, JournalFault, News, Shared
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import Pace, System
+from forewarn.plane.system import Pace, ServerSystem
 from forewarn.plane.writing import Writing
 
 _log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class Follower:
         writing: Writing,
         standing: Standing,
         agree: Callable[[datetime], None],
-        system: System,
+        system: ServerSystem,
         pace: Pace,
     ) -> None:
         self._journal = journal

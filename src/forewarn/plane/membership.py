@@ -15,12 +15,12 @@ from forewarn.core.rules import Rules
 from forewarn.plane.agreement import Agreement
 from forewarn.plane.ports import JournalFault, Node, Shared
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import Pace, System
+from forewarn.plane.system import Pace, ServerSystem
 
 _log = logging.getLogger(__name__)
 
 
-def _fresh_node(rules: Rules, system: System) -> Node:
+def _fresh_node(rules: Rules, system: ServerSystem) -> Node:
     """This process, which nobody has introduced yet."""
     now = system.wall()
     return Node(
@@ -55,7 +55,7 @@ class Membership:
         standing: Standing,
         seq: Callable[[], int],
         rules: Rules,
-        system: System,
+        system: ServerSystem,
         pace: Pace,
     ) -> None:
         self._shared = shared
@@ -67,6 +67,7 @@ class Membership:
         self._introduced = asyncio.Event()
         self._changed = asyncio.Event()
         self._agreement = Agreement()
+        standing.on_lead(lambda leads: self.announce_soon())
 
     @property
     def node(self) -> Node:

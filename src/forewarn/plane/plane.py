@@ -7,13 +7,11 @@ that was published. Time passes (``ticking``), impacts begin (``impacts``) and r
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from datetime import datetime
 
 from forewarn.core.commands import Command, Pulse, Tick
 from forewarn.core.facts import Fact
-from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region, Vm
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import Clock, ClockFrom
@@ -21,16 +19,15 @@ from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
-from forewarn.plane.ports import CLOCK, Engine, Journal, JournalFault, Origin
+from forewarn.plane.ports import CLOCK, Engine, Journal, Origin
+from forewarn.plane.read_models.keeping import ReadModels
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import PACE, SYSTEM, Pace, System
+from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.plane.ticking import Ticking, Turning
 from forewarn.plane.writer import Loaded, Writer, load
-from forewarn.plane.writing import Listener, Writing
-
-_log = logging.getLogger(__name__)
+from forewarn.plane.writing import Listener, Published, Writing
 
 
 class Plane:
@@ -42,28 +39,33 @@ class Plane:
     """
 
     def __init__(
-        self, journal: Journal, loaded: Loaded, clock: Clock, engine: Engine, rules: Rules, system: System, pace: Pace
+        self,
+        journal: Journal,
+        loaded: Loaded,
+        clock: Clock,
+        engine: Engine,
+        rules: Rules,
+        system: ServerSystem,
+        pace: Pace,
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
+        many = shared is not None
         self.standing = Standing(
-            shared=shared is not None,
-            staleness=pace.staleness,
-            lease_seconds=pace.lease_seconds,
-            elapsed=system.elapsed,
+            shared=many, staleness=pace.staleness, lease_seconds=pace.lease_seconds, elapsed=system.elapsed
         )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(engine, self.standing)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
+        self.published: Published = self._writing  # ``region`` and ``seq``, without a call
         self._ticking = Ticking(self._writing, clock, self.standing)
         self._turning = Turning(self._writing, clock)
-        self._pulses = Pulses(self._book, clock, self.standing, rules.disable_after, shared=shared is not None)
+        self._pulses = Pulses(self._book, clock, self.standing, rules.disable_after, shared=many)
         self.membership = Membership(shared, self.standing, lambda: self.seq, rules, system, pace)
         parts = (self._writing, self.standing, self._ticking.agree, system, pace)
         self._follower = Follower(journal, shared, *parts) if shared is not None else None
-        self.editing = Editing(shared, self._know_everything)
-        self.standing.on_lead(self._follow_lead)
+        self.editing, self.read_models = Editing(shared, self.refresh), ReadModels(self, system.elapsed)
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
@@ -74,7 +76,7 @@ class Plane:
         engine: Engine,
         rules: Rules,
         *,
-        system: System = SYSTEM,
+        system: ServerSystem = SYSTEM,
         pace: Pace = PACE,
     ) -> Plane:
         """Read a journal to its end, which blocks and may take long, and be ready to ``start``.
@@ -116,6 +118,7 @@ class Plane:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self.membership.withdraw()
+        await self.read_models.close()
         await self._snapshots.close(self.region, self.seq if self.standing.leads else 0)
         if self._follower is not None:
             self._follower.close()
@@ -161,7 +164,7 @@ class Plane:
     def read_by(self, vm: Vm) -> datetime:
         """Note that a VM has read, and when. Costs a dictionary entry; the journal hears of it once an hour at most."""
         now = self.clock.now()
-        self._book.note(vm.name, now)
+        self._book.last[vm.name] = now
         return now
 
     async def enable(self, vm: Vm, request_id: str = "") -> None:
@@ -172,10 +175,6 @@ class Plane:
 
     def now(self) -> datetime:
         return self.clock.now()
-
-    def next_deadline(self) -> datetime | None:
-        """When something next happens by itself."""
-        return next_deadline(self.region)
 
     def set_speed(self, speed: float) -> None:
         """How fast a turnable clock runs; 0 makes it stand still."""
@@ -197,17 +196,6 @@ class Plane:
     # One node among others
 
     async def refresh(self) -> None:
-        """Know what others have written until now, or go on with what is known where the store does not answer."""
-        try:
-            await self._know_everything()
-        except JournalFault as fault:
-            _log.debug("Reading on from what is known: %s", fault)
-
-    async def _know_everything(self) -> None:
+        """Know what others have written until now. ``JournalFault`` where the store does not answer."""
         if self._follower is not None:
             await self._follower.refresh()
-
-    def _follow_lead(self, leads: bool) -> None:
-        self._impacts.follow_lead(leads, self.region)
-        self._ticking.look_again()
-        self.membership.announce_soon()

@@ -20,13 +20,10 @@ _PULSE_MOST = 1_000  # reads of one pulse: others write in between
 
 
 class ReadBook:
-    """The last read of each VM since the journal last heard of it."""
+    """The last read of each VM since the journal last heard of it; ``last`` is written to for every GET."""
 
     def __init__(self) -> None:
-        self._last: dict[str, datetime] = {}  # by name as given: folding it at each poll would cost more than the entry
-
-    def note(self, name: str, at: datetime) -> None:
-        self._last[name] = at
+        self.last: dict[str, datetime] = {}  # by name as given: folding it at each poll would cost more than the entry
 
     def newer_than(self, region: Region, age: timedelta) -> list[tuple[str, datetime]]:
         """The last read of each scope that the journal does not know, where it is newer by ``age`` or more.
@@ -36,7 +33,7 @@ class ReadBook:
         they can share a fact: a scope may lapse by so much later, and never earlier.
         """
         newest = self._newest(region)
-        self._last = {name: at for name, at, scope in newest.values() if _is_newer(scope, at, timedelta(0))}
+        self.last = {name: at for name, at, scope in newest.values() if _is_newer(scope, at, timedelta(0))}
         found = sorted((at, fold(name)) for name, at, scope in newest.values() if _is_newer(scope, at, age))
         last_in = {at.replace(microsecond=0): at for at, _ in found}
         return [(name, last_in[at.replace(microsecond=0)]) for at, name in found]
@@ -49,7 +46,7 @@ class ReadBook:
         """
         kept: list[tuple[str, datetime]] = []
         for scope in _lapsing(region, now, (commands + 1) * DUE_MOST):
-            reads = [(self._last.get(vm.name), vm.key) for vm in region.members_of(scope)]
+            reads = [(self.last.get(vm.name), vm.key) for vm in region.members_of(scope)]
             newest = max(((at, key) for at, key in reads if at is not None), default=None)
             if newest is not None and _is_newer(scope, newest[0], timedelta(microseconds=1)):
                 kept.append((newest[1], newest[0]))
@@ -57,7 +54,7 @@ class ReadBook:
 
     def _newest(self, region: Region) -> dict[str, tuple[str, datetime, Scope]]:
         newest: dict[str, tuple[str, datetime, Scope]] = {}
-        for name, at in self._last.items():
+        for name, at in self.last.items():
             vm = region.vms.get(fold(name))
             if vm is None:
                 continue

@@ -26,7 +26,7 @@ class Standing:
         self._elapsed = elapsed
         self._staleness_seconds = staleness.total_seconds()
         self._lease_seconds = lease_seconds
-        self._current_until = -math.inf if shared else math.inf
+        self.current_until = -math.inf if shared else math.inf  # by ``elapsed``; GETs compare it without a call
         self._leads_until = -math.inf if shared else math.inf
         self._why_stale = f"This node has not heard from its store for {self._staleness_seconds:g} s."
         self._lead_listeners: list[Callable[[bool], None]] = []
@@ -38,7 +38,7 @@ class Standing:
     @property
     def stale(self) -> str:
         """Why this node may not be current, as a sentence for whoever asks it; empty as long as it is."""
-        return "" if self._elapsed() < self._current_until else self._why_stale
+        return "" if self._elapsed() < self.current_until else self._why_stale
 
     @property
     def leads(self) -> bool:
@@ -70,7 +70,7 @@ class Standing:
         """
         if self.lost.is_set():
             return
-        self._current_until = asked_at + self._staleness_seconds
+        self.current_until = asked_at + self._staleness_seconds
         self._lead_until(asked_at + self._lease_seconds if leads else -math.inf)
 
     def unheard(self) -> None:
@@ -81,7 +81,7 @@ class Standing:
         """Nothing here can be trusted any more; whoever runs this node must start it anew."""
         _log.error("%s", fault)
         self._why_stale = "The store has lost what this node has seen, or holds something else in its place."
-        self._current_until = self._leads_until = -math.inf
+        self.current_until = self._leads_until = -math.inf
         self.lost.set()
 
     def _lead_until(self, until: float) -> None:

@@ -18,7 +18,7 @@ from forewarn.plane.ports import LEASE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class ServerSystem:
     """Time, ids, chance and the name of the machine. Each may be called from any thread."""
 
     wall: Callable[[], datetime] = wall_time
@@ -50,5 +50,5 @@ class Pace:
     snapshot_facts: int = 20_000  # facts between two snapshots, or as many as there are VMs where that is more
 
 
-SYSTEM = System()  # production's
+SYSTEM = ServerSystem()  # production's
 PACE = Pace()

@@ -30,6 +30,7 @@ class Ticking:
         self._writing = writing
         self._clock = clock
         self._standing = standing
+        standing.on_lead(lambda leads: self.look_again())
 
     def look_again(self) -> None:
         """Something has changed that decides when the next tick is: the speed of the clock, or who leads."""

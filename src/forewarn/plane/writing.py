@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from forewarn.core.commands import BeginImpact, Command
 from forewarn.core.facts import Fact
@@ -20,7 +20,7 @@ from forewarn.plane.impacts import Impacts
 from forewarn.plane.ports import Diverged, JournalFault, Origin, Record
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
-from forewarn.plane.system import Pace, System
+from forewarn.plane.system import Pace, ServerSystem
 from forewarn.plane.writer import BATCH_MOST, Asked, Batch, Line, Writer, Written
 
 Listener = Callable[[Region, Sequence[Record]], None]
@@ -28,6 +28,16 @@ Listener = Callable[[Region, Sequence[Record]], None]
 _log = logging.getLogger(__name__)
 _ENGINE = Origin("driver")  # an older word for the engine, which journals and `--door` know
 _T = TypeVar("_T")
+
+
+class Published(Protocol):
+    """The last published state and its number, as plain attributes: for readers that look for every request."""
+
+    @property
+    def region(self) -> Region: ...
+
+    @property
+    def seq(self) -> int: ...
 
 
 class Writing:
@@ -40,7 +50,7 @@ class Writing:
         impacts: Impacts,
         standing: Standing,
         now: Callable[[], datetime],
-        system: System,
+        system: ServerSystem,
         pace: Pace,
     ) -> None:
         self.region, self.seq = writer.region, writer.seq
@@ -59,6 +69,7 @@ class Writing:
         self._quiet.set()
         self._listeners: list[Listener] = []
         self._thread = ThreadPoolExecutor(1, "forewarn-writer")
+        standing.on_lead(lambda leads: impacts.follow_lead(leads, self.region))
 
     async def submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
         """Carry out a command. What this returns is on disk; see ``Plane.submit``."""

@@ -20,7 +20,7 @@ from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import ClockFrom
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Engine, Journal
-from forewarn.plane.system import PACE, SYSTEM, Pace, System
+from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
@@ -29,7 +29,7 @@ from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.app import resource_manager_app
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 from forewarn.web.resource_manager.login.access import Access
 
 
@@ -49,7 +49,7 @@ class Parts:
     kept_in: str = ""
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
     portal: bool = False  # whether the control face has pages for browsers
-    system: System = SYSTEM
+    system: ServerSystem = SYSTEM
     pace: Pace = PACE
 
 
@@ -92,9 +92,9 @@ class Assembly:
         return app
 
     @asynccontextmanager
-    async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[Desk, ASGIApp]]:
+    async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[ArmDesk, ASGIApp]]:
         """The face for az and the SDKs. Deletions of groups that an earlier run left go on from here."""
-        desk = Desk(self.plane, access=Access(self.parts.token), bind_nics=self.parts.bind_nics)
+        desk = ArmDesk(self.plane, access=Access(self.parts.token), bind_nics=self.parts.bind_nics)
         await group_deletion.finish(desk)
         await nic_bindings.bind_all(desk)
         stop = group_deletion.watch(desk)

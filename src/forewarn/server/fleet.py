@@ -15,7 +15,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
-from forewarn.settings.fleet_file import FleetEntry, Run, runs
+from forewarn.settings.fleet_file import FleetEntry, Stretch, runs
 
 _log = logging.getLogger(__name__)
 AT_ONCE = 5_000
@@ -51,7 +51,7 @@ def _is_missing(plane: Plane, name: str) -> bool:
     return fold(name) not in plane.region.vms
 
 
-async def _create(plane: Plane, entry: FleetEntry, run: Run) -> None:
+async def _create(plane: Plane, entry: FleetEntry, run: Stretch) -> None:
     names = (entry.name_of(index) for index in range(run.first, run.first + run.count))
     missing = tuple(name for name in names if _is_missing(plane, name))
     if not missing:

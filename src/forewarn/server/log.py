@@ -9,12 +9,12 @@ import sys
 def configure(level: str) -> None:
     """Everything that the server says goes to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(OneLineFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it would tell our own story a second time
 
 
-class Lines(logging.Formatter):
+class OneLineFormatter(logging.Formatter):
     """A line break or an escape in a message is written out; the lines of a traceback begin with a bar."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's

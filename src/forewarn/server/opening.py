@@ -26,7 +26,7 @@ from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
 from forewarn.stores.sqlite import own_directory
 from forewarn.web.forwarded import Forwarded
-from forewarn.web.health import HealthDoor, NodeHealth, nothing_else
+from forewarn.web.health import HealthPaths, NodeHealth, nothing_else
 from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.app import end_streams
@@ -102,7 +102,7 @@ class _Opening:
         if address is None:
             return {}
         listening = self._listen(address, "health")
-        await self._serve(HealthDoor(nothing_else, self.health), listening, "health listener")
+        await self._serve(HealthPaths(nothing_else, self.health), listening, "health listener")
         return {"health": url_of("http", address, listening)}
 
     async def open_faces(self, server: Assembly) -> dict[str, str]:
@@ -155,7 +155,7 @@ class _Opening:
 
     def _behind(self, app: ASGIApp) -> ASGIApp:
         """What stands before a face that may be behind a load balancer."""
-        return HealthDoor(Forwarded(app, self._settings.trusted_proxies), self.health)
+        return HealthPaths(Forwarded(app, self._settings.trusted_proxies), self.health)
 
     def _listen(self, address: Address, setting: str) -> socket.socket:
         listening = listen(address, setting)

@@ -66,20 +66,20 @@ class FleetEntry:
 
 
 @dataclass(frozen=True)
-class Run:
+class Stretch:
     """A stretch of an entry's numbers: what one request creates."""
 
     first: int
     count: int
 
 
-def runs(entry: FleetEntry, at_most: int, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[Run]:
+def runs(entry: FleetEntry, at_most: int, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[Stretch]:
     """The entry in requests of bounded size, leaving out the VMs that are not ``wanted`` (because they exist)."""
     start: int | None = None
     for index in range(entry.count + 1):
         open_here = index < entry.count and wanted(entry.name_of(index))
         if start is not None and (not open_here or index - start == at_most):
-            yield Run(start, index - start)
+            yield Stretch(start, index - start)
             start = None
         if open_here and start is None:
             start = index

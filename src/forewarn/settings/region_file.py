@@ -62,7 +62,7 @@ def _read(path: Path, *, values: bool = False) -> tuple[RegionFile, tuple[Compla
     Whether the ``values`` of settings are right is left out where others may win over them.
     """
     from forewarn.guest.agent.config.complaints import Complaints
-    from forewarn.guest.agent.config.toml_lines import Lines
+    from forewarn.guest.agent.config.toml_lines import LineNumbers
 
     nothing = RegionFile(path, {}, ())
     try:
@@ -72,7 +72,7 @@ def _read(path: Path, *, values: bool = False) -> tuple[RegionFile, tuple[Compla
         raise usage(f"cannot read {path}: {problem.strerror or problem}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         return nothing, (_not_toml(path, problem),)
-    book = Complaints(str(path), Lines(text))
+    book = Complaints(str(path), LineNumbers(text))
     for key in tables:
         if key in SETTINGS:
             book.complain((key,), f"the key {key!r} belongs under [settings]")

@@ -7,7 +7,7 @@ from collections import Counter
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from forewarn.guest.http1 import Request, Response
+from forewarn.guest.http1 import OutgoingRequest, Response
 from forewarn.guest.watch import Ended, Ending, Watcher
 from forewarn.sim.circumstances import DELAYING, SLACK_SECONDS, Blame, Circumstances
 from forewarn.sim.oracle import API_VERSIONS, Oracle, Paper
@@ -91,7 +91,7 @@ class Eyes:
 
     # What was seen
 
-    def saw(self, vm: str, request: Request, response: Response, asked_at: float) -> None:
+    def saw(self, vm: str, request: OutgoingRequest, response: Response, asked_at: float) -> None:
         """A guest has got an answer."""
         self._counts["answers"] += 1
         machine = self._oracle.memory.machines.get(vm)
@@ -105,7 +105,7 @@ class Eyes:
         elif response.status == 200 and response.body:
             self._document(vm, machine.scope, request, response, asked_at)
 
-    def tried(self, vm: str, what: str, request: Request, response: Response) -> None:
+    def tried(self, vm: str, what: str, request: OutgoingRequest, response: Response) -> None:
         """A guest has asked for something that nobody may."""
         self._counts["answers"] += 1
         self._counts["forbidden things tried"] += 1
@@ -121,7 +121,7 @@ class Eyes:
         if gap < -_CLOCKS_ARE_WRONG_BY or (gap > _CLOCKS_ARE_WRONG_BY and not late):
             self._blame("date", f"{vm} was told that it is {told:%F %T}, which is {gap:.0f} s ago", f"vm/{vm}")
 
-    def _approval(self, vm: str, scope: str, request: Request, response: Response) -> None:
+    def _approval(self, vm: str, scope: str, request: OutgoingRequest, response: Response) -> None:
         """What was answered with 200 is on disk; what the scope can see and may approve is not refused."""
         for asked in json.loads(request.body)["StartRequests"]:
             work = self._oracle.memory.works.get(str(asked["EventId"]).upper())
@@ -132,7 +132,7 @@ class Eyes:
             if response.status == 400 and work.shown and not self._many_nodes:
                 self._blame("refused", f"{vm} may approve {work.id} and was answered {response.body!r}", work.id)
 
-    def _unchanged(self, vm: str, scope: str, request: Request, response: Response, asked_at: float) -> None:
+    def _unchanged(self, vm: str, scope: str, request: OutgoingRequest, response: Response, asked_at: float) -> None:
         """Who is told that nothing has changed has the document that there is."""
         self._counts["answers without news"] += 1
         tag = response.headers.get("etag", "").strip('"')
@@ -145,7 +145,7 @@ class Eyes:
         self._read_at[scope] = asked_at
         self._in_time(vm, known, scope)
 
-    def _document(self, vm: str, scope: str, request: Request, response: Response, asked_at: float) -> None:
+    def _document(self, vm: str, scope: str, request: OutgoingRequest, response: Response, asked_at: float) -> None:
         self._counts["documents seen"] += 1
         version = request.target.rpartition("api-version=")[2]
         self._counts["documents in old versions"] += version != API_VERSIONS[-1]

@@ -17,7 +17,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import Record
 from forewarn.sim.circumstances import Blame, Circumstances
 from forewarn.sim.eyes import Eyes
-from forewarn.sim.oracle import Oracle, Settings
+from forewarn.sim.oracle import Oracle, OracleSettings
 from forewarn.sim.promises import Promises
 
 _CLOCKS_ARE_WRONG_BY = 180.0  # seconds: more than any clock is set by for longer than a moment
@@ -30,7 +30,7 @@ class Judge:
         self,
         world: Circumstances,
         blame: Blame,
-        settings: Settings,
+        settings: OracleSettings,
         *,
         whole_every: int,
         many_nodes: bool,

@@ -12,16 +12,16 @@ from enum import StrEnum
 from random import Random
 from typing import Any, Protocol, cast
 
-from forewarn.guest.agent.deciding.state import State
+from forewarn.guest.agent.deciding.state import AgentState
 from forewarn.guest.agent.keeping.journal import Busy
-from forewarn.guest.agent.loop import Agent, Pace
+from forewarn.guest.agent.loop import Agent, AgentPace
 from forewarn.guest.agent.steps import has_reverse
 from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.aio import AsyncClient
 from forewarn.guest.client import Client
 from forewarn.guest.exchange import Action, Outcome, Send
 from forewarn.guest.faults import GuestError
-from forewarn.guest.http1 import Request, Response
+from forewarn.guest.http1 import OutgoingRequest, Response
 from forewarn.guest.watch import Appeared, Change, is_started
 from forewarn.sim.fabric.disk import Disks, SimFiles
 from forewarn.sim.fabric.loop import PLACE, SimLoop
@@ -31,7 +31,7 @@ from forewarn.sim.fabric.system import LoopClock, SimSystem, StrandClock
 from forewarn.sim.programs import Programs
 
 ENDPOINT = "http://169.254.169.254"
-AGENT_PACE = Pace(busy_seconds=20.0, idle_seconds=3600.0)  # production looks more often, and at the same things
+AGENT_PACE = AgentPace(busy_seconds=20.0, idle_seconds=3600.0)  # production looks more often, and at the same things
 POLL_SECONDS = 10.0  # how often a guest looks where its answers are not held
 _BOOT_SECONDS = (3.0, 40.0)
 _RESTART_SECONDS = (1.0, 60.0)
@@ -48,11 +48,11 @@ class Tenant(StrEnum):
 class Witness(Protocol):
     """Who is told what a guest sees."""
 
-    def saw(self, vm: str, request: Request, response: Response, asked_at: float) -> None: ...
+    def saw(self, vm: str, request: OutgoingRequest, response: Response, asked_at: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class MachineSurroundings:
     """What all machines share."""
 
     loop: SimLoop
@@ -69,7 +69,7 @@ class SeenClient(Client):
     """Production's, whose answers are witnessed."""
 
     vm: str
-    around: Surroundings
+    around: MachineSurroundings
 
     def _do(self, action: Action) -> Outcome:
         asked_at = self.around.loop.time()
@@ -83,7 +83,7 @@ class SeenAsyncClient(AsyncClient):
     """The same for a program on a loop."""
 
     vm: str
-    around: Surroundings
+    around: MachineSurroundings
 
     async def _do(self, action: Action) -> Outcome:
         asked_at = self.around.loop.time()
@@ -96,7 +96,9 @@ class SeenAsyncClient(AsyncClient):
 class Machine:
     """One VM. Power follows the region; what happens inside is its own."""
 
-    def __init__(self, name: str, tenant: Tenant, config: AgentConfig, random: Random, around: Surroundings) -> None:
+    def __init__(
+        self, name: str, tenant: Tenant, config: AgentConfig, random: Random, around: MachineSurroundings
+    ) -> None:
         self.name, self.tenant, self.config, self.random, self._around = name, tenant, config, random, around
         self.key = name.lower()
         self.programs = Programs(around.hub, around.disks, random)
@@ -268,9 +270,9 @@ class Machine:
     # In truth, not in belief
 
     @property
-    def state(self) -> State:
+    def state(self) -> AgentState:
         """What the agent believes; nothing where there is none."""
-        return State() if self.agent is None else self.agent._state
+        return AgentState() if self.agent is None else self.agent._state
 
     def is_prepared(self, steps: tuple[str, ...]) -> bool:
         return all(self._is_done(name) for name in steps)

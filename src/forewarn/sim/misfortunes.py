@@ -10,7 +10,7 @@ from random import Random
 
 from forewarn.core.refusal import Refused
 from forewarn.sim.fabric.store import Fate
-from forewarn.sim.nodes import Server
+from forewarn.sim.nodes import SimNode
 from forewarn.sim.plan import Misfortune
 from forewarn.sim.world import World
 from forewarn.web.faults import FaultKind, FaultRule
@@ -78,7 +78,7 @@ class Misfortunes:
         found = busy if busy and random.random() < 0.7 else sorted(vms)
         return random.sample(found, min(len(found), random.randint(1, most)))
 
-    def _server(self, random: Random) -> Server:
+    def _server(self, random: Random) -> SimNode:
         return random.choice(self._world.servers)
 
     # Strikes

@@ -19,7 +19,7 @@ from forewarn.core.rules import Rules
 from forewarn.plane.clock import RealClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
-from forewarn.plane.system import Pace, System
+from forewarn.plane.system import Pace, ServerSystem
 from forewarn.server.assembly import Parts, assemble
 from forewarn.sim.fabric.loop import PLACE, SimLoop
 from forewarn.sim.fabric.network import Network
@@ -46,7 +46,7 @@ class NoAnswer(Exception):  # noqa: N818 - it is what a person got
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class OperatorAnswer:
     """What the operator face said."""
 
     status: int
@@ -57,7 +57,7 @@ class Answered:
         return 200 <= self.status < 300
 
 
-class Server:
+class SimNode:
     """One node. ``up`` from the moment it answers until it is killed or ends."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Server:
         rules: Rules,
         place: str,
         random: Random,
-        system: System,
+        system: ServerSystem,
         lag: timedelta = timedelta(0),
     ) -> None:
         self._loop, self._network, self._store, self._rules, self._random = loop, network, store, rules, random
@@ -81,7 +81,7 @@ class Server:
         self.handle = Handle(store, place, self.kill)
         self._app: FastAPI | None = None
         self._context = contextvars.copy_context()
-        self.died: Callable[[Server], None] = lambda server: None
+        self.died: Callable[[SimNode], None] = lambda server: None
 
     def boot(self) -> None:
         """Begin to start. The process and all its tasks belong to the place."""
@@ -138,7 +138,7 @@ class Server:
 
     # The operator face
 
-    async def call(self, verb: str, path: str, body: object, who: str) -> Answered:
+    async def call(self, verb: str, path: str, body: object, who: str) -> OperatorAnswer:
         """A person's request, over the network and through the whole face."""
         await asyncio.sleep(self._network.round_trip() / 2)
         if self._app is None or self._network.is_cut(self.place):
@@ -168,7 +168,7 @@ def metadata_settings(lag: timedelta) -> MetadataSettings:
     return MetadataSettings(limits=limits, visibility_lag=lag)
 
 
-async def _ask(app: FastAPI, verb: str, path: str, body: object, who: str) -> Answered:
+async def _ask(app: FastAPI, verb: str, path: str, body: object, who: str) -> OperatorAnswer:
     """One request as ASGI servers put it."""
     data = b"" if body is None else json.dumps(body).encode()
     headers = [(b"host", b"localhost"), (b"x-forewarn-client", who.encode()), (b"content-type", b"application/json")]
@@ -202,4 +202,4 @@ async def _ask(app: FastAPI, verb: str, path: str, body: object, who: str) -> An
             said.extend(message.get("body", b""))
 
     await app(scope, receive, send)
-    return Answered(status, json.loads(bytes(said)) if said else None)
+    return OperatorAnswer(status, json.loads(bytes(said)) if said else None)

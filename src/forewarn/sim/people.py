@@ -14,7 +14,7 @@ from forewarn.core.causes import HOST_MAINTENANCE
 from forewarn.core.phases import Phase
 from forewarn.core.region import DOWN, Power, Vm
 from forewarn.core.specs import ScopeKind
-from forewarn.sim.nodes import Answered, NoAnswer
+from forewarn.sim.nodes import NoAnswer, OperatorAnswer
 from forewarn.sim.world import World
 
 _EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs; with a quarter of them, half as often
@@ -91,7 +91,7 @@ class People:
 
     # Asking
 
-    async def _ask(self, verb: str, path: str, body: object) -> Answered | None:
+    async def _ask(self, verb: str, path: str, body: object) -> OperatorAnswer | None:
         """None: nobody answered, and whether it was done is not known."""
         world = self._world
         up = [server for server in world.servers if server.up] or world.servers

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from forewarn.guest.agent.values import Rule, Verdict
 from forewarn.sim.circumstances import SLACK_SECONDS, Blame, Circumstances
 from forewarn.sim.machines import Machine, Tenant
-from forewarn.sim.oracle.memory import Work
+from forewarn.sim.oracle.memory import OracleEvent
 from forewarn.sim.oracle.tables import KINDS
 
 _BELIEVED_SECONDS = 30.0  # so long others may still count on what a VM said before it lost its disk
@@ -29,7 +29,7 @@ class Promises:
         self._world, self._blame, self._counts = world, blame, counts
         self._slack = SLACK_SECONDS + lag_seconds
 
-    def watch_approval(self, work: Work, by: str) -> None:
+    def watch_approval(self, work: OracleEvent, by: str) -> None:
         """Only an agent's approval is a promise; operators, policies and other programs ask nobody."""
         approver = self._world.machines.get(by)
         if approver is None or approver.tenant is not Tenant.AGENT:
@@ -48,7 +48,7 @@ class Promises:
     def _lost_its_disk(self, machine: Machine) -> bool:
         return self._world.ticks() - machine.disk_lost_at < _BELIEVED_SECONDS
 
-    def watch_impact(self, work: Work, now: datetime) -> None:
+    def watch_impact(self, work: OracleEvent, now: datetime) -> None:
         """Whoever had undisturbed time to prepare is prepared when it is hit."""
         if not work.shown or work.not_before <= work.shown_at:
             return
@@ -70,7 +70,7 @@ class Promises:
             else:
                 self._counts["hit unprepared, for want of time"] += 1
 
-    def _had_time(self, machine: Machine, work: Work, wanted: tuple[str, ...], now: datetime) -> bool:
+    def _had_time(self, machine: Machine, work: OracleEvent, wanted: tuple[str, ...], now: datetime) -> bool:
         """Whether nothing came between, and every step could have taken as long as it may."""
         begin = self._world.seconds(work.shown_at)
         if machine.troubled_since(begin) or self._world.disturbed(machine.key, begin - 120.0):
@@ -81,13 +81,13 @@ class Promises:
         return whole - machine.silent_seconds(begin, self._world.seconds(deadline)) - self._slack >= needed
 
 
-def _end_by(work: Work, margin_seconds: float) -> datetime:
+def _end_by(work: OracleEvent, margin_seconds: float) -> datetime:
     """Preparations end a margin before NotBefore, or a quarter of the notice where that is less."""
     notice = (work.not_before - work.shown_at) / timedelta(seconds=1)
     return work.not_before - timedelta(seconds=min(margin_seconds, notice / 4))
 
 
-def wanted_steps(machine: Machine, work: Work) -> tuple[str, ...]:
+def wanted_steps(machine: Machine, work: OracleEvent) -> tuple[str, ...]:
     """By the first rule that fits: the VM's own file, then what is built in."""
     rule = next(rule for rule in (*machine.config.rules, *_BUILT_IN) if _fits(rule, work))
     if rule.verdict not in _PREPARING:
@@ -96,7 +96,7 @@ def wanted_steps(machine: Machine, work: Work) -> tuple[str, ...]:
     return names if rule.steps is None else tuple(name for name in names if name in rule.steps)
 
 
-def _fits(rule: Rule, work: Work) -> bool:
+def _fits(rule: Rule, work: OracleEvent) -> bool:
     kind, short = KINDS[work.cause], rule.shorter_than_seconds
     return (
         (not rule.types or kind.type in rule.types)

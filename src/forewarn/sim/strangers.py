@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from random import Random
 
-from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
+from forewarn.guest.http1 import BadResponse, OutgoingRequest, Response, ResponseReader
 from forewarn.sim.fabric.loop import PLACE
 from forewarn.sim.machines import Machine
 from forewarn.sim.nodes import METADATA
@@ -31,7 +31,7 @@ class _Try:
     """Something that must not succeed."""
 
     what: str
-    request: Request
+    request: OutgoingRequest
 
 
 class Strangers:
@@ -115,8 +115,8 @@ class Strangers:
         foreign = [each for each in others if self._world.judge.oracle.memory.works[each].scope != scope]
         ended = [*self._world.judge.eyes.endings][-20:]
         tries = [
-            _Try("to read without the header", Request("GET", _target(_VERSIONS[-1]))),
-            _Try("a version that never was", Request("GET", _target("2018-01-01"), _METADATA)),
+            _Try("to read without the header", OutgoingRequest("GET", _target(_VERSIONS[-1]))),
+            _Try("a version that never was", OutgoingRequest("GET", _target("2018-01-01"), _METADATA)),
             _Try("a body that is none", _approval(b"{")),
             _Try("a body of another kind", _approval(b'{"StartRequests":[{"EventID":"x"}]}')),
             _Try("an approval of nothing that ever was", _approval(_body("00000000-0000-0000-0000-000000000000"))),
@@ -141,12 +141,14 @@ def _target(version: str) -> str:
     return f"/metadata/scheduledevents?api-version={version}"
 
 
-def _read(version: str, condition: str) -> Request:
-    return Request("GET", _target(version), (*_METADATA, ("If-None-Match", condition)) if condition else _METADATA)
+def _read(version: str, condition: str) -> OutgoingRequest:
+    return OutgoingRequest(
+        "GET", _target(version), (*_METADATA, ("If-None-Match", condition)) if condition else _METADATA
+    )
 
 
-def _approval(body: bytes) -> Request:
-    return Request("POST", _target(_VERSIONS[-1]), _METADATA, body)
+def _approval(body: bytes) -> OutgoingRequest:
+    return OutgoingRequest("POST", _target(_VERSIONS[-1]), _METADATA, body)
 
 
 def _body(event_id: str) -> bytes:
@@ -154,7 +156,7 @@ def _body(event_id: str) -> bytes:
 
 
 async def _ask(
-    machine: Machine, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: Request
+    machine: Machine, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: OutgoingRequest
 ) -> Response:
     incoming, outgoing = streams
     reader = ResponseReader()

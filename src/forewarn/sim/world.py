@@ -16,9 +16,9 @@ from forewarn.core.folding.evolve import evolve
 from forewarn.core.region import Power, Region, fold
 from forewarn.core.rules import Rules
 from forewarn.guest.agent.telling.logs import LOGGER_NAME
-from forewarn.guest.http1 import Request, Response
+from forewarn.guest.http1 import OutgoingRequest, Response
 from forewarn.plane.ports import JournalFault, Record
-from forewarn.plane.system import System
+from forewarn.plane.system import ServerSystem
 from forewarn.sim.fabric.disk import Disks
 from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.fabric.network import Network
@@ -27,9 +27,9 @@ from forewarn.sim.fabric.strands import Strands
 from forewarn.sim.fleet import SECRET, config_of, tenant_of
 from forewarn.sim.history import History, Home, Mishap
 from forewarn.sim.judge import Judge
-from forewarn.sim.machines import Machine, Surroundings, Tenant
-from forewarn.sim.nodes import METADATA, STALENESS, Server
-from forewarn.sim.oracle import Settings
+from forewarn.sim.machines import Machine, MachineSurroundings, Tenant
+from forewarn.sim.nodes import METADATA, STALENESS, SimNode
+from forewarn.sim.oracle import OracleSettings
 from forewarn.sim.plan import ALL, SimulationPlan, Violation
 from forewarn.sim.trace import Trace
 from forewarn.stores import codec
@@ -73,7 +73,7 @@ class World:
         self.judge = Judge(
             self,
             self.blame,
-            Settings(notices={"predicted-failure": LONG_NOTICE}),
+            OracleSettings(notices={"predicted-failure": LONG_NOTICE}),
             whole_every=max(5, plan.vms // 12),
             many_nodes=plan.nodes > 1,
             staleness=STALENESS,
@@ -83,7 +83,7 @@ class World:
         self.violations: list[Violation] = []
         self.stopped: asyncio.Future[None] = loop.create_future()
         self.interrupted = False
-        self._around = Surroundings(
+        self._around = MachineSurroundings(
             loop, self.hub, self.network, self.disks, self, HOLD_SECONDS, self.chance, self.wall
         )
         self._troubles: list[tuple[str, float, frozenset[str]]] = []  # kind, end, places; none: everybody
@@ -115,16 +115,16 @@ class World:
 
     # Servers
 
-    def _server(self, number: int) -> Server:
+    def _server(self, number: int) -> SimNode:
         place = f"node-{number}"
         system = self._system(place)
-        server = Server(self.loop, self.network, self.store, RULES, place, self.random(place), system, self._lag)
+        server = SimNode(self.loop, self.network, self.store, RULES, place, self.random(place), system, self._lag)
         server.died = self._server_died
         return server
 
-    def _system(self, place: str) -> System:
+    def _system(self, place: str) -> ServerSystem:
         """What a server takes for its machine."""
-        return System(
+        return ServerSystem(
             wall=lambda: self.wall(place),
             elapsed=self.loop.time,
             new_uuid=lambda: UUID(int=self.chance.getrandbits(128), version=4),
@@ -132,7 +132,7 @@ class World:
             host_name=lambda: place,
         )
 
-    def _server_died(self, server: Server) -> None:
+    def _server_died(self, server: SimNode) -> None:
         pause = self.random(f"restart/{server.place}/{server.starts}/{self.elapsed}").uniform(*_RESTART_SECONDS)
         self.mishap("crash", f"{server.place} died", pause, ())
         self.leaps.pop(server.place, None)  # a machine that boots asks what time it is
@@ -259,7 +259,7 @@ class World:
 
     # Guilt
 
-    def saw(self, vm: str, request: Request, response: Response, asked_at: float) -> None:
+    def saw(self, vm: str, request: OutgoingRequest, response: Response, asked_at: float) -> None:
         self.judge.eyes.saw(vm, request, response, asked_at)
 
     def blame(self, rule: str, sentence: str, subject: str) -> None:

@@ -21,6 +21,7 @@ from forewarn.core.commands import (
     RestartVms,
 )
 from forewarn.core.deciding.events import joined
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import fold
 from forewarn.core.rules import Rules
 from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
@@ -128,7 +129,7 @@ class Region(Checks):
         __tracebackhide__ = True
         end = self.now() + limit
         while not predicate():
-            due = self._running.loop.call(self._running.plane.next_deadline)
+            due = self._running.loop.call(lambda: next_deadline(self._running.plane.region))
             if due is None or due > end:
                 self._running.loop.run(self._running.plane.advance(end))
                 if not predicate():

@@ -6,8 +6,12 @@ does not, what a node knows will do, up to the bound that its owner has set.
 
 from __future__ import annotations
 
+import logging
+
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
+
+_log = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS = 1
 UNCERTAIN = (
@@ -19,6 +23,9 @@ UNCERTAIN = (
 async def be_current(plane: Plane) -> None:
     """Know what was written before now, or fail. While the store is silent, what is known will do for a while."""
     if not plane.standing.stale:
-        await plane.refresh()
+        try:
+            await plane.refresh()
+        except JournalFault as fault:
+            _log.debug("Reading on from what is known: %s", fault)
     if plane.standing.stale:
         raise JournalFault(plane.standing.stale)

@@ -56,7 +56,7 @@ def _uncached(content: dict[str, Any], status: int) -> JSONResponse:
     return JSONResponse(content, status, headers={"Cache-Control": "no-store"})
 
 
-class HealthDoor:
+class HealthPaths:
     """Answers the two paths and lets everything else through. While a node drains, its clients are asked to go."""
 
     def __init__(self, app: ASGIApp, health: NodeHealth) -> None:
@@ -81,7 +81,7 @@ class HealthDoor:
 
 
 async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
-    """What is behind the door of a listener for health alone."""
+    """Behind ``HealthPaths`` on a listener that serves health alone: 404 for every other path."""
     if scope["type"] == "http":
         error = {"kind": "not_found", "message": f"There is only {LIVE} and {READY} here."}
         await JSONResponse({"error": error}, 404)(scope, receive, send)

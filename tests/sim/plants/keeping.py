@@ -11,7 +11,7 @@ from forewarn.core.folding import assemble
 from forewarn.core.region import replace as replaced
 from forewarn.core.retired import NONE_RETIRED
 from forewarn.guest.agent.barrier import members as barrier
-from forewarn.guest.agent.keeping.journal import Journal
+from forewarn.guest.agent.keeping.journal import AgentJournal
 from forewarn.plane.clock import RealClock
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.writer import Writer
@@ -61,13 +61,13 @@ def a_leap_of_the_clock_is_believed(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_killed_agent_forgets_its_steps(patch: pytest.MonkeyPatch) -> None:
-    honest = Journal._open
+    honest = AgentJournal._open
 
-    def opened(self: Journal) -> None:
+    def opened(self: AgentJournal) -> None:
         honest(self)
         self.state = replace(self.state, effects=())
 
-    patch.setattr(Journal, "_open", opened)
+    patch.setattr(AgentJournal, "_open", opened)
 
 
 def a_silent_member_is_ready(patch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ KEEPING = (
     ),
     Plant(
         "a start from a snapshot does not know the numbers of scopes that are gone",
-        "stores.snapshots.parts.Assembly.region",
+        "stores.snapshots.parts.RegionBuilder.region",
         snapshots_forget_retired_numbers,
         faults=(Misfortune.CRASH,),
         seam=True,

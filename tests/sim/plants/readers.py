@@ -15,32 +15,32 @@ from forewarn.sim.plan import Misfortune
 from forewarn.web.faults import FaultKind, FaultRules
 from forewarn.web.metadata.answering import serving as reading
 from forewarn.web.metadata.answering.cache import Reply, Signer
-from forewarn.web.metadata.answering.serving import Reading
+from forewarn.web.metadata.answering.serving import Serving
 from forewarn.web.metadata.answering.visibility import Lag
 from tests.sim.plants.plant import Plant
 
 
 def the_same_words_get_the_same_answer(patch: pytest.MonkeyPatch) -> None:
-    def renew(self: Reading, known: Any) -> bool:
+    def renew(self: Serving, known: Any) -> bool:
         scope = self._plane.region.scope_of(known.question.vm)
         known.seq = self._plane.seq
         return scope.enabled_at is not None
 
-    patch.setattr(Reading, "_renew", renew)
+    patch.setattr(Serving, "_renew", renew)
 
 
 def a_disabled_scope_is_still_answered(patch: pytest.MonkeyPatch) -> None:
-    honest = Reading._is_ready
+    honest = Serving._is_ready
 
-    def renew(self: Reading, known: Any) -> bool:
+    def renew(self: Serving, known: Any) -> bool:
         self._is_ready = lambda scope: True  # type: ignore[method-assign]
         try:
             return renewed(self, known)
         finally:
             self._is_ready = honest.__get__(self)  # type: ignore[method-assign]
 
-    renewed = Reading._renew
-    patch.setattr(Reading, "_renew", renew)
+    renewed = Serving._renew
+    patch.setattr(Serving, "_renew", renew)
 
 
 def reads_are_not_noted(patch: pytest.MonkeyPatch) -> None:
@@ -105,13 +105,13 @@ def an_etag_matches_whatever_is_newer(patch: pytest.MonkeyPatch) -> None:
 READERS = (
     Plant(
         "the same words over a connection get the same answer, whatever has changed",
-        "web.metadata.answering.serving.Reading._renew",
+        "web.metadata.answering.serving.Serving._renew",
         the_same_words_get_the_same_answer,
         seam=True,
     ),
     Plant(
         "a request that is remembered is answered although its scope has been disabled",
-        "web.metadata.answering.serving.Reading._renew",
+        "web.metadata.answering.serving.Serving._renew",
         a_disabled_scope_is_still_answered,
         seam=True,
     ),

@@ -16,7 +16,7 @@ from forewarn.cli.commands import agent_config
 from forewarn.guest.agent import run as starting
 from forewarn.guest.agent.config.defaults import COMMENTED_TOML, CONFIG_PATH
 from forewarn.guest.agent.deciding.state import Begun, Seen
-from forewarn.guest.agent.keeping.journal import Journal
+from forewarn.guest.agent.keeping.journal import AgentJournal
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import AgentHealth, StatusServer
 from forewarn.guest.agent.values import Step, Verdict
@@ -270,7 +270,7 @@ def test_without_a_document_explain_asks_the_metadata_service_for_all_of_it(
 def test_status_reads_the_memory_and_asks_the_agent(run: Run, config: Path, tmp_path: Path) -> None:
     health, metrics = AgentHealth(MACHINE.threads, lambda: 5.0, 60.0), Metrics(MACHINE.threads)
     health.good_read()
-    journal = Journal(MACHINE.files, tmp_path / "state")
+    journal = AgentJournal(MACHINE.files, tmp_path / "state")
     journal.write(Seen(EVENT, NOON, Verdict.PREPARE_THEN_APPROVE, ("drain",)))
     step = Step("drain", "command", {"run": ["/bin/true"], "undo": ["/bin/false"]})
     journal.write(Begun(1, step, "boot", EVENT))
@@ -385,8 +385,8 @@ sys.exit(f"{{status}} {{heavy}}" if status or heavy else 0)"""
 @pytest.mark.parametrize(
     ("words", "order"),
     [
-        ([], starting.Order()),
-        (["--once", "--config", "a", "--dry-run"], starting.Order("a", once=True, dry_run=True)),
+        ([], starting.AgentOrder()),
+        (["--once", "--config", "a", "--dry-run"], starting.AgentOrder("a", once=True, dry_run=True)),
         (["--help"], None),
         (["--config"], None),
         (["--config", "--once"], None),
@@ -394,7 +394,9 @@ sys.exit(f"{{status}} {{heavy}}" if status or heavy else 0)"""
         (["more"], None),
     ],
 )
-def test_what_is_plain_needs_no_parser_and_the_rest_gets_one(words: list[str], order: starting.Order | None) -> None:
+def test_what_is_plain_needs_no_parser_and_the_rest_gets_one(
+    words: list[str], order: starting.AgentOrder | None
+) -> None:
     assert starting.read_words(words) == order
 
 

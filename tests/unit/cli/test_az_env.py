@@ -15,7 +15,7 @@ from forewarn.cli.api.client import Server
 from forewarn.cli.api.shapes import ResourceManager
 from forewarn.cli.commands import az_env
 from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 from forewarn.web.resource_manager.login.tokens import introduction
 from tests.unit.cli.conftest import Region, Run
 
@@ -33,9 +33,11 @@ MANAGER: ResourceManager = {
 SERVER = Server("http://127.0.0.1:16926")
 
 
-def open_door(region: Region, url: str = URL) -> None:
+def give_resource_manager(region: Region, url: str = URL) -> None:
     """The region has a Resource Manager; nobody goes through it here."""
-    region.app.state.desk = replace(region.app.state.desk, resource_manager=introduction(url, PEM, Desk(region.plane)))
+    region.app.state.desk = replace(
+        region.app.state.desk, resource_manager=introduction(url, PEM, ArmDesk(region.plane))
+    )
 
 
 def exports(text: str) -> dict[str, str]:
@@ -46,7 +48,7 @@ def exports(text: str) -> dict[str, str]:
 
 
 def test_it_writes_the_files_and_prints_the_variables(region: Region, run: Run, tmp_path: Path) -> None:
-    open_door(region)
+    give_resource_manager(region)
 
     done = run("az-env", "--dir", str(tmp_path / "it's az"))
 
@@ -63,7 +65,7 @@ def test_it_writes_the_files_and_prints_the_variables(region: Region, run: Run, 
 
 
 def test_other_shells_get_the_same(region: Region, run: Run, tmp_path: Path) -> None:
-    open_door(region)
+    give_resource_manager(region)
     home = tmp_path / "it's $az"
     variables = run("az-env", "--dir", str(home), "--json").json
 
@@ -79,14 +81,14 @@ def test_other_shells_get_the_same(region: Region, run: Run, tmp_path: Path) -> 
 def test_a_directory_of_its_own_is_chosen_for_each_region(
     region: Region, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_door(region, "https://[::1]:7000")
+    give_resource_manager(region, "https://[::1]:7000")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     assert run("az-env", "--json").json["AZURE_CONFIG_DIR"] == str(tmp_path / "forewarn" / "az-__1-7000")
 
 
 def test_a_server_that_listens_everywhere_is_found_where_it_was_asked(region: Region, run: Run, tmp_path: Path) -> None:
-    open_door(region, "https://0.0.0.0:7000")
+    give_resource_manager(region, "https://0.0.0.0:7000")
 
     assert (
         run("az-env", "--dir", str(tmp_path), "--json").json["AZURE_RESOURCE_MANAGER_URL"] == "https://127.0.0.1:7000"
@@ -102,7 +104,7 @@ def test_a_server_without_a_resource_manager_says_so(region: Region, run: Run, t
 
 
 def test_a_directory_that_cannot_be_written_is_a_sentence(region: Region, run: Run, tmp_path: Path) -> None:
-    open_door(region)
+    give_resource_manager(region)
     (tmp_path / "file").write_text("mine")
 
     done = run("az-env", "--dir", str(tmp_path / "file"))

@@ -15,7 +15,7 @@ from forewarn.core.specs import Binding, EvictionPolicy, ScopeKind, VmSpec
 from forewarn.server import fleet
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
-from forewarn.settings.fleet_file import FleetEntry, Run, runs
+from forewarn.settings.fleet_file import FleetEntry, Stretch, runs
 from forewarn.settings.region_file import RegionFile, check_region_file, read_region_file
 from forewarn.settings.resolve import resolve
 
@@ -109,10 +109,14 @@ def test_a_file_that_is_not_there_or_not_text_is_a_sentence(tmp_path: Path) -> N
 def test_runs_are_bounded_and_leave_out_what_exists() -> None:
     entry = FleetEntry("n", 10)
 
-    assert list(runs(entry, 4)) == [Run(0, 4), Run(4, 4), Run(8, 2)]
-    assert list(runs(entry, 4, lambda name: name not in ("n-0", "n-3", "n-9"))) == [Run(1, 2), Run(4, 4), Run(8, 1)]
+    assert list(runs(entry, 4)) == [Stretch(0, 4), Stretch(4, 4), Stretch(8, 2)]
+    assert list(runs(entry, 4, lambda name: name not in ("n-0", "n-3", "n-9"))) == [
+        Stretch(1, 2),
+        Stretch(4, 4),
+        Stretch(8, 1),
+    ]
     assert list(runs(entry, 4, lambda name: False)) == []
-    assert list(runs(FleetEntry("solo"), 4)) == [Run(0, 1)]
+    assert list(runs(FleetEntry("solo"), 4)) == [Stretch(0, 1)]
 
 
 def test_a_fleet_means_the_same_to_the_core() -> None:

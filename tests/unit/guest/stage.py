@@ -10,7 +10,19 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar, cast
 
 from forewarn.guest.endpoint import Endpoint, Places
-from forewarn.guest.exchange import Action, AskDhcp, Exchange, Give, Line, Lost, Manners, Outcome, Report, Send, Wait
+from forewarn.guest.exchange import (
+    Action,
+    AskDhcp,
+    Exchange,
+    Give,
+    Lost,
+    Manners,
+    Outcome,
+    Send,
+    ServiceLine,
+    Sleep,
+    TellFault,
+)
 from forewarn.guest.http1 import Response
 from forewarn.guest.session import Session
 from forewarn.terms import Document, ScheduledEvent
@@ -57,7 +69,7 @@ class Stage:
     answer_takes_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        self.session = Session(Line(self.places, self.manners, self.clock, random.Random(self.seed)))
+        self.session = Session(ServiceLine(self.places, self.manners, self.clock, random.Random(self.seed)))
 
     def play(self, exchange: Exchange[_T], answers: Answers) -> _T:
         """Until it ends, or the answers do."""
@@ -84,7 +96,7 @@ class Stage:
                 return answer(action)
             case AskDhcp():
                 return self.dhcp.pop(0) if self.dhcp else Lost("nobody told")
-            case Wait(seconds):
+            case Sleep(seconds):
                 assert seconds > 0
                 self.clock.seconds += seconds
         return None
@@ -95,11 +107,11 @@ class Stage:
 
     @property
     def waits(self) -> list[float]:
-        return [action.seconds for action in self.actions if isinstance(action, Wait)]
+        return [action.seconds for action in self.actions if isinstance(action, Sleep)]
 
     @property
-    def reports(self) -> list[Report]:
-        return [action for action in self.actions if isinstance(action, Report)]
+    def reports(self) -> list[TellFault]:
+        return [action for action in self.actions if isinstance(action, TellFault)]
 
     def headers(self, place: int) -> dict[str, str]:
         return dict(self.sent[place].request.headers)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.http1 import LONGEST_BODY, LONGEST_HEAD, BadResponse, Request, Response, ResponseReader
+from forewarn.guest.http1 import LONGEST_BODY, LONGEST_HEAD, BadResponse, OutgoingRequest, Response, ResponseReader
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Of-Us: yes\r\n\r\nhello"
 CHUNKED = (
@@ -26,15 +26,15 @@ def read(*pieces: bytes) -> Response | None:
 
 
 def test_a_request_is_what_http_wants() -> None:
-    request = Request("GET", "/metadata/x?a=b", (("Metadata", "true"),))
+    request = OutgoingRequest("GET", "/metadata/x?a=b", (("Metadata", "true"),))
     assert request.encode("10.0.0.1:81", "/vm/web") == (
         b"GET /vm/web/metadata/x?a=b HTTP/1.1\r\nHost: 10.0.0.1:81\r\nMetadata: true\r\n\r\n"
     )
 
 
 def test_a_request_with_a_body_tells_its_length() -> None:
-    assert Request("POST", "/x", (), b"{}").encode("h").endswith(b"Content-Length: 2\r\n\r\n{}")
-    assert Request("POST", "/x").encode("h").endswith(b"Content-Length: 0\r\n\r\n")
+    assert OutgoingRequest("POST", "/x", (), b"{}").encode("h").endswith(b"Content-Length: 2\r\n\r\n{}")
+    assert OutgoingRequest("POST", "/x").encode("h").endswith(b"Content-Length: 0\r\n\r\n")
 
 
 def test_an_answer_of_known_length_leaves_the_connection_usable() -> None:

@@ -10,7 +10,7 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.looking.deadlines import DUE_MOST
+from forewarn.core.looking.deadlines import DUE_MOST, next_deadline
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.rules import Rules
 from forewarn.core.specs import ScopeKind, VmSpec
@@ -168,6 +168,6 @@ async def test_a_journal_that_fails_on_the_way_stops_the_clock_there_and_it_can_
 
 async def test_the_next_deadline_is_what_the_agenda_says() -> None:
     async with opened() as bench:
-        assert bench.plane.next_deadline() is None
+        assert next_deadline(bench.plane.region) is None
         await bench.reading("web")
-        assert bench.plane.next_deadline() == NOON + DAY
+        assert next_deadline(bench.plane.region) == NOON + DAY

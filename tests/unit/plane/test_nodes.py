@@ -22,7 +22,7 @@ from forewarn.plane.agreement import Agreement
 from forewarn.plane.clock import RealClock, elapsed
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import LEASE_SECONDS, JournalFault, News, Node, Record, Transaction, Uncertain
-from forewarn.plane.system import SYSTEM, Pace, System
+from forewarn.plane.system import SYSTEM, Pace, ServerSystem
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
 from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, SECOND, WatchedEngine
@@ -41,7 +41,7 @@ class House:
 
     @asynccontextmanager
     async def node(
-        self, rules: Rules | None = None, staleness: timedelta = QUICK, system: System = SYSTEM
+        self, rules: Rules | None = None, staleness: timedelta = QUICK, system: ServerSystem = SYSTEM
     ) -> AsyncIterator[Plane]:
         engine = WatchedEngine()
         self.engines.append(engine)
@@ -177,12 +177,13 @@ async def test_a_refreshed_node_knows_what_was_written_before() -> None:
             assert f"web-{number}" in two.region.vms
 
 
-async def test_a_node_that_cannot_be_refreshed_goes_on_with_what_it_knows() -> None:
+async def test_a_node_that_cannot_be_refreshed_says_so_and_is_current_for_its_time() -> None:
     house = House()
     async with house.node() as one, house.node(staleness=HOUR) as two:
         journal_of(two).cut_off = "The cable is out."
         await create(one, "web-0")
-        await two.refresh()
+        with pytest.raises(JournalFault, match="The cable is out"):
+            await two.refresh()
         assert "web-0" not in two.region.vms
         assert two.standing.stale == ""
 
@@ -299,7 +300,7 @@ async def test_a_frozen_leader_is_replaced_and_steps_back_when_it_wakes() -> Non
 
 async def test_a_leader_that_hears_nothing_stops_leading_before_the_next_one_begins() -> None:
     house, passed = House(), [0.0]
-    async with house.node(system=System(elapsed=lambda: elapsed() + passed[0])) as only:
+    async with house.node(system=ServerSystem(elapsed=lambda: elapsed() + passed[0])) as only:
         assert only.standing.leads
         journal_of(only).cut_off = "The cable is out."
         passed[0] = LEASE_SECONDS

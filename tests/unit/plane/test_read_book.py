@@ -28,7 +28,7 @@ def world() -> World:
 def noted(*reads: tuple[str, datetime]) -> ReadBook:
     book = ReadBook()
     for name, at in reads:
-        book.note(name, at)
+        book.last[name] = at
     return book
 
 
@@ -74,7 +74,7 @@ def test_to_keep_alive_what_would_lapse_nobody_looks_through_the_book(world: Wor
         items = values = keys = __iter__  # type: ignore[assignment]
 
     book = noted()
-    book._last = Closed({"lone": NOON + HOUR, "Web-1": NOON + HOUR, "quiet": NOON})
+    book.last = Closed({"lone": NOON + HOUR, "Web-1": NOON + HOUR, "quiet": NOON})
     assert sorted(book.keeping_alive(world.region, NOON + DAY)) == [("lone", NOON + HOUR), ("web-1", NOON + HOUR)]
 
 

@@ -7,6 +7,7 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region, replace
 from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.plane.clock import TurnableClock
@@ -46,7 +47,7 @@ async def test_from_the_snapshot_and_from_the_facts_the_same_region_comes() -> N
     async with opened(journal=left, clock=clock) as from_facts:
         assert from_facts.plane.seq == bench.plane.seq
         assert same(from_facts.plane.region, bench.plane.region)
-        assert from_facts.plane.next_deadline() == bench.plane.next_deadline()
+        assert next_deadline(from_facts.plane.region) == next_deadline(bench.plane.region)
 
 
 async def test_a_life_with_a_crash_at_every_minute_is_the_life_without() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.address import ConnectionString
 from forewarn.stores.postgres.errors import fault
 
-ADDRESS = Address("postgresql://ann:pass@db.example/shop")
+ADDRESS = ConnectionString("postgresql://ann:pass@db.example/shop")
 SAID = {
     "connection failed: FATAL:  the database system is starting up": "cannot be used right now: the server is starting",
     "FATAL:  the database system is not yet accepting connections": "cannot be used right now: the server is starting",

@@ -18,6 +18,7 @@ _HEAVY = ("asyncio", "msgspec", "immutables", "httptools", "pydantic", "forewarn
 def _pytest(directory: Path, test: str, before: str = "") -> subprocess.CompletedProcess[str]:
     """Run pytest on one file, with our plugin and no other."""
     (directory / "test_it.py").write_text(test)
+    (directory / "pytest.ini").write_text("[pytest]\n")  # so that none of a folder above is taken
     program = f"{before}\nimport sys, pytest\nsys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '-W', 'error']))"
     source = str(Path(forewarn.__file__).parents[1])
     environment = dict(os.environ, PYTHONPATH=source, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")

@@ -12,7 +12,7 @@ from forewarn.plane.clock import TurnableClock
 from forewarn.plane.standing import Standing
 from forewarn.server.assembly import Assembly, Parts, running
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.health import HealthDoor, NodeHealth, nothing_else
+from forewarn.web.health import HealthPaths, NodeHealth, nothing_else
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ async def server(anyio_backend: str) -> AsyncIterator[Assembly]:
 def client_of(server: Assembly, health: NodeHealth) -> httpx.AsyncClient:
     """Before an operator face that lets nobody in."""
     app = server.operator_app(metadata_url="")
-    return httpx.AsyncClient(transport=httpx.ASGITransport(HealthDoor(app, health)), base_url="http://odd.example")
+    return httpx.AsyncClient(transport=httpx.ASGITransport(HealthPaths(app, health)), base_url="http://odd.example")
 
 
 async def test_a_node_is_ready_when_every_face_answers(server: Assembly) -> None:
@@ -117,7 +117,7 @@ async def test_while_it_drains_a_node_serves_and_asks_its_clients_to_go(server: 
 
 
 async def test_a_listener_for_health_alone_tells_nothing_else() -> None:
-    app = HealthDoor(nothing_else, NodeHealth())
+    app = HealthPaths(nothing_else, NodeHealth())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://odd.example") as client:
         assert (await client.get("/health/live")).status_code == 200
         answer = await client.get("/v1/ping")

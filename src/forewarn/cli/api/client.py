@@ -168,10 +168,11 @@ def _named(path: str, *names: str) -> str:
 
 
 @dataclass(frozen=True)
-class Client:
+class OperatorClient:
     """One method for each thing the API can do, with the shape of its answer."""
 
     server: Server
+    dry_run: bool = False  # what becomes a command of the region is only asked about, and not done
 
     def ping(self) -> Pong:
         found = self.server.ask("GET", "/v1/ping")
@@ -191,7 +192,7 @@ class Client:
 
     # VMs
     def create_vms(self, body: Mapping[str, Any]) -> list[str]:
-        return cast(list[str], self.server.ask("POST", "/v1/vms", body=body)["created"])
+        return cast(list[str], self._order("POST", "/v1/vms", body=body)["created"])
 
     def vms(self, scope: str = "") -> Iterator[Vm]:
         return cast(Iterator[Vm], self._pages("/v1/vms", "vms", {"scope": scope}))
@@ -201,22 +202,22 @@ class Client:
 
     def read(self, name: str, api_version: str = "") -> Read:
         """One read by this VM, which enables its scope."""
-        found = self.server.ask("POST", _named("/v1/vms/{}/read", name), {"api-version": api_version}, body={})
-        return cast(Read, found)
+        path = _named("/v1/vms/{}/read", name)
+        return cast(Read, self._order("POST", path, body={}, parameters={"api-version": api_version}))
 
     def operate(self, operation: str, names: Sequence[str]) -> Outcome:
         """``operation`` is restart, redeploy, reimage, stop, deallocate, start, delete or evict."""
-        return cast(Outcome, self.server.ask("POST", f"/v1/vms/{operation}", body={"names": list(names)}))
+        return cast(Outcome, self._order("POST", f"/v1/vms/{operation}", body={"names": list(names)}))
 
     def bind_vm(self, name: str, binding: Mapping[str, str]) -> Vm:
-        return cast(Vm, self.server.ask("PUT", _named("/v1/vms/{}/binding", name), body=binding))
+        return cast(Vm, self._order("PUT", _named("/v1/vms/{}/binding", name), body=binding))
 
     def unbind_vm(self, name: str) -> Vm:
-        return cast(Vm, self.server.ask("DELETE", _named("/v1/vms/{}/binding", name)))
+        return cast(Vm, self._order("DELETE", _named("/v1/vms/{}/binding", name)))
 
     # Scale sets
     def create_scale_set(self, body: Mapping[str, Any]) -> Outcome:
-        return cast(Outcome, self.server.ask("POST", "/v1/scale-sets", body=body))
+        return cast(Outcome, self._order("POST", "/v1/scale-sets", body=body))
 
     def scale_sets(self) -> Iterator[ScaleSet]:
         return cast(Iterator[ScaleSet], self._pages("/v1/scale-sets", "scale_sets"))
@@ -225,14 +226,14 @@ class Client:
         return cast(ScaleSetStory, self.server.ask("GET", _named("/v1/scale-sets/{}", name)))
 
     def change_scale_set(self, name: str, body: Mapping[str, Any]) -> Outcome:
-        return cast(Outcome, self.server.ask("PUT", _named("/v1/scale-sets/{}", name), body=body))
+        return cast(Outcome, self._order("PUT", _named("/v1/scale-sets/{}", name), body=body))
 
     def delete_scale_set(self, name: str) -> Outcome:
-        return cast(Outcome, self.server.ask("DELETE", _named("/v1/scale-sets/{}", name)))
+        return cast(Outcome, self._order("DELETE", _named("/v1/scale-sets/{}", name)))
 
     def operate_scale_set(self, name: str, operation: str, body: Mapping[str, Any]) -> Outcome:
         """``operation`` is scale, delete-instances, upgrade, protect, or what can be done to VMs."""
-        return cast(Outcome, self.server.ask("POST", _named("/v1/scale-sets/{}/{}", name, operation), body=body))
+        return cast(Outcome, self._order("POST", _named("/v1/scale-sets/{}/{}", name, operation), body=body))
 
     # Scopes
     def scopes(self) -> Iterator[Scope]:
@@ -242,7 +243,7 @@ class Client:
         return cast(Scope, self.server.ask("GET", _named("/v1/scopes/{}/{}", kind, name)))
 
     def set_policy(self, kind: str, name: str, policy: Policy) -> None:
-        self.server.ask("PUT", _named("/v1/scopes/{}/{}/policy", kind, name), body=policy)
+        self._order("PUT", _named("/v1/scopes/{}/{}/policy", kind, name), body=policy)
 
     # Hosts
     def hosts(self) -> Iterator[Host]:
@@ -252,14 +253,14 @@ class Client:
         return cast(Host, self.server.ask("GET", _named("/v1/hosts/{}", name)))
 
     def maintain(self, hosts: Sequence[str], kind: str) -> Outcome:
-        return cast(Outcome, self.server.ask("POST", "/v1/hosts/maintain", body={"hosts": list(hosts), "kind": kind}))
+        return cast(Outcome, self._order("POST", "/v1/hosts/maintain", body={"hosts": list(hosts), "kind": kind}))
 
     def fail_hosts(self, hosts: Sequence[str]) -> Outcome:
-        return cast(Outcome, self.server.ask("POST", "/v1/hosts/fail", body={"hosts": list(hosts)}))
+        return cast(Outcome, self._order("POST", "/v1/hosts/fail", body={"hosts": list(hosts)}))
 
     # Campaigns
     def start_campaign(self, body: Mapping[str, Any]) -> Campaign:
-        return cast(Campaign, self.server.ask("POST", "/v1/campaigns", body=body))
+        return cast(Campaign, self._order("POST", "/v1/campaigns", body=body))
 
     def campaigns(self) -> Iterator[Campaign]:
         return cast(Iterator[Campaign], self._pages("/v1/campaigns", "campaigns"))
@@ -267,9 +268,10 @@ class Client:
     def campaign(self, campaign_id: str) -> Campaign:
         return cast(Campaign, self.server.ask("GET", _named("/v1/campaigns/{}", campaign_id)))
 
-    def turn_campaign(self, campaign_id: str, operation: str) -> Any:
+    def turn_campaign(self, campaign_id: str, operation: str) -> Campaign:
         """``operation`` is pause, resume or cancel."""
-        return self.server.ask("POST", _named("/v1/campaigns/{}/{}", campaign_id, operation), body={})
+        found = self._order("POST", _named("/v1/campaigns/{}/{}", campaign_id, operation), body={})
+        return cast(Campaign, found)
 
     # Events
     def events(self, scope: str = "", vm: str = "", since: str = "", until: str = "") -> Iterator[Event]:
@@ -282,7 +284,7 @@ class Client:
 
     def turn_events(self, operation: str, ids: Sequence[str]) -> Outcome:
         """``operation`` is approve or cancel."""
-        return cast(Outcome, self.server.ask("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
+        return cast(Outcome, self._order("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
 
     # Clock
     def clock(self) -> Clock:
@@ -316,6 +318,14 @@ class Client:
 
     def verify(self) -> Verdict:
         return cast(Verdict, self.server.ask("POST", "/v1/journal/verify", body={}))
+
+    def _order(self, method: str, path: str, body: object = None, parameters: Parameters | None = None) -> Any:
+        """A request that becomes a command of the region, or the dry run of one."""
+        if not self.dry_run:
+            return self.server.ask(method, path, parameters, body)
+        if "region" not in self.ping():  # which 0.1 does not tell; it takes no notice of dry_run, and would act
+            raise CommandFailed("the server is of version 0.1, which knows no dry run. Nothing was done.")
+        return self.server.ask(method, path, {**(parameters or {}), "dry_run": "true"}, body)
 
     def _pages(self, path: str, key: str, parameters: Parameters | None = None) -> Iterator[Any]:
         """Everything a list holds, page by page."""

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPException, HTTPResponse
 from typing import cast
 
-from forewarn.cli.api.client import Client, Server, Unreachable
+from forewarn.cli.api.client import OperatorClient, Server, Unreachable
 from forewarn.cli.api.shapes import Record
 
 SILENCE_SECONDS = 60.0  # the server comments more often than this; a longer silence is a dead connection
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 
 
-def follow(client: Client, after: int, say: Callable[[str], None]) -> Iterator[Record]:
+def follow(client: OperatorClient, after: int, say: Callable[[str], None]) -> Iterator[Record]:
     """Records after ``after`` as they come, for ever. A break is told once and mended from the last record seen.
 
     A server that cannot be reached at the start is a failure; one that goes away later may come back.
@@ -39,7 +39,7 @@ def follow(client: Client, after: int, say: Callable[[str], None]) -> Iterator[R
             yield record
 
 
-def _still_there(client: Client, after: int, say: Callable[[str], None]) -> int:
+def _still_there(client: OperatorClient, after: int, say: Callable[[str], None]) -> int:
     """The cursor, unless the server came back with another, shorter journal: then its beginning."""
     if client.ping()["seq"] >= after:
         return after

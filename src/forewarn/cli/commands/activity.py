@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from forewarn.cli import parsing, terse
-from forewarn.cli.api.client import Client
+from forewarn.cli.api.client import OperatorClient
 from forewarn.cli.api.follow import follow
 from forewarn.cli.api.shapes import Activity
 from forewarn.cli.output import Column, Output, cut
@@ -81,13 +81,13 @@ def _activity(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
-def _wanted(args: argparse.Namespace, out: Output, client: Client) -> dict[str, str]:
+def _wanted(args: argparse.Namespace, out: Output, client: OperatorClient) -> dict[str, str]:
     since, until = parsing.span_of(args, client)
     fold = out.terminal and not out.as_json if args.fold is None else args.fold
     return {"door": args.door, "about": args.about, "since": since, "until": until, "fold": "true" if fold else ""}
 
 
-def _lines(client: Client, wanted: dict[str, str], most: int | None) -> list[Activity]:
+def _lines(client: OperatorClient, wanted: dict[str, str], most: int | None) -> list[Activity]:
     """The newest, or all since an instant: ``most`` of them are then the first."""
     if not wanted["since"]:
         return client.activity(None, most or _USUAL, wanted)["activity"]
@@ -100,7 +100,7 @@ def _lines(client: Client, wanted: dict[str, str], most: int | None) -> list[Act
     return lines
 
 
-def _follow(client: Client, out: Output, head: int, wanted: dict[str, str], count: int | None) -> None:
+def _follow(client: OperatorClient, out: Output, head: int, wanted: dict[str, str], count: int | None) -> None:
     for line in itertools.islice(_new(client, out, head, wanted), count):
         if out.as_json:
             out.json_line(line)
@@ -109,7 +109,7 @@ def _follow(client: Client, out: Output, head: int, wanted: dict[str, str], coun
             out.line(told if out.width is None else cut(told, out.width), at_once=True)
 
 
-def _new(client: Client, out: Output, head: int, wanted: dict[str, str]) -> Iterator[Activity]:
+def _new(client: OperatorClient, out: Output, head: int, wanted: dict[str, str]) -> Iterator[Activity]:
     """The stream of the journal says that there is something new; what it is, the server tells in words."""
     told = streamed = head
     for record in follow(client, head, out.note):

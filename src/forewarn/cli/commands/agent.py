@@ -151,11 +151,11 @@ def _add_config(parser: Parser) -> None:
 
 def _run(args: argparse.Namespace, out: Output) -> int:
     """As it is in ``forewarn.__main__``, for those who come through the parser."""
-    from forewarn.guest.agent.run import Order, start
+    from forewarn.guest.agent.run import AgentOrder, start
 
     if args.patience is not None and not args.once:
         raise usage("--patience belongs to --once: an agent that stays waits for the service for ever.")
-    return start(Order(args.config, args.once, args.dry_run, args.patience))
+    return start(AgentOrder(args.config, args.once, args.dry_run, args.patience))
 
 
 def _check(args: argparse.Namespace, out: Output) -> int:

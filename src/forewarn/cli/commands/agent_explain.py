@@ -76,10 +76,10 @@ def _only_name(document: Document, out: Output) -> str:
 
 def _present(args: argparse.Namespace, config: AgentConfig, out: Output) -> tuple[Document, str, datetime]:
     """What the metadata service shows now, who it says we are, and what time it has."""
-    from forewarn.guest.caller import hasty
     from forewarn.guest.client import Client
     from forewarn.guest.faults import Fault
     from forewarn.guest.look import look_once
+    from forewarn.guest.sans_io import hasty
 
     def heard(fault: Fault, retry_seconds: float) -> None:
         if retry_seconds == 0:

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from forewarn.cli import parsing
-from forewarn.cli.api.client import Client, Server
+from forewarn.cli.api.client import OperatorClient, Server
 from forewarn.cli.api.shapes import ResourceManager
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
@@ -81,7 +81,7 @@ def _az_env(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
-def _reachable(url: str, client: Client) -> str:
+def _reachable(url: str, client: OperatorClient) -> str:
     """A server that listens everywhere is found where its control address was found."""
     parts = urlsplit(url)
     if parts.hostname not in _WILDCARDS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
-from forewarn.cli.api.client import Client
+from forewarn.cli.api.client import OperatorClient
 from forewarn.cli.api.shapes import Binding
 from forewarn.cli.outcomes import show_outcome
 from forewarn.cli.output import Output
@@ -130,7 +130,7 @@ def _change(args: argparse.Namespace, out: Output, binding: dict[str, str]) -> i
     return Exit.OK
 
 
-def apply(client: Client, entry: BindingEntry) -> None:
+def apply(client: OperatorClient, entry: BindingEntry) -> None:
     """What a region file says, told to a server that runs."""
     if entry.scale_set:
         client.change_scale_set(entry.scale_set, {"binding": entry.body()})

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from forewarn.cli import ids, parsing, terse
-from forewarn.cli.api.client import Client
+from forewarn.cli.api.client import OperatorClient
 from forewarn.cli.api.shapes import Campaign
 from forewarn.cli.commands.hosts import MAINTENANCE
+from forewarn.cli.outcomes import say_if_dry
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import Exit
@@ -49,11 +50,13 @@ def add_to(subparsers: Subparsers) -> None:
         "have left the documents. Without --host and --scope every host is chosen.",
         "forewarn campaign start --kind reboot --hosts-at-once 2",
         "forewarn campaign start --kind freeze --scope availability-set/front",
+        "forewarn campaign start --kind reboot --dry-run",
     )
     start.add_argument("--kind", choices=MAINTENANCE, default="freeze", help="what is done (default: freeze)")
     start.add_argument("--host", action="append", default=[], metavar="HOST", help="this host (repeat for more)")
     start.add_argument("--scope", action="append", default=[], metavar="KIND/NAME", help="the hosts of this scope")
     start.add_argument("--hosts-at-once", type=parsing.count, metavar="N", help="at most so many hosts at a time")
+    parsing.add_dry_run(start)
     parsing.add_client_command(
         group, "list", _list, "list campaigns", "List campaigns, ended ones too.", "forewarn campaign list"
     )
@@ -76,18 +79,17 @@ def add_to(subparsers: Subparsers) -> None:
 def _add_turn(group: Subparsers, operation: str, summary: str, description: str) -> None:
     def handle(args: argparse.Namespace, out: Output) -> int:
         client = parsing.client_of(args)
-        campaign_id = _full_id(client, args.id)
-        client.turn_campaign(campaign_id, operation)
-        _say(out, client, client.campaign(campaign_id))
+        _say(out, client, client.turn_campaign(_full_id(client, args.id), operation))
         return Exit.OK
 
     parser = parsing.add_client_command(
         group, operation, handle, summary, description, f"forewarn campaign {operation} 4CAEA225"
     )
     parser.add_argument("id", metavar="ID", help=_ID_HELP)
+    parsing.add_dry_run(parser)
 
 
-def _full_id(client: Client, given: str) -> str:
+def _full_id(client: OperatorClient, given: str) -> str:
     """A whole id passes; a beginning is looked up among all campaigns."""
     if ids.is_whole(given):
         return given
@@ -145,10 +147,11 @@ def _show(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
-def _say(out: Output, client: Client, campaign: Campaign) -> None:
+def _say(out: Output, client: OperatorClient, campaign: Campaign) -> None:
     if out.as_json:
         out.json(campaign)
         return
+    say_if_dry(out, client.dry_run)
     hosts = campaign["hosts"]
     out.fields(
         [

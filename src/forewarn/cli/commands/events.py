@@ -7,10 +7,10 @@ import itertools
 from datetime import timedelta
 
 from forewarn.cli import ids, parsing, terse
-from forewarn.cli.api.client import Client
+from forewarn.cli.api.client import OperatorClient
 from forewarn.cli.api.follow import follow
 from forewarn.cli.api.shapes import EventStory
-from forewarn.cli.commands.watching import SeenEvents, Wanted, change_line
+from forewarn.cli.commands.watching import EventFilter, SeenEvents, change_line
 from forewarn.cli.outcomes import (
     EVENT_COLUMNS,
     PAST_COLUMNS,
@@ -102,9 +102,10 @@ def _add_turn(group: Subparsers, operation: str, summary: str, description: str)
     example = f"forewarn event {operation} 4CAEA225-A741-474D-A72E-428C86FCD853"
     parser = parsing.add_client_command(group, operation, handle, summary, description, example)
     parser.add_argument("ids", nargs="+", metavar="ID", help=_ID_HELP)
+    parsing.add_dry_run(parser)
 
 
-def _full_ids(client: Client, given: list[str]) -> list[str]:
+def _full_ids(client: OperatorClient, given: list[str]) -> list[str]:
     """Whole ids pass; beginnings are looked up among the active events."""
     if all(map(ids.is_whole, given)):
         return given
@@ -112,7 +113,7 @@ def _full_ids(client: Client, given: list[str]) -> list[str]:
     return [text if ids.is_whole(text) else ids.complete(text, active, "active event") for text in given]
 
 
-def _full_id(client: Client, given: str) -> str:
+def _full_id(client: OperatorClient, given: str) -> str:
     """The same for one event that may have ended: then it is looked for among those of the last day, as --all does."""
     if ids.is_whole(given):
         return given
@@ -149,7 +150,7 @@ def _show(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
-def _show_fields(client: Client, out: Output, event: EventStory) -> None:
+def _show_fields(client: OperatorClient, out: Output, event: EventStory) -> None:
     out.fields(
         [
             ("id", event["id"]),
@@ -182,7 +183,7 @@ def _impact(event: EventStory) -> str:
 def _watch(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
     after = client.ping()["seq"] if args.after is None else args.after
-    book, wanted = SeenEvents(), Wanted(args.id, args.vm, args.scope)
+    book, wanted = SeenEvents(), EventFilter(args.id, args.vm, args.scope)
     book.fill(client.events())
     if out.terminal and not out.as_json:
         out.note("Following events; Ctrl-C ends.")

@@ -46,6 +46,7 @@ def add_to(subparsers: Subparsers) -> None:
     maintain.add_argument("hosts", nargs="*", metavar="HOST", help="name of a host")
     maintain.add_argument("--all", action="store_true", help="every host of the region")
     maintain.add_argument("--kind", choices=MAINTENANCE, default="freeze", help="what is done (default: freeze)")
+    parsing.add_dry_run(maintain)
     fail = parsing.add_client_command(
         group,
         "fail",
@@ -53,8 +54,10 @@ def add_to(subparsers: Subparsers) -> None:
         "break hosts now",
         "Let hosts fail this instant: no notice, events born started, VMs rebuilt elsewhere.",
         "forewarn host fail host-0",
+        "forewarn host fail host-0 --dry-run",
     )
     fail.add_argument("hosts", nargs="+", metavar="HOST", help="name of a host")
+    parsing.add_dry_run(fail)
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from forewarn.cli import parsing, terse
-from forewarn.cli.api.client import PAGE, Client
+from forewarn.cli.api.client import PAGE, OperatorClient
 from forewarn.cli.api.follow import follow
 from forewarn.cli.api.shapes import Record
 from forewarn.cli.output import Column, Output, cut
@@ -78,13 +78,13 @@ def _tail(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
-def _last(client: Client, head: int, lines: int, about: str) -> list[Record]:
+def _last(client: OperatorClient, head: int, lines: int, about: str) -> list[Record]:
     if about:
         return list(_all(client, 0, about))[-lines:]
     return list(_all(client, max(head - lines, 0)))[:lines]
 
 
-def _all(client: Client, after: int, about: str = "") -> Iterator[Record]:
+def _all(client: OperatorClient, after: int, about: str = "") -> Iterator[Record]:
     while page := client.records(after, PAGE, about):
         yield from page
         if len(page) < PAGE:
@@ -92,7 +92,7 @@ def _all(client: Client, after: int, about: str = "") -> Iterator[Record]:
         after = page[-1]["seq"]
 
 
-def _follow(client: Client, out: Output, head: int, about: str) -> None:
+def _follow(client: OperatorClient, out: Output, head: int, about: str) -> None:
     for record in follow(client, head, out.note):
         if about and record["subject"].lower() != about.lower():
             continue

@@ -128,6 +128,7 @@ def _add_create(group: Subparsers) -> None:
     bindings.add_pattern_options(parser)
     add_model_options(parser)
     add_set_options(parser)
+    parsing.add_dry_run(parser)
 
 
 def _create(args: argparse.Namespace, out: Output) -> int:
@@ -256,6 +257,7 @@ def _add_scale(group: Subparsers) -> None:
     )
     parser.add_argument("name", metavar="NAME", help="name of the scale set")
     parser.add_argument("capacity", type=parsing.cursor, metavar="N", help="how many instances")
+    parsing.add_dry_run(parser)
 
 
 def _scale(args: argparse.Namespace, out: Output) -> int:
@@ -281,6 +283,7 @@ def _add_update(group: Subparsers) -> None:
     )
     add_model_options(parser)
     add_set_options(parser)
+    parsing.add_dry_run(parser)
 
 
 def _update(args: argparse.Namespace, out: Output) -> int:
@@ -302,6 +305,7 @@ def _add_deletes(group: Subparsers) -> None:
         "forewarn vmss delete web",
     )
     delete.add_argument("name", metavar="NAME", help="name of the scale set")
+    parsing.add_dry_run(delete)
     chosen = parsing.add_client_command(
         group,
         "delete-instances",
@@ -313,6 +317,7 @@ def _add_deletes(group: Subparsers) -> None:
     )
     chosen.add_argument("name", metavar="NAME", help="name of the scale set")
     _add_instances(chosen, "+", "id or name of an instance; - reads them from standard input")
+    parsing.add_dry_run(chosen)
 
 
 def _add_instances(parser: Parser, how_many: str, text: str) -> None:
@@ -342,6 +347,7 @@ def _add_operation(group: Subparsers, operation: str, verb: str, summary: str, d
     )
     parser.add_argument("name", metavar="NAME", help="name of the scale set")
     _add_instances(parser, "*", "id or name of an instance; - reads them from standard input (default: all)")
+    parsing.add_dry_run(parser)
 
 
 def _operating(verb: str) -> Callable[[argparse.Namespace, Output], int]:
@@ -367,6 +373,7 @@ def _add_protect(group: Subparsers) -> None:
     parser.add_argument("name", metavar="NAME", help="name of the scale set")
     _add_instances(parser, "+", "id or name of an instance; - reads them from standard input")
     parser.add_argument("--off", action="store_true", help="take the protection back")
+    parsing.add_dry_run(parser)
 
 
 def _protect(args: argparse.Namespace, out: Output) -> int:

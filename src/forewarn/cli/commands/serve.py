@@ -41,7 +41,7 @@ _GROUPS = (
 
 
 @dataclass(frozen=True)
-class Order:
+class ServeOrder:
     """Everything that a server is told: its settings, and what its region file says of VMs."""
 
     settings: Settings
@@ -115,14 +115,14 @@ def _metavar(setting: Setting) -> str:
     return f"{{{','.join(choices)}}}" if choices else setting.kind.metavar
 
 
-def read_order(args: argparse.Namespace) -> Order:
+def read_order(args: argparse.Namespace) -> ServeOrder:
     """What the flags, the environment and the region file say together."""
     flags = {name: getattr(args, name) for name in SETTINGS}
     named = args.config or os.environ.get("FOREWARN_CONFIG")
     if not named:
-        return Order(resolve(flags, os.environ))
+        return ServeOrder(resolve(flags, os.environ))
     file = read_region_file(Path(named))
-    return Order(resolve(flags, os.environ, file.settings, file.path), file.fleet, file.bindings)
+    return ServeOrder(resolve(flags, os.environ, file.settings, file.path), file.fleet, file.bindings)
 
 
 def _show_settings(args: argparse.Namespace, out: Output) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from forewarn import __version__
 from forewarn.cli import parsing
-from forewarn.cli.api.client import Client, Unreachable
+from forewarn.cli.api.client import OperatorClient, Unreachable
 from forewarn.cli.api.shapes import Pong
 from forewarn.cli.commands.clocks import describe
 from forewarn.cli.output import Output
@@ -90,7 +90,7 @@ def _seconds(text: str) -> float:
     return found
 
 
-def _wait(client: Client, seconds: float) -> Pong:
+def _wait(client: OperatorClient, seconds: float) -> Pong:
     """Ask again and again until the server answers or the time is up; then the last failure speaks."""
     deadline = time.monotonic() + seconds
     while True:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from forewarn.cli import parsing
-from forewarn.cli.api.client import NAMES_AT_ONCE, Client
+from forewarn.cli.api.client import NAMES_AT_ONCE, OperatorClient
 from forewarn.cli.api.shapes import Vm, VmStory
 from forewarn.cli.commands import bindings
 from forewarn.cli.outcomes import merge, show_events, show_outcome
@@ -130,6 +130,7 @@ def _add_operation(group: Subparsers, operation: str, summary: str, description:
         group, operation, handle, summary, description, f"forewarn vm {operation} web-0 web-1"
     )
     parser.add_argument("names", nargs="+", metavar="NAME", help="name of a VM; - reads names from standard input")
+    parsing.add_dry_run(parser)
 
 
 def _add_create(group: Subparsers) -> None:
@@ -210,7 +211,7 @@ def _entry_of(args: argparse.Namespace, name: str) -> FleetEntry:
     )
 
 
-def _create_from_file(client: Client, out: Output, path: Path) -> int:
+def _create_from_file(client: OperatorClient, out: Output, path: Path) -> int:
     file = read_region_file(path)
     entries = file.fleet
     wanted = sum(entry.count for entry in entries)
@@ -222,7 +223,7 @@ def _create_from_file(client: Client, out: Output, path: Path) -> int:
     return Exit.OK
 
 
-def _existing(client: Client, entries: Iterable[FleetEntry], wanted: int) -> set[str]:
+def _existing(client: OperatorClient, entries: Iterable[FleetEntry], wanted: int) -> set[str]:
     """Which VMs are there already: a few are asked for one by one, many are found by listing the region once."""
     if wanted > _ASK_ONE_BY_ONE:
         return {vm["name"].lower() for vm in client.vms()}
@@ -230,7 +231,7 @@ def _existing(client: Client, entries: Iterable[FleetEntry], wanted: int) -> set
     return {name.lower() for name in names if _exists(client, name)}
 
 
-def _exists(client: Client, name: str) -> bool:
+def _exists(client: OperatorClient, name: str) -> bool:
     try:
         client.vm(name)
     except CommandFailed as problem:
@@ -241,7 +242,10 @@ def _exists(client: Client, name: str) -> bool:
 
 
 def _create_entries(
-    client: Client, out: Output, entries: Iterable[FleetEntry], wanted: Callable[[str], bool] = lambda name: True
+    client: OperatorClient,
+    out: Output,
+    entries: Iterable[FleetEntry],
+    wanted: Callable[[str], bool] = lambda name: True,
 ) -> list[str]:
     """Create in requests of bounded size; when one is refused, say how far it came."""
     entries = list(entries)
@@ -260,7 +264,7 @@ def _create_entries(
 
 
 def _create_entry(
-    client: Client, entry: FleetEntry, wanted: Callable[[str], bool], created: list[str], progress: Progress
+    client: OperatorClient, entry: FleetEntry, wanted: Callable[[str], bool], created: list[str], progress: Progress
 ) -> None:
     for run in runs(entry, NAMES_AT_ONCE, wanted):
         numbers = {} if entry.count == 1 else {"count": run.count, "first": run.first, "numbered": True}

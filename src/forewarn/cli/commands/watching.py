@@ -31,7 +31,7 @@ CHANGES = {
 
 
 @dataclass(frozen=True)
-class Known:
+class SeenEvent:
     """What later records of an event do not repeat."""
 
     type: str
@@ -44,14 +44,14 @@ class Known:
 class SeenEvents:
     """The events seen so far, so that every line can say whom it is about."""
 
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, SeenEvent] = field(default_factory=dict)
 
     def fill(self, events: Iterable[Event]) -> None:
         for event in events:
             vms = tuple(name.lower() for name in event["vms"])
-            self.known[event["id"]] = Known(event["type"], event["scope"], vms, tuple(event["resources"]))
+            self.known[event["id"]] = SeenEvent(event["type"], event["scope"], vms, tuple(event["resources"]))
 
-    def learn(self, record: Record) -> Known | None:
+    def learn(self, record: Record) -> SeenEvent | None:
         """What is known of the record's event; an ended one is forgotten after this."""
         event = record["body"].get("event")
         if isinstance(event, dict):
@@ -61,21 +61,21 @@ class SeenEvents:
         return self.known.get(record["subject"])
 
 
-def _from_fact(event: dict[str, Any]) -> Known:
+def _from_fact(event: dict[str, Any]) -> SeenEvent:
     cause = str(event.get("cause", ""))
     vms, resources = (tuple(map(str, event.get(key, ()))) for key in ("vms", "resources"))
-    return Known(TYPE_OF_CAUSE.get(cause, cause), str(event.get("scope", "")), vms, resources)
+    return SeenEvent(TYPE_OF_CAUSE.get(cause, cause), str(event.get("scope", "")), vms, resources)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EventFilter:
     """Which events to follow; empty means any."""
 
     event_id: str = ""
     vm: str = ""
     scope: str = ""
 
-    def has(self, record: Record, known: Known | None) -> bool:
+    def has(self, record: Record, known: SeenEvent | None) -> bool:
         if record["fact"] not in CHANGES:
             return False
         if self.event_id and record["subject"].lower() != self.event_id.lower():
@@ -85,7 +85,7 @@ class Wanted:
         return self.vm.lower() in ("", *known.vms) and self.scope.lower() in ("", known.scope)
 
 
-def change_line(out: Output, record: Record, known: Known | None) -> str:
+def change_line(out: Output, record: Record, known: SeenEvent | None) -> str:
     """When, what, which type, whom, which id, and the rest; on a screen as much of it as one line holds."""
     at, change, rest = terse.moment(out, record["at"]), CHANGES[record["fact"]], _rest(out, record)
     resources, kind = (", ".join(known.resources), known.type) if known else ("", "")

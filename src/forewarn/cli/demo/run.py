@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator
 from typing import NoReturn
 
-from forewarn.cli.api.client import Client, Server
+from forewarn.cli.api.client import OperatorClient, Server
 from forewarn.cli.demo.guest import Guest, StoryWentWrong
-from forewarn.cli.demo.stories import FLEET, STORIES, Teller
+from forewarn.cli.demo.stories import FLEET, STORIES, Narrator
 from forewarn.cli.output import Output, filled
 from forewarn.settings.errors import CommandFailed, Exit
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         tempfile.TemporaryDirectory(prefix="forewarn-demo-", ignore_cleanup_errors=True) as data,
         _server(data, arguments.speed) as (metadata, control),
     ):
-        client = Client(Server(control))
+        client = OperatorClient(Server(control))
         told = _tell(client, metadata, output, arguments.speed)
         if output.terminal:
             _look_yourself(output, metadata, control)
@@ -44,13 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
     return Exit.OK if told else Exit.FAILED
 
 
-def _tell(client: Client, metadata: str, output: Output, speed: float) -> bool:
+def _tell(client: OperatorClient, metadata: str, output: Output, speed: float) -> bool:
     output.line(f"A region of a dozen VMs; its clock runs {speed:g} times faster than yours.")
     names: list[str] = []
     for part in FLEET:
         names += client.create_vms(part)
     guests = {name: Guest(metadata, name) for name in names}
-    teller = Teller(client, guests, output)
+    teller = Narrator(client, guests, output)
     for guest in guests.values():
         guest.has_read()
     teller.tell(f"{len(names)} guests", "read their documents: that enables Scheduled Events for their scopes")
@@ -96,7 +96,7 @@ def _server(data: str, speed: float) -> Iterator[tuple[str, str]]:
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True, env=plain
     )
     try:
-        _wait_until_ready(process, Client(Server(f"http://{control}")))
+        _wait_until_ready(process, OperatorClient(Server(f"http://{control}")))
         yield f"http://{metadata}", f"http://{control}"
     finally:
         _end(process)
@@ -128,7 +128,7 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], client: Client) -> None:
+def _wait_until_ready(process: subprocess.Popen[bytes], client: OperatorClient) -> None:
     deadline = time.monotonic() + _READY_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(CommandFailed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from forewarn.cli.api.client import Client
+from forewarn.cli.api.client import OperatorClient
 from forewarn.cli.api.shapes import Event, Outcome
 from forewarn.cli.demo.guest import Guest, StoryWentWrong
 from forewarn.cli.output import Output, filled
@@ -23,10 +23,10 @@ FLEET: tuple[dict[str, object], ...] = (
 
 
 @dataclass
-class Teller:
+class Narrator:
     """The region as its operator sees it, its guests, and a place to tell."""
 
-    client: Client
+    client: OperatorClient
     guests: dict[str, Guest]
     output: Output
 
@@ -76,7 +76,7 @@ def _showing(event: Event, status: EventStatus) -> Callable[[Document], Schedule
     return wanted
 
 
-def reboot(t: Teller) -> None:
+def reboot(t: Narrator) -> None:
     """Reboot: a user restarts web-0, which approves"""
     front = ("web-0", "web-1", "web-2", "web-3")
     before = t.client.vm("web-0")["boots"]
@@ -89,7 +89,7 @@ def reboot(t: Teller) -> None:
     t.expect("web-0 booted once more", t.client.vm("web-0")["boots"] == before + 1)
 
 
-def freeze(t: Teller) -> None:
+def freeze(t: Narrator) -> None:
     """Freeze: a host is maintained, and its tenants must all agree"""
     host = t.client.vm("db")["host"] or ""
     outcome = t.client.maintain([host], "freeze")
@@ -112,7 +112,7 @@ def freeze(t: Teller) -> None:
     t.gone((guest,), last, f"the VMs of {host} were paused for {last['duration_seconds']} s and have recovered")
 
 
-def redeploy(t: Teller) -> None:
+def redeploy(t: Narrator) -> None:
     """Redeploy: a user redeploys db, and nobody approves"""
     before = t.client.vm("db")
     event = t.asked("forewarn vm redeploy db", t.client.operate("redeploy", ["db"]))
@@ -125,7 +125,7 @@ def redeploy(t: Teller) -> None:
     t.expect("its ephemeral disk is new", after["ephemeral_disks"] == before["ephemeral_disks"] + 1)
 
 
-def preempt(t: Teller) -> None:
+def preempt(t: Narrator) -> None:
     """Preempt: a Spot VM is evicted, with thirty seconds of notice"""
     event = t.asked("forewarn vm evict batch", t.client.operate("evict", ["batch"]))
     t.seen(("batch",), event, EventStatus.SCHEDULED)
@@ -134,7 +134,7 @@ def preempt(t: Teller) -> None:
     t.expect("batch is deallocated", t.client.vm("batch")["power"] == "deallocated")
 
 
-def terminate(t: Teller) -> None:
+def terminate(t: Narrator) -> None:
     """Terminate: a VM with a terminate notice is deleted, and approves"""
     event = t.asked("forewarn vm delete worker", t.client.operate("delete", ["worker"]))
     shown = t.seen(("worker",), event, EventStatus.SCHEDULED)

@@ -33,7 +33,7 @@ class Consent:
         approver: Approver,
         inbox: Inbox,
         report: Reporter,
-        write: Callable[[Approving], None],
+        write: Callable[[Approving], object],
         *,
         dry_run: bool,
     ) -> None:

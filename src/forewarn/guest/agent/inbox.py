@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forewarn.guest.agent.deciding.state import Ended
+from forewarn.guest.agent.deciding.state import StepEnd
 from forewarn.guest.faults import Fault
 from forewarn.guest.reading import Reading
 from forewarn.guest.system.parts import Queue
@@ -30,7 +30,7 @@ class WorkEnded:
     """A step, or its reverse, has come to an end."""
 
     run: int
-    ended: Ended
+    ended: StepEnd
     seconds: float
 
 

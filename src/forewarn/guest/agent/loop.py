@@ -28,21 +28,21 @@ from forewarn.guest.agent.deciding.handling import (
 from forewarn.guest.agent.deciding.policy import PREPARES, decide
 from forewarn.guest.agent.deciding.service_time import ServiceTime
 from forewarn.guest.agent.deciding.state import (
+    AgentState,
     Approval,
     Approving,
     Begun,
-    Ended,
     Finished,
     Left,
     Mark,
     Seen,
-    State,
+    StepEnd,
     StepOutcome,
     Undoing,
     key_of,
 )
 from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
-from forewarn.guest.agent.keeping.journal import Busy, Journal, Remembered
+from forewarn.guest.agent.keeping.journal import AgentJournal, Busy, Remembered
 from forewarn.guest.agent.keeping.journal import peek as peek_journal
 from forewarn.guest.agent.reader import MakeClient, Reader
 from forewarn.guest.agent.steps import has_reverse, may_repeat
@@ -57,8 +57,7 @@ from forewarn.guest.agent.worker import Worker
 from forewarn.guest.client import Client
 from forewarn.guest.system import this_machine
 from forewarn.guest.system.parts import System
-from forewarn.guest.watch import Change, Ending, Started, Watcher, is_started
-from forewarn.guest.watch import Ended as Gone
+from forewarn.guest.watch import Change, Ended, Ending, Started, Watcher, is_started
 
 _ENDING_SECONDS = 8.0
 ONCE_PATIENCE_SECONDS = 30.0
@@ -69,14 +68,14 @@ UNREACHABLE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class AgentPace:
     """How often the agent looks whether time alone has changed what is to be done."""
 
     busy_seconds: float = 1.0  # while there is something to do
     idle_seconds: float = 30.0
 
 
-PACE = Pace()
+PACE = AgentPace()
 
 
 class Agent:
@@ -97,7 +96,7 @@ class Agent:
         patience_seconds: float = ONCE_PATIENCE_SECONDS,
         system: System | None = None,
         client: MakeClient = Client,
-        pace: Pace = PACE,
+        pace: AgentPace = PACE,
     ) -> None:
         system = system or this_machine()
         self._config = config
@@ -107,7 +106,7 @@ class Agent:
         self._pace = pace
         self._clock = system.clock
         directory, files = Path(config.state_directory), system.files
-        self._journal = Remembered(peek_journal(files, directory)) if dry_run else Journal(files, directory)
+        self._journal = Remembered(peek_journal(files, directory)) if dry_run else AgentJournal(files, directory)
         self._inbox: Inbox = system.threads.queue()
         self._steps = {step.name: step for step in config.steps}
         metrics = Metrics(system.threads)
@@ -118,7 +117,7 @@ class Agent:
         self._reader = Reader(system, config, self._inbox, patience_seconds if once else None, client)
         self._tracker = Watcher()
         self._consent = Consent(
-            system, config, self._reader.client, self._inbox, self._report, self._write, dry_run=dry_run
+            system, config, self._reader.client, self._inbox, self._report, self._journal.write, dry_run=dry_run
         )
         self._troubles: dict[str, Trouble] = {}
         self._name = ""
@@ -129,7 +128,7 @@ class Agent:
         self._status_code = 0
 
     @property
-    def _state(self) -> State:
+    def _state(self) -> AgentState:
         return self._journal.state
 
     def now(self) -> datetime:
@@ -270,10 +269,10 @@ class Agent:
             return
         not_before, begins = care.event.not_before, isinstance(change, Started)
         is_early = begins and (not_before is None or change.at < not_before)
-        is_over = isinstance(change, Gone) and change.how is not Ending.CANCELED
+        is_over = isinstance(change, Ended) and change.how is not Ending.CANCELED
         sent = care.approval is Approval.SENT and (begins or is_over)
         if sent or (care.approval is Approval.INTENDED and is_early):
-            self._write(Approving(care.key, Approval.CONFIRMED))
+            self._journal.write(Approving(care.key, Approval.CONFIRMED))
             self._report.metrics.approval("confirmed")
             self._report.tell(Occasion.APPROVED, care.event, f"the approval of {care.event.type} was heard")
 
@@ -282,14 +281,11 @@ class Agent:
         if isinstance(record, Seen) and key not in self._state.cares:
             decision = decide(self._config, record.event, self._name)
             self._report.decided(record.event, record.verdict, decision.reason)
-        self._write(record)
+        self._journal.write(record)
         if isinstance(record, Left) or is_started(record.event):
             self._consent.forget(key)
         if isinstance(record, Left):
             self._report.forget(key)
-
-    def _write(self, record: Seen | Left | Begun | Finished | Undoing | Approving) -> None:
-        self._journal.write(record)
 
     # What is owed
 
@@ -328,22 +324,22 @@ class Agent:
         if not nothing:
             self._report.begins(work.event, name, work.seconds, undo=work.undo)
         boot = self._worker.boot
-        self._write(Undoing(run, name, boot) if work.undo else Begun(run, work.step, boot, work.event))
+        self._journal.write(Undoing(run, name, boot) if work.undo else Begun(run, work.step, boot, work.event))
         if nothing or self._dry_run:
             self._inbox.put(
-                WorkEnded(run, Ended(StepOutcome.DONE, "nothing to undo" if nothing else "not done: dry run"), 0)
+                WorkEnded(run, StepEnd(StepOutcome.DONE, "nothing to undo" if nothing else "not done: dry run"), 0)
             )
             self._worker.pretend(name, run, undo=work.undo)
         else:
             self._worker.begin(work, run, self._name)
 
-    def _work_ended(self, run: int, ended: Ended, seconds: float) -> None:
+    def _work_ended(self, run: int, ended: StepEnd, seconds: float) -> None:
         effect = self._state.by_run(run)
         assert effect is not None, "what runs was written down"
         undo, step = effect.mark is Mark.UNDOING, effect.step
         seen = ended.outcome in (StepOutcome.FAILED, StepOutcome.TIMED_OUT) or not self._ending
         again = step.retries if seen and ended.outcome is not StepOutcome.UNKNOWN else may_repeat(step)
-        self._write(Finished(run, ended.outcome, undo or again, ended.detail, self._clock.now()))
+        self._journal.write(Finished(run, ended.outcome, undo or again, ended.detail, self._clock.now()))
         self._worker.ended(run)
         if ended.good or ended.outcome in (StepOutcome.NEVER_BEGAN, StepOutcome.INTERRUPTED, StepOutcome.UNKNOWN):
             self._troubles.pop(step.name, None)

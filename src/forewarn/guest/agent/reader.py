@@ -9,11 +9,11 @@ from forewarn.guest.agent.inbox import Inbox, Looked, Named, Stop
 from forewarn.guest.agent.telling.reporting import LOG
 from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.backoff import Backoff
-from forewarn.guest.caller import Haste, hasty
 from forewarn.guest.client import Client
 from forewarn.guest.faults import Closed, Fault, GuestError
 from forewarn.guest.instance import Instance, doubt_about, own_name
 from forewarn.guest.reading import Reading
+from forewarn.guest.sans_io import Haste, hasty
 from forewarn.guest.system.parts import System
 
 _UNNAMED = Backoff(1.0, 30.0)  # a service that does not say who we are

@@ -16,7 +16,7 @@ _BAD_FILE = 2  # the exit status by which systemd knows that another try would b
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class AgentOrder:
     """How an agent is to run. ``config`` None: the usual file, if there is one."""
 
     config: str | None = None
@@ -25,7 +25,7 @@ class Order:
     patience_seconds: float | None = None  # of a single look; None is the usual
 
 
-def read_words(words: Sequence[str]) -> Order | None:
+def read_words(words: Sequence[str]) -> AgentOrder | None:
     """What stands behind ``forewarn agent run``; None for all that a real parser should answer, such as --help."""
     config, once, dry_run, patience = None, False, False, None
     rest = list(words)
@@ -43,7 +43,7 @@ def read_words(words: Sequence[str]) -> Order | None:
             dry_run = True
         else:
             return None
-    return Order(config, once, dry_run, patience) if once or patience is None else None
+    return AgentOrder(config, once, dry_run, patience) if once or patience is None else None
 
 
 def _seconds(text: str) -> float | None:
@@ -53,7 +53,7 @@ def _seconds(text: str) -> float | None:
         return None
 
 
-def start(order: Order) -> int:
+def start(order: AgentOrder) -> int:
     """Run the agent as ordered; its exit status. What is wrong with the file goes to standard error."""
     config = _load(order.config)
     if config is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from forewarn.guest.agent.deciding.handling import UNDO_SECONDS, RunningStep, Work
-from forewarn.guest.agent.deciding.state import Effect, Ended, Mark, StepOutcome
+from forewarn.guest.agent.deciding.state import Mark, StepEffect, StepEnd, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts, adopt
 from forewarn.guest.agent.inbox import Inbox, WorkEnded
@@ -39,19 +39,19 @@ class Worker:
             Budget(self._system, 0),
         )
 
-    def take_up(self, effect: Effect) -> None:
+    def take_up(self, effect: StepEffect) -> None:
         """Find out what became of work that an earlier agent had begun. What can just be repeated is ended first."""
         waits = KINDS[effect.step.kind].one_program
         timeout = effect.step.timeout_seconds or UNDO_SECONDS
         budget = Budget(self._system, timeout if waits else 0.0, timeout)
         receipts, same_boot = self._receipts(effect.run), effect.boot == self.boot
 
-        def job() -> Ended:
+        def job() -> StepEnd:
             if waits:
                 return adopt(self._system, receipts, budget, same_boot=same_boot)
             if self._system.files.exists(receipts.receipt):
                 adopt(self._system, receipts, budget, same_boot=same_boot)
-            return Ended(StepOutcome.UNKNOWN, "it was under way when the agent went down")
+            return StepEnd(StepOutcome.UNKNOWN, "it was under way when the agent went down")
 
         running = RunningStep(effect.step.name, effect.run, effect.mark is Mark.UNDOING, self._system.clock.monotonic())
         self._start(running, budget, job)
@@ -70,7 +70,7 @@ class Worker:
     def _receipts(self, run: int) -> Receipts:
         return Receipts(self._directory, f"run-{run}")
 
-    def _start(self, running: RunningStep, budget: Budget, job: Callable[[], Ended]) -> None:
+    def _start(self, running: RunningStep, budget: Budget, job: Callable[[], StepEnd]) -> None:
         self.running, self._budget = running, budget
 
         def work() -> None:
@@ -78,7 +78,7 @@ class Worker:
             try:
                 ended = job()
             except Exception as problem:
-                ended = Ended(StepOutcome.FAILED, f"{type(problem).__name__}: {problem}")
+                ended = StepEnd(StepOutcome.FAILED, f"{type(problem).__name__}: {problem}")
             self._inbox.put(WorkEnded(running.run, ended, self._system.clock.monotonic() - began))
 
         self._system.threads.start(work, f"step-{running.run}")
@@ -89,6 +89,6 @@ def _timeout_seconds(step: Step, *, undo: bool) -> float | None:
     return step.timeout_seconds or (UNDO_SECONDS if undo else None)
 
 
-def _job(task: Task) -> Callable[[], Ended]:
+def _job(task: Task) -> Callable[[], StepEnd]:
     kind = KINDS[task.step.kind]
     return (lambda: kind.undo(task)) if task.undo else (lambda: kind.do(task))

@@ -2,7 +2,8 @@
 
 For whoever writes another system:
 
-- Times that programs wait for are seconds on ``Clock.monotonic``. ``Clock.now`` is the wall's clock and may be wrong.
+- Times that programs wait for are seconds on ``MachineClock.monotonic``. ``MachineClock.now`` is the wall clock and may
+  be wrong.
 - A failure is an ``OSError``, as the system tells it. What else is raised is said beside the method.
 - Paths are names: what is below a ``Path`` is only ever touched through ``Files``.
 """
@@ -24,7 +25,7 @@ _T = TypeVar("_T")
 OUTPUT_BYTES = 64 * 1024  # of what a program writes, its beginning is kept; the rest is thrown away
 
 
-class Clock(Protocol):
+class MachineClock(Protocol):
     """An instant to compare with NotBefore, and seconds that only grow."""
 
     def now(self) -> datetime: ...
@@ -74,7 +75,7 @@ class Condition(Protocol):
     def notify_all(self) -> None: ...
 
 
-class Places(Protocol):
+class Slots(Protocol):
     """As ``threading.BoundedSemaphore``: a limit on how many do something at the same time. Nobody waits for one."""
 
     def acquire(self, blocking: bool = True) -> bool: ...
@@ -107,7 +108,7 @@ class Threads(Protocol):
 
     def condition(self) -> Condition: ...
 
-    def places(self, count: int) -> Places: ...
+    def places(self, count: int) -> Slots: ...
 
     def queue(self, most: int = 0) -> Queue[_T]:
         """For at most so many items; 0 is no limit. One without a limit takes a ``put`` from a signal's handler."""
@@ -116,7 +117,7 @@ class Threads(Protocol):
 # Sockets
 
 
-class Connection(Protocol):
+class Stream(Protocol):
     """A stream of bytes to somebody: as much of ``socket.socket`` as is needed."""
 
     def settimeout(self, seconds: float | None, /) -> None: ...
@@ -133,7 +134,7 @@ class Listener(Protocol):
 
     address: tuple[str, int]  # where it listens, also when any port was asked for
 
-    def accept(self) -> Connection | None:
+    def accept(self) -> Stream | None:
         """The next connection. None: ``close`` was called, and there will be no other."""
 
     def close(self) -> None:
@@ -143,19 +144,19 @@ class Listener(Protocol):
 class Sockets(Protocol):
     """Ways to reach others. Every ``seconds`` is for being connected; ``TimeoutError`` when that took longer."""
 
-    def connect(self, host: str, port: int, seconds: float) -> Connection:
+    def connect(self, host: str, port: int, seconds: float) -> Stream:
         """By TCP. What is sent leaves at once (TCP_NODELAY)."""
 
-    def secured(self, connection: Connection, host: str) -> Connection:
+    def secured(self, connection: Stream, host: str) -> Stream:
         """The same under TLS, checked against the system's certificates. Where that fails, it is closed."""
 
-    def connect_local(self, path: str, seconds: float) -> Connection:
+    def connect_local(self, path: str, seconds: float) -> Stream:
         """By a socket that has a place in the file system; an ``OSError`` where the system has no such thing."""
 
     def listen(self, host: str, port: int, backlog: int) -> Listener:
         """By TCP; port 0 takes any. An address that is taken is an ``OSError``."""
 
-    def hang_up(self, connection: Connection) -> None:
+    def hang_up(self, connection: Stream) -> None:
         """Wake whoever reads from it, in another thread, which closing does not. It is still to be closed."""
 
     def ask_dhcp(self, transaction: int) -> str:
@@ -248,7 +249,7 @@ class TimeLeft(Protocol):
         """Wait so long, or until there is no time left; whether there is any."""
 
 
-class Run(Protocol):
+class StartedProgram(Protocol):
     """A program that was started, by us or by an earlier process."""
 
     def wait(self, time_left: TimeLeft) -> bool:
@@ -268,10 +269,10 @@ class Programs(Protocol):
     whether we live or not: so an agent that was killed meanwhile learns afterwards what became of the program.
     """
 
-    def start(self, program: Program, receipt: Path, output: Path) -> Run:
+    def start(self, program: Program, receipt: Path, output: Path) -> StartedProgram:
         """Start it; the first ``OUTPUT_BYTES`` of what it writes come into ``output``. May raise ``ValueError`` too."""
 
-    def find(self, receipt: Path) -> Run:
+    def find(self, receipt: Path) -> StartedProgram:
         """The run that an earlier process started with this receipt, which exists; it may have ended long ago."""
 
     def shell(self, line: str) -> Sequence[str]:
@@ -304,7 +305,7 @@ class System(Protocol):
     """One machine, as a process on it knows it."""
 
     @property
-    def clock(self) -> Clock: ...
+    def clock(self) -> MachineClock: ...
 
     @property
     def chance(self) -> Chance: ...

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
-    from forewarn.guest.system.parts import Condition, Connection, Flag, Listener, Places, Queue, Thread
+    from forewarn.guest.system.parts import Condition, Flag, Listener, Queue, Slots, Stream, Thread
 
 _T = TypeVar("_T")
 
@@ -68,7 +68,7 @@ class StandardThreads:
     def condition(self) -> Condition:
         return threading.Condition()
 
-    def places(self, count: int) -> Places:
+    def places(self, count: int) -> Slots:
         return threading.BoundedSemaphore(count)
 
     def queue(self, most: int = 0) -> Queue[_T]:
@@ -87,12 +87,12 @@ class StandardThreads:
 class StandardSockets:
     """TCP. What a system has beside it is added by a class of its own."""
 
-    def connect(self, host: str, port: int, seconds: float) -> Connection:
+    def connect(self, host: str, port: int, seconds: float) -> Stream:
         connection = socket.create_connection((host, port), seconds)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
-    def secured(self, connection: Connection, host: str) -> Connection:
+    def secured(self, connection: Stream, host: str) -> Stream:
         import ssl  # few need it, and it is large
 
         try:
@@ -104,7 +104,7 @@ class StandardSockets:
     def listen(self, host: str, port: int, backlog: int) -> Listener:
         return _Listener(host, port, backlog)
 
-    def hang_up(self, connection: Connection) -> None:
+    def hang_up(self, connection: Stream) -> None:
         with suppress(OSError):
             cast(socket.socket, connection).shutdown(socket.SHUT_RDWR)
 
@@ -115,7 +115,7 @@ class _Listener:
         self._socket = socket.create_server((host, port), family=family, backlog=backlog)
         self.address: tuple[str, int] = self._socket.getsockname()[:2]
 
-    def accept(self) -> Connection | None:
+    def accept(self) -> Stream | None:
         while True:
             try:
                 return self._socket.accept()[0]

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, Protocol
 
 from forewarn.guest.system import DhcpFailed
-from forewarn.guest.system.parts import Connection
+from forewarn.guest.system.parts import Stream
 from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.fabric.strands import OVER, Process, Strands, Ticket
 
@@ -421,7 +421,7 @@ class Sock:
             self._process.at_exit.pop(self, None)
 
 
-class Door:
+class StrandListener:
     """A listening socket of a strand."""
 
     def __init__(self, network: Network, hub: Strands, address: Address) -> None:
@@ -484,14 +484,14 @@ class SimSockets:
         network.join(sock, listener)
         return sock
 
-    def listen(self, host: str, port: int, backlog: int) -> Door:
-        return Door(self._network, self._hub, (host, port))
+    def listen(self, host: str, port: int, backlog: int) -> StrandListener:
+        return StrandListener(self._network, self._hub, (host, port))
 
-    def hang_up(self, connection: Connection) -> None:
+    def hang_up(self, connection: Stream) -> None:
         assert isinstance(connection, Sock)
         connection.shutdown()
 
-    def secured(self, connection: Connection, host: str) -> Sock:
+    def secured(self, connection: Stream, host: str) -> Sock:
         raise OSError(errno.EPROTONOSUPPORT, "there is no TLS in a simulation")
 
     def connect_local(self, path: str, seconds: float) -> Sock:

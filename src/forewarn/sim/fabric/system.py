@@ -6,7 +6,7 @@ from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from forewarn.guest.system.parts import Chance, Clock, Files, Programs, Sockets, Supervisor, Threads
+from forewarn.guest.system.parts import Chance, Files, MachineClock, Programs, Sockets, Supervisor, Threads
 from forewarn.guest.system.standard import Unsupervised
 from forewarn.sim.fabric.strands import Strands
 
@@ -15,7 +15,7 @@ from forewarn.sim.fabric.strands import Strands
 class SimSystem:
     """One VM, as what runs in it knows it."""
 
-    clock: Clock
+    clock: MachineClock
     chance: Chance
     threads: Threads
     sockets: Sockets

@@ -6,6 +6,6 @@ a journal can fold it here and ask what every scope must see, and hears of each 
 
 from forewarn.sim.oracle.encoding import Paper
 from forewarn.sim.oracle.law import Oracle
-from forewarn.sim.oracle.tables import API_VERSIONS, Settings
+from forewarn.sim.oracle.tables import API_VERSIONS, OracleSettings
 
-__all__ = ["API_VERSIONS", "Oracle", "Paper", "Settings"]
+__all__ = ["API_VERSIONS", "Oracle", "OracleSettings", "Paper"]

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from forewarn.core.facts import EventBornStarted, EventScheduled
-from forewarn.sim.oracle.memory import Audience, Machine, Memory, Work
-from forewarn.sim.oracle.tables import KINDS, MAINTENANCE, USER_OPERATIONS, Settings
+from forewarn.sim.oracle.memory import Audience, Memory, OracleEvent, OracleVm
+from forewarn.sim.oracle.tables import KINDS, MAINTENANCE, USER_OPERATIONS, OracleSettings
 
 _SECOND = timedelta(seconds=1)
 
 
-def born(memory: Memory, settings: Settings, fact: EventScheduled | EventBornStarted) -> Work:
+def born(memory: Memory, settings: OracleSettings, fact: EventScheduled | EventBornStarted) -> OracleEvent:
     """The work that a fact begins, by what the oracle knows of the VMs that it names."""
     event = fact.event
     cause = str(event.cause.value)
     named = sorted((memory.machines[key] for key in event.vms), key=lambda each: (each.number, each.key))
     shown = _is_shown(memory.audience(event.scope), cause, named)
     started = isinstance(fact, EventBornStarted)
-    return Work(
+    return OracleEvent(
         id=event.id,
         cause=cause,
         scope=event.scope,
@@ -39,13 +39,13 @@ def born(memory: Memory, settings: Settings, fact: EventScheduled | EventBornSta
     )
 
 
-def _is_shown(audience: Audience, cause: str, named: list[Machine]) -> bool:
+def _is_shown(audience: Audience, cause: str, named: list[OracleVm]) -> bool:
     """Whoever reads is told of everything, but for an image that is replaced without a notice."""
     silent = cause == "reimage" and named[0].image_notice is None
     return audience.reading and not silent
 
 
-def _batch(event_id: str, cause: str, host: int | None, campaign: str, at: datetime, named: list[Machine]) -> str:
+def _batch(event_id: str, cause: str, host: int | None, campaign: str, at: datetime, named: list[OracleVm]) -> str:
     """A host is worked on once, for all who live there; deletions of one scale set wait for each other."""
     if host is not None:
         return f"host {host} {cause} {campaign} {at.isoformat()}"
@@ -55,7 +55,7 @@ def _batch(event_id: str, cause: str, host: int | None, campaign: str, at: datet
 
 
 def wrong_births(
-    memory: Memory, settings: Settings, fact: EventScheduled | EventBornStarted, work: Work
+    memory: Memory, settings: OracleSettings, fact: EventScheduled | EventBornStarted, work: OracleEvent
 ) -> Iterator[str]:
     """What is wrong with a fact that begins ``work``, before that is remembered."""
     event = fact.event
@@ -79,7 +79,7 @@ def wrong_births(
         yield from _wrong_turn(memory, work)
 
 
-def _wrong_notice(memory: Memory, settings: Settings, fact: EventScheduled, work: Work) -> Iterator[str]:
+def _wrong_notice(memory: Memory, settings: OracleSettings, fact: EventScheduled, work: OracleEvent) -> Iterator[str]:
     first = memory.machines[work.victims[0]]
     notice = settings.notice(work.cause)
     if notice is None:
@@ -91,7 +91,7 @@ def _wrong_notice(memory: Memory, settings: Settings, fact: EventScheduled, work
         yield f"{work.id} ({work.cause}) gives a notice of {given}, the table says {notice}, in whole seconds"
 
 
-def _may_be_born_started(memory: Memory, work: Work) -> bool:
+def _may_be_born_started(memory: Memory, work: OracleEvent) -> bool:
     audience = memory.audience(work.scope)
     if work.cause == "failure":
         return True
@@ -103,14 +103,14 @@ def _may_be_born_started(memory: Memory, work: Work) -> bool:
     return not work.shown
 
 
-def _wrong_tenants(memory: Memory, work: Work) -> Iterator[str]:
+def _wrong_tenants(memory: Memory, work: OracleEvent) -> Iterator[str]:
     """The smallest set that can be acted on: all of the scope on that host, and nobody else."""
     there = {key for key, each in memory.machines.items() if each.host == work.host and each.scope == work.scope}
     if there != set(work.victims):
         yield f"{work.id} is about {sorted(work.victims)}, and of {work.scope} host {work.host} has {sorted(there)}"
 
 
-def _wrong_turn(memory: Memory, work: Work) -> Iterator[str]:
+def _wrong_turn(memory: Memory, work: OracleEvent) -> Iterator[str]:
     """Campaigns: one update domain of a scope at a time, and so many hosts at once."""
     turn = memory.turns[work.campaign]
     if not turn.running:

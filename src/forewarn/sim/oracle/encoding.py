@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from forewarn.sim.oracle.memory import Work
+from forewarn.sim.oracle.memory import OracleEvent
 from forewarn.sim.oracle.tables import KINDS, VERSIONS, Version
 
 _DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
@@ -18,14 +18,14 @@ _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 class Paper:
     """What one document said, in whatever version it is asked for."""
 
-    works: tuple[Work, ...]
+    works: tuple[OracleEvent, ...]
     audience_kind: str
 
     def body(self, api_version: str, incarnation: int) -> bytes:
         return document(self.works, self.audience_kind, api_version, incarnation)
 
 
-def document(works: Iterable[Work], audience_kind: str, api_version: str, incarnation: int) -> bytes:
+def document(works: Iterable[OracleEvent], audience_kind: str, api_version: str, incarnation: int) -> bytes:
     """What a GET in this version is answered with."""
     version = VERSIONS[api_version]
     prefix = "_" if version.underscore and audience_kind != "cloud-service" else ""
@@ -34,7 +34,7 @@ def document(works: Iterable[Work], audience_kind: str, api_version: str, incarn
     return f'{{"DocumentIncarnation":{incarnation},"Events":[{events}]}}'.encode()
 
 
-def _event(work: Work, version: Version, prefix: str) -> str:
+def _event(work: OracleEvent, version: Version, prefix: str) -> str:
     kind = KINDS[work.cause]
     names = ",".join(_text(prefix + label) for label in work.labels)
     told = [

@@ -10,8 +10,8 @@ from forewarn.core import facts as f
 from forewarn.sim.oracle import encoding
 from forewarn.sim.oracle.births import born, wrong_births
 from forewarn.sim.oracle.encoding import Paper
-from forewarn.sim.oracle.memory import Audience, Machine, Memory, Turn, Work
-from forewarn.sim.oracle.tables import API_VERSIONS, USER_OPERATIONS, Settings
+from forewarn.sim.oracle.memory import Audience, Memory, OracleEvent, OracleVm, Turn
+from forewarn.sim.oracle.tables import API_VERSIONS, USER_OPERATIONS, OracleSettings
 
 _ENABLING_TAKES = timedelta(minutes=10)  # at most, between the read and its fact
 _BEGINNING_TAKES = timedelta(minutes=30)  # at most, where the journal fails again and again
@@ -21,8 +21,8 @@ _NEWEST = API_VERSIONS[-1]
 class Oracle:
     """Folds one region's facts, in their order. ``fold`` and ``settled`` answer with a sentence for each wrong."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        self._settings = settings or Settings()
+    def __init__(self, settings: OracleSettings | None = None) -> None:
+        self._settings = settings or OracleSettings()
         self.memory = Memory()
         self._withdrawn: dict[str, str] = {}  # host work of which an event was canceled -> that event
 
@@ -41,7 +41,7 @@ class Oracle:
         works = tuple(replace(work, labels=[*work.labels]) for work in self._shown(scope))
         return Paper(works, self.memory.audience(scope).kind)
 
-    def _shown(self, scope: str) -> list[Work]:
+    def _shown(self, scope: str) -> list[OracleEvent]:
         return [work for work in self.memory.works.values() if work.shown and work.scope == scope]
 
     def number(self, scope: str, incarnation: int) -> list[str]:
@@ -96,7 +96,7 @@ class Oracle:
             wrong.append(f"{len(waiting)} user operations are scheduled at once, and {limit} may be")
         return wrong
 
-    def _overdue(self, work: Work, now: datetime) -> Iterator[str]:
+    def _overdue(self, work: OracleEvent, now: datetime) -> Iterator[str]:
         if not work.victims:
             yield f"{work.id} has nobody left to hit and has not ended"
         elif work.pending:
@@ -111,7 +111,7 @@ class Oracle:
         elif work.under_way and work.impact_ends_at is not None and work.impact_ends_at <= now:
             yield f"the impact of {work.id} was to end at {work.impact_ends_at} and goes on at {now}"
 
-    def _waits_its_turn(self, work: Work) -> bool:
+    def _waits_its_turn(self, work: OracleEvent) -> bool:
         """Impacts on one VM never overlap: what is due then waits, and with it its batch."""
         victims = {key for each in self.memory.batch(work) for key in each.victims}
         return any(
@@ -135,7 +135,7 @@ class Oracle:
         self,
         fact: f.EventApproved | f.EventStarted | f.EventCanceled | f.EventCompleted | f.ImpactBegan | f.ImpactEnded
         | f.VmSpared,
-        work: Work,
+        work: OracleEvent,
     ) -> Iterator[str]:  # fmt: skip
         match fact:
             case f.EventApproved(by=by):
@@ -163,7 +163,7 @@ class Oracle:
             case f.VmSpared(vm=key):
                 self.memory.leave(key, work)
 
-    def _wrong_approval(self, work: Work, by: str) -> Iterator[str]:
+    def _wrong_approval(self, work: OracleEvent, by: str) -> Iterator[str]:
         """By the operator, by a VM of the scope, or by a rule whose condition holds."""
         if not work.pending or work.approved:
             yield f"{work.id} was approved again"
@@ -177,13 +177,13 @@ class Oracle:
         if scopes and work.scope not in scopes:
             yield f"{work.id} of {work.scope} was approved by {by} of {sorted(scopes)}"
 
-    def _approves_itself(self, work: Work) -> bool:
+    def _approves_itself(self, work: OracleEvent) -> bool:
         """A user's operation that waits for its turn only, by the policy of the scope."""
         audience = self.memory.audience(work.scope)
         auto = {"user-restart": audience.auto_reboot, "user-redeploy": audience.auto_redeploy}
         return auto.get(work.cause, False)
 
-    def _wrong_start(self, work: Work, at: datetime) -> Iterator[str]:
+    def _wrong_start(self, work: OracleEvent, at: datetime) -> Iterator[str]:
         if not work.pending:
             yield f"{work.id} was started twice"
         if at >= work.not_before:
@@ -195,11 +195,11 @@ class Oracle:
                 f"and nobody had approved {', '.join(awaited) or 'it'}"
             )
 
-    def _awaited(self, work: Work) -> list[str]:
+    def _awaited(self, work: OracleEvent) -> list[str]:
         """Whose approval the host, or the scale set, still waits for."""
         return [each.id for each in self.memory.batch(work) if each.pending and each.shown and not each.approved]
 
-    def _wrong_impact(self, work: Work) -> Iterator[str]:
+    def _wrong_impact(self, work: OracleEvent) -> Iterator[str]:
         if work.began_at is not None:
             yield f"the impact of {work.id} began twice"
         if work.pending:
@@ -210,7 +210,7 @@ class Oracle:
             if other is not work and other.under_way and both and not failed:
                 yield f"{work.id} ({work.cause}) hits {min(both)} while {other.id} ({other.cause}) has it in hand"
 
-    def _wrong_end(self, work: Work, at: datetime) -> Iterator[str]:
+    def _wrong_end(self, work: OracleEvent, at: datetime) -> Iterator[str]:
         if not work.victims:
             return
         if work.over_at is None:
@@ -318,10 +318,10 @@ class Oracle:
         self.memory.audiences[scope] = Audience(before.kind, number=before.number, noted=before.noted)
 
 
-def _machine(fact: f.VmCreated) -> Machine:
+def _machine(fact: f.VmCreated) -> OracleVm:
     spec = fact.spec
     kind = str(spec.kind.value)
-    return Machine(
+    return OracleVm(
         name=fact.name,
         kind=kind,
         scope=f"{kind}/{(spec.set_name or fact.name).lower()}",

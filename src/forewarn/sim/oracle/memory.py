@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 
 @dataclass(slots=True)
-class Machine:
+class OracleVm:
     """A VM."""
 
     name: str
@@ -42,7 +42,7 @@ class Audience:
 
 
 @dataclass(slots=True)
-class Work:
+class OracleEvent:
     """An event, shown or not."""
 
     id: str
@@ -93,23 +93,23 @@ class Turn:
 class Memory:
     """A region, as far as guests are concerned."""
 
-    machines: dict[str, Machine] = field(default_factory=dict)
+    machines: dict[str, OracleVm] = field(default_factory=dict)
     audiences: dict[str, Audience] = field(default_factory=dict)
-    works: dict[str, Work] = field(default_factory=dict)  # not ended, oldest first
+    works: dict[str, OracleEvent] = field(default_factory=dict)  # not ended, oldest first
     turns: dict[str, Turn] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # ids of events, for ever
 
     def audience(self, key: str) -> Audience:
         return self.audiences.setdefault(key, Audience(key.partition("/")[0]))
 
-    def of(self, machine: str) -> list[Work]:
+    def of(self, machine: str) -> list[OracleEvent]:
         return [work for work in self.works.values() if machine in work.victims]
 
-    def batch(self, work: Work) -> list[Work]:
+    def batch(self, work: OracleEvent) -> list[OracleEvent]:
         """What starts together with it, itself included."""
         return [each for each in self.works.values() if each.batch == work.batch]
 
-    def leave(self, machine: str, work: Work) -> None:
+    def leave(self, machine: str, work: OracleEvent) -> None:
         """It will not be hit; a document names only those who will, until it has started."""
         if machine in work.victims:
             place = work.victims.index(machine)

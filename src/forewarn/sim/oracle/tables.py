@@ -88,7 +88,7 @@ API_VERSIONS = tuple(VERSIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class OracleSettings:
     """What the owner of a region has chosen otherwise than the tables say; by cause."""
 
     notices: dict[str, timedelta] = field(default_factory=dict)

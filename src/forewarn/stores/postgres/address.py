@@ -43,7 +43,7 @@ _SECRETS = ("password", "sslpassword")
 _OPTION = re.compile(r"(?:-c\s*|--)([\w.-]+)=((?:\\.|\S)*)")
 
 
-class Address:
+class ConnectionString:
     """A connection string, understood. ``str`` of it may be shown to anybody."""
 
     def __init__(self, conninfo: str) -> None:
@@ -75,7 +75,7 @@ class Address:
 
 def describe(conninfo: str) -> str:
     """The address as log lines may show it: user, hosts, database and schema, but no password."""
-    return str(Address(conninfo))
+    return str(ConnectionString(conninfo))
 
 
 def _shown(given: dict[str, str], schema: str) -> str:

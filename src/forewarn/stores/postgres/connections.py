@@ -15,7 +15,7 @@ from psycopg.rows import TupleRow
 from psycopg.waiting import Ready, Wait
 
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.address import ConnectionString
 from forewarn.stores.postgres.errors import explained
 
 OLDEST_SERVER = 140000
@@ -36,7 +36,7 @@ SELECT current_schema(), current_setting('server_encoding'), current_setting('se
 """
 
 
-class Connection(psycopg.Connection[TupleRow]):
+class PostgresSession(psycopg.Connection[TupleRow]):
     """One session with the server, every statement by itself unless a transaction is begun."""
 
     schema: str
@@ -77,9 +77,9 @@ def _while_it_speaks(gen: Generator[Wait, Ready | int, _T]) -> Generator[Wait, R
         return end.value  # type: ignore[no-any-return]
 
 
-def connect(address: Address) -> Connection:
+def connect(address: ConnectionString) -> PostgresSession:
     """A new session in the region's schema; raises ``psycopg.Error`` or ``JournalFault``."""
-    connection = Connection.connect(autocommit=True, **address.parameters)  # type: ignore[arg-type]
+    connection = PostgresSession.connect(autocommit=True, **address.parameters)  # type: ignore[arg-type]
     try:
         _settle_in(connection, address)
     except BaseException:
@@ -88,7 +88,7 @@ def connect(address: Address) -> Connection:
     return connection
 
 
-def _settle_in(connection: Connection, address: Address) -> None:
+def _settle_in(connection: PostgresSession, address: ConnectionString) -> None:
     row = connection.execute(_SETTLE_IN).fetchone()
     assert row is not None
     schema, encoding, version = row[:3]
@@ -115,14 +115,14 @@ def _settle_in(connection: Connection, address: Address) -> None:
 class Sessions:
     """Sessions for whoever wants one for a moment."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: ConnectionString) -> None:
         self._address = address
         self._lending = Lock()
-        self._idle: list[Connection] = []
+        self._idle: list[PostgresSession] = []
         self._closed = False
 
     @contextmanager
-    def lent(self) -> Iterator[Connection]:
+    def lent(self) -> Iterator[PostgresSession]:
         """A connection for one thread. An error of any sort ends it: nobody gets what is half done."""
         with explained(self._address):
             connection = self._take()
@@ -133,7 +133,7 @@ class Sessions:
                 raise
             self._take_back(connection)
 
-    def _take(self) -> Connection:
+    def _take(self) -> PostgresSession:
         while True:
             with self._lending:
                 self.check_open()
@@ -144,7 +144,7 @@ class Sessions:
                 return connection
             connection.close()
 
-    def _take_back(self, connection: Connection) -> None:
+    def _take_back(self, connection: PostgresSession) -> None:
         with self._lending:
             if not self._closed and len(self._idle) < _KEPT_IDLE and connection.usable():
                 self._idle.append(connection)

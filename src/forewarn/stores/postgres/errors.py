@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import psycopg
 
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.address import ConnectionString
 
 _NOTHING = "Nothing was changed"
 _AGAIN = f"{_NOTHING}; try again"
@@ -76,18 +76,18 @@ _UNREACHABLE = (
 _UNKNOWN = f"could not be used. {_NOTHING}"
 
 
-def fault(address: Address, error: psycopg.Error) -> JournalFault:
+def fault(address: ConnectionString, error: psycopg.Error) -> JournalFault:
     """What went wrong, for a person, without a secret."""
     return JournalFault(f"The journal {address} {_meaning(error)}. (PostgreSQL says: {said(address, error)}.)")
 
 
-def said(address: Address, error: Exception) -> str:
+def said(address: ConnectionString, error: Exception) -> str:
     """The words of an error on one line, without a secret and without a full stop."""
     return " ".join(address.without_secrets(str(error)).split()).rstrip(".")
 
 
 @contextmanager
-def explained(address: Address) -> Iterator[None]:
+def explained(address: ConnectionString) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:

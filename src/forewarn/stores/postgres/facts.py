@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from forewarn import __version__
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.postgres.connections import Connection
+from forewarn.stores.postgres.connections import PostgresSession
 from forewarn.stores.rows import COLUMNS, START, Row
 
 _TYPES = ("int8", "int4", "text", "text", "text", "text", "text", "text", "bytea", "bytea")
@@ -39,11 +39,11 @@ BEGINNING = Position(0, START)
 # Reading
 
 
-def head_of(connection: Connection) -> Position:
+def head_of(connection: PostgresSession) -> Position:
     return place_in(connection.execute("SELECT seq, chain FROM head", binary=True).fetchone())
 
 
-def ends_of(connection: Connection) -> tuple[Position, int]:
+def ends_of(connection: PostgresSession) -> tuple[Position, int]:
     """Where the journal ends by its head, and by its facts, at one instant."""
     row = connection.execute(_ENDS, binary=True).fetchone()
     return place_in(row), row[2] if row is not None else 0
@@ -56,16 +56,16 @@ def place_in(row: tuple[object, ...] | None) -> Position:
     return Position(row[0], row[1])
 
 
-def rows_from(connection: Connection, first: int, limit: int | None) -> Iterator[Row]:
+def rows_from(connection: PostgresSession, first: int, limit: int | None) -> Iterator[Row]:
     """Rows as they stand, beginning with the record ``first`` if it is there; no limit is all of them."""
     return map(_unescaped, connection.execute(_FROM, (first, limit), binary=True))
 
 
-def rows_about(connection: Connection, subject: str, limit: int) -> Iterator[Row]:
+def rows_about(connection: PostgresSession, subject: str, limit: int) -> Iterator[Row]:
     return map(_unescaped, connection.execute(_ABOUT, (escaped(subject), limit), binary=True))
 
 
-def chain_at(connection: Connection, seq: int) -> bytes:
+def chain_at(connection: PostgresSession, seq: int) -> bytes:
     """The chain after record ``seq``: where the next one has to fit."""
     row = connection.execute("SELECT chain FROM facts WHERE seq = %s", (seq,), binary=True).fetchone()
     return bytes(row[0]) if row is not None else START
@@ -78,7 +78,7 @@ def is_large(rows: Sequence[Row]) -> bool:
     return len(rows) >= _COPIED_FROM
 
 
-def copy(connection: Connection, rows: Iterable[Row]) -> None:
+def copy(connection: PostgresSession, rows: Iterable[Row]) -> None:
     """Add many rows within the transaction at hand; the head has to be moved then."""
     with connection.cursor().copy(_COPY) as writing:
         writing.set_types(_TYPES)
@@ -86,13 +86,13 @@ def copy(connection: Connection, rows: Iterable[Row]) -> None:
             writing.write_row(_row_escaped(row))
 
 
-def insert(connection: Connection, rows: Sequence[Row], channel: str) -> None:
+def insert(connection: PostgresSession, rows: Sequence[Row], channel: str) -> None:
     """Add a few rows, move the head and tell the others in one statement, within the transaction at hand."""
     columns = map(list, zip(*map(_row_escaped, rows), strict=True))
     connection.execute(_INSERT, (*columns, *_moved_to(rows[-1], channel)))
 
 
-def move_head(connection: Connection, last: Row, channel: str) -> None:
+def move_head(connection: PostgresSession, last: Row, channel: str) -> None:
     connection.execute(_MOVE.encode(), _moved_to(last, channel))
 
 

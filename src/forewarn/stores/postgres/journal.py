@@ -14,13 +14,13 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault, Record, Transaction
 from forewarn.stores.codec import newer_format
 from forewarn.stores.postgres import facts, snapshots
-from forewarn.stores.postgres.address import Address, describe
-from forewarn.stores.postgres.connections import Connection, Sessions
+from forewarn.stores.postgres.address import ConnectionString, describe
+from forewarn.stores.postgres.connections import PostgresSession, Sessions
 from forewarn.stores.postgres.facts import Position
 from forewarn.stores.postgres.schema import ensure, prepare
-from forewarn.stores.postgres.seen import Seen
+from forewarn.stores.postgres.seen import LastSeen
 from forewarn.stores.postgres.shared import PostgresShared, keys_of
-from forewarn.stores.postgres.writer import Writer, following
+from forewarn.stores.postgres.writer import BlockWriter, following
 from forewarn.stores.rows import Row, flaws_in, records_of
 from forewarn.stores.snapshots import shelf
 
@@ -33,9 +33,9 @@ class PostgresJournal:
     """One node's way to the region at ``conninfo``, from construction until ``close``."""
 
     def __init__(self, conninfo: str) -> None:
-        self._address = Address(conninfo)
+        self._address = ConnectionString(conninfo)
         self._connections = Sessions(self._address)
-        self._seen = Seen(self._address)
+        self._seen = LastSeen(self._address)
         try:
             with self._connections.lent() as connection:
                 ensure(connection, self._address)
@@ -44,10 +44,10 @@ class PostgresJournal:
         except BaseException:
             self._connections.close()
             raise
-        self._writer = Writer(self._address, self._connections, self._seen, self._keys.channel)
+        self._writer = BlockWriter(self._address, self._connections, self._seen, self._keys.channel)
         self.shared = PostgresShared(self._address, self._connections, self._seen, self._keys)
 
-    def _check_content(self, connection: Connection) -> None:
+    def _check_content(self, connection: PostgresSession) -> None:
         """What must not be used is refused at the start; all that lies between is checked where it is read."""
         head, end = facts.ends_of(connection)
         last = next(facts.rows_from(connection, end, 1), None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from forewarn.stores.postgres.connections import Connection
+from forewarn.stores.postgres.connections import PostgresSession
 from forewarn.stores.postgres.facts import Position, place_in
 
 _LEASE = "interval '11 seconds'"
@@ -40,7 +40,7 @@ class Glance(NamedTuple):
     free: bool
 
 
-def glance(connection: Connection, holder: str) -> Glance:
+def glance(connection: PostgresSession, holder: str) -> Glance:
     row = connection.execute(_GLANCE, (holder,), binary=True).fetchone()
     head = place_in(row)
     assert row is not None
@@ -48,10 +48,10 @@ def glance(connection: Connection, holder: str) -> Glance:
     return Glance(head, now.astimezone(UTC), bool(mine and lasts), bool(fresh), not (lasts and lives))
 
 
-def claim(connection: Connection, holder: str) -> bool:
+def claim(connection: PostgresSession, holder: str) -> bool:
     """Lead, or go on leading; False if somebody else was faster."""
     return connection.execute(_CLAIM, (holder,)).fetchone() is not None
 
 
-def give_up(connection: Connection, holder: str) -> None:
+def give_up(connection: PostgresSession, holder: str) -> None:
     connection.execute("DELETE FROM lead WHERE holder = %s", (holder,))

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import structs
 
 from forewarn.plane.ports import Node
-from forewarn.stores.postgres.connections import Connection
+from forewarn.stores.postgres.connections import PostgresSession
 from forewarn.stores.postgres.facts import escaped
 
 _FORGOTTEN_AFTER = "interval '1 minute'"
@@ -21,17 +21,17 @@ _FORGET = f"DELETE FROM nodes WHERE seen_at < clock_timestamp() - {_FORGOTTEN_AF
 _LIST = f"SELECT told, seen_at FROM nodes WHERE seen_at >= clock_timestamp() - {_FORGOTTEN_AFTER}".encode()  # noqa: S608
 
 
-def announce(connection: Connection, node: Node) -> None:
+def announce(connection: PostgresSession, node: Node) -> None:
     """The node's own ``seen_at`` is not looked at: it is the server that sees."""
     connection.execute(_ANNOUNCE, (escaped(node.id), msgspec.json.encode(node).decode()))
     connection.execute(_FORGET)  # by itself: two nodes that come back at once would wait for each other
 
 
-def withdraw(connection: Connection, node_id: str) -> None:
+def withdraw(connection: PostgresSession, node_id: str) -> None:
     connection.execute("DELETE FROM nodes WHERE id = %s", (escaped(node_id),))
 
 
-def listed(connection: Connection) -> list[Node]:
+def listed(connection: PostgresSession) -> list[Node]:
     """By name. A node of a version that tells of itself in another way is left out."""
     found: list[Node] = []
     for told, seen_at in connection.execute(_LIST, binary=True):

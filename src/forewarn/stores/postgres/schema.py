@@ -8,8 +8,8 @@ from psycopg import sql
 from forewarn import __version__
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.codec import newer_format
-from forewarn.stores.postgres.address import Address
-from forewarn.stores.postgres.connections import Connection, connect
+from forewarn.stores.postgres.address import ConnectionString
+from forewarn.stores.postgres.connections import PostgresSession, connect
 from forewarn.stores.postgres.errors import explained
 from forewarn.stores.rows import START
 
@@ -87,7 +87,7 @@ WHERE relname = 'layouts' AND nspname = current_schema()
 
 def prepare(conninfo: str, grant_to: str = "") -> str:
     """Make the tables or bring them up to date, and let the role ``grant_to`` use them. Says what is there then."""
-    address = Address(conninfo)
+    address = ConnectionString(conninfo)
     with explained(address), connect(address) as connection:
         ensure(connection, address)
         if grant_to:
@@ -96,7 +96,7 @@ def prepare(conninfo: str, grant_to: str = "") -> str:
     return f"The schema {connection.schema} of {address} holds a journal of layout {LAYOUT}.{granted}"
 
 
-def _grant(connection: Connection, role: str) -> None:
+def _grant(connection: PostgresSession, role: str) -> None:
     try:
         connection.execute(grants(connection.schema, role))
     except psycopg.errors.UndefinedObject as error:
@@ -108,7 +108,7 @@ def grants(schema: str, role: str) -> sql.Composed:
     return sql.SQL(_GRANTS).format(schema=sql.Identifier(schema), role=sql.Identifier(role))
 
 
-def ensure(connection: Connection, address: Address) -> None:
+def ensure(connection: PostgresSession, address: ConnectionString) -> None:
     """The tables are there and are ours to use, or ``JournalFault`` says why not."""
     found = _layout(connection)
     if found < LAYOUT:
@@ -118,7 +118,7 @@ def ensure(connection: Connection, address: Address) -> None:
         raise JournalFault(newer_format(f"The journal {address}", found, LAYOUT, row[0] if row else ""))
 
 
-def _bring_up_to_date(connection: Connection, address: Address, found: int) -> None:
+def _bring_up_to_date(connection: PostgresSession, address: ConnectionString, found: int) -> None:
     try:
         for layout, script in enumerate(_MIGRATIONS, 1):
             with connection.transaction():
@@ -142,7 +142,7 @@ def _bring_up_to_date(connection: Connection, address: Address, found: int) -> N
         ) from error
 
 
-def _layout(connection: Connection) -> int:
+def _layout(connection: PostgresSession) -> int:
     """The number of the last migration that was done; 0 where there is no journal."""
     if connection.execute(_IS_THERE).fetchone() is None:
         return 0

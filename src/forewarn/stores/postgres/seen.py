@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from threading import Lock
 
 from forewarn.plane.ports import Diverged
-from forewarn.stores.postgres.address import Address
+from forewarn.stores.postgres.address import ConnectionString
 from forewarn.stores.postgres.facts import BEGINNING, Position
 from forewarn.stores.rows import Row
 
@@ -20,10 +20,10 @@ _ANEW = (
 )
 
 
-class Seen:
+class LastSeen:
     """The last record this node has seen. Threads share it, and it only grows."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: ConnectionString) -> None:
         self._address = address
         self._last = BEGINNING
         self._noting = Lock()

@@ -16,15 +16,15 @@ from psycopg import sql
 
 from forewarn.plane.ports import News, Node
 from forewarn.stores.postgres import lead, nodes
-from forewarn.stores.postgres.address import Address
-from forewarn.stores.postgres.connections import Connection, Sessions, connect
+from forewarn.stores.postgres.address import ConnectionString
+from forewarn.stores.postgres.connections import PostgresSession, Sessions, connect
 from forewarn.stores.postgres.errors import explained
-from forewarn.stores.postgres.seen import Seen
+from forewarn.stores.postgres.seen import LastSeen
 
 _BREATH_SECONDS = 0.01  # between two looks at what is new: where much is written, each brings more, and costs the same
 
 
-class Keys(NamedTuple):
+class SharedNames(NamedTuple):
     """The names of what a region's nodes share. The table of facts gives them: another region has another one."""
 
     channel: str
@@ -32,23 +32,23 @@ class Keys(NamedTuple):
     snapshots: int
 
 
-def keys_of(connection: Connection) -> Keys:
+def keys_of(connection: PostgresSession) -> SharedNames:
     row = connection.execute("SELECT 'facts'::regclass::oid::bigint").fetchone()
     assert row is not None
     oid: int = row[0]
-    return Keys(f"forewarn_{oid}", oid * 16, oid * 16 + 1)
+    return SharedNames(f"forewarn_{oid}", oid * 16, oid * 16 + 1)
 
 
 class PostgresShared:
     """One node among others. The lead goes with the connection that listens."""
 
-    def __init__(self, address: Address, connections: Sessions, seen: Seen, keys: Keys) -> None:
+    def __init__(self, address: ConnectionString, connections: Sessions, seen: LastSeen, keys: SharedNames) -> None:
         self._address = address
         self._connections = connections
         self._seen = seen
         self._keys = keys
         self._following = Lock()
-        self._listener: Connection | None = None
+        self._listener: PostgresSession | None = None
         self._holder = token_hex(8)
         self._withdrawn = False
         self._heard_at = 0.0
@@ -71,7 +71,7 @@ class PostgresShared:
                 self._hang_up()
                 raise
 
-    def _connected(self) -> Connection:
+    def _connected(self) -> PostgresSession:
         self._connections.check_open()
         if self._listener is None:
             self._listener = connect(self._address)
@@ -83,7 +83,7 @@ class PostgresShared:
             self._listener.close()
             self._listener = None
 
-    def _glance(self, connection: Connection, willing: bool) -> News:
+    def _glance(self, connection: PostgresSession, willing: bool) -> News:
         seen = self._seen.last
         found = lead.glance(connection, self._holder)
         self._seen.check_head(seen, found.head)
@@ -96,7 +96,7 @@ class PostgresShared:
             leads = False
         return News(found.head.seq, found.now, leads)
 
-    def _listen(self, connection: Connection, after: int, deadline: float) -> None:
+    def _listen(self, connection: PostgresSession, after: int, deadline: float) -> None:
         """Wait until somebody says that the head is beyond ``after``, or until the deadline."""
         looking = poll()
         looking.register(connection.fileno(), POLLIN)

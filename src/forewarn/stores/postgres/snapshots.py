@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 from psycopg import InternalError
 
 from forewarn.core.region import Region
-from forewarn.stores.postgres.connections import Connection
+from forewarn.stores.postgres.connections import PostgresSession
 from forewarn.stores.postgres.facts import Position
 from forewarn.stores.snapshots import region as snapshots
 from forewarn.stores.snapshots.region import Unusable
@@ -25,7 +25,7 @@ DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots WHERE part = 0
 """
 
 
-def keep(connection: Connection, region: Region, place: Position, key: int) -> None:
+def keep(connection: PostgresSession, region: Region, place: Position, key: int) -> None:
     """Write a snapshot beside the others, then let go of the oldest. ``key`` is the lock of those who do that."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
@@ -37,13 +37,13 @@ def keep(connection: Connection, region: Region, place: Position, key: int) -> N
         connection.execute(_FORGET, (KEPT,))
 
 
-def shelf(connection: Connection) -> Iterator[Kept]:
+def shelf(connection: PostgresSession) -> Iterator[Kept]:
     rows = connection.execute("SELECT DISTINCT seq FROM snapshots ORDER BY seq DESC").fetchall()
     return (Kept(f"of record {seq}", partial(_opened, connection, seq)) for (seq,) in rows)
 
 
 @contextmanager
-def _opened(connection: Connection, seq: int) -> Iterator[BinaryIO]:
+def _opened(connection: PostgresSession, seq: int) -> Iterator[BinaryIO]:
     """The bytes of a snapshot, as they are now even if another node lets go of it meanwhile."""
     try:
         with connection.transaction():
@@ -58,7 +58,7 @@ def _opened(connection: Connection, seq: int) -> Iterator[BinaryIO]:
 class _Parts(RawIOBase):
     """One part at a time is in memory."""
 
-    def __init__(self, connection: Connection, seq: int) -> None:
+    def __init__(self, connection: PostgresSession, seq: int) -> None:
         self._connection = connection
         self._seq = seq
         self._part = 0

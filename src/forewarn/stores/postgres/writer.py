@@ -18,11 +18,11 @@ from psycopg.pq import TransactionStatus
 
 from forewarn.plane.ports import Entry, JournalFault, Record, Uncertain
 from forewarn.stores.postgres import facts
-from forewarn.stores.postgres.address import Address
-from forewarn.stores.postgres.connections import Connection, Sessions, connect
+from forewarn.stores.postgres.address import ConnectionString
+from forewarn.stores.postgres.connections import PostgresSession, Sessions, connect
 from forewarn.stores.postgres.errors import explained, fault, said
 from forewarn.stores.postgres.facts import Position
-from forewarn.stores.postgres.seen import Seen
+from forewarn.stores.postgres.seen import LastSeen
 from forewarn.stores.rows import START, Row, checked, records_of, rows_of
 
 # The clock is read after the lock is held; without the step between, it would be read before the wait for it.
@@ -38,7 +38,7 @@ _BETWEEN_TRIES_SECONDS = 0.1
 class _Staged:
     """What one block has read and wants to append."""
 
-    def __init__(self, connection: Connection, address: Address, seen: Seen) -> None:
+    def __init__(self, connection: PostgresSession, address: ConnectionString, seen: LastSeen) -> None:
         self._connection = connection
         self._address = address
         self._seen = seen
@@ -90,16 +90,16 @@ def following(rows: Sequence[Row], seq: int) -> list[Record]:
     return records_of(checked(rows[first:], seq, chain))
 
 
-class Writer:
+class BlockWriter:
     """One block at a time."""
 
-    def __init__(self, address: Address, connections: Sessions, seen: Seen, channel: str) -> None:
+    def __init__(self, address: ConnectionString, connections: Sessions, seen: LastSeen, channel: str) -> None:
         self._address = address
         self._connections = connections
         self._seen = seen
         self._channel = channel
         self._writing = Lock()
-        self._connection: Connection | None = None
+        self._connection: PostgresSession | None = None
         self._warnings: list[str] = []
 
     @contextmanager
@@ -118,7 +118,7 @@ class Writer:
                 raise
             self._leave()
 
-    def _connected(self) -> Connection:
+    def _connected(self) -> PostgresSession:
         self._connections.check_open()
         if self._connection is not None and not self._connection.usable():
             self._connection.close()
@@ -148,7 +148,7 @@ class Writer:
 
     # Committing
 
-    def _commit(self, connection: Connection, rows: Sequence[Row]) -> None:
+    def _commit(self, connection: PostgresSession, rows: Sequence[Row]) -> None:
         last = Position(rows[-1][0], rows[-1][9])
         with explained(self._address):
             if facts.is_large(rows):

@@ -255,7 +255,7 @@ class _Tables:
 # Together
 
 
-class Assembly:
+class RegionBuilder:
     """Takes the parts as they come."""
 
     def __init__(self) -> None:

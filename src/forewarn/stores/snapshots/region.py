@@ -91,7 +91,7 @@ def unpack(stream: BinaryIO) -> tuple[Region, Header]:
         payloads = unframed(stream)
         header = _header(next(payloads))
         with _collector_at_rest():
-            assembly = parts.Assembly()
+            assembly = parts.RegionBuilder()
             for payload in payloads:
                 assembly.take(parts.decode(payload))
             return assembly.region(header.lone_vms_made, header.latest_at), header

@@ -24,7 +24,7 @@ from forewarn.stores.sqlite import file as sqlite_file
 from forewarn.stores.sqlite import own_directory, write_ahead
 from forewarn.stores.sqlite.head_note import HeadNote
 from forewarn.stores.sqlite.lock import DirectoryLock
-from forewarn.stores.sqlite.standing import Standing
+from forewarn.stores.sqlite.opened_files import OpenedFiles
 from forewarn.stores.sqlite.survey import chain_at, survey
 
 _log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class SqliteJournal:
         try:
             own_directory.prepare(directory)
             self._lock = DirectoryLock(directory)
-            self._standing = Standing(directory)
+            self._standing = OpenedFiles(directory)
         except OSError as flaw:
             raise JournalFault(f"The data directory {directory} cannot be used: {flaw.strerror}.") from flaw
         try:

@@ -9,7 +9,7 @@ from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.web.faults import FaultRules
-from forewarn.web.metadata.asking.callers import Door
+from forewarn.web.metadata.asking.callers import Entrance
 from forewarn.web.metadata.http.connection import Connection
 from forewarn.web.metadata.http.listeners import Listeners
 from forewarn.web.metadata.http.roster import Connections
@@ -57,5 +57,5 @@ class MetadataFace:
         self._service.reading.publish(region, records)
         self._listeners.publish(region, records)
 
-    def _connect(self, door: Door) -> asyncio.Protocol:
-        return Connection(self._service, door, self._settings.limits, self._connections)
+    def _connect(self, entrance: Entrance) -> asyncio.Protocol:
+        return Connection(self._service, entrance, self._settings.limits, self._connections)

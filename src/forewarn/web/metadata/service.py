@@ -17,8 +17,8 @@ from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
 from forewarn.web.metadata.answering.recall import Recall
-from forewarn.web.metadata.answering.serving import STALE, Reading
-from forewarn.web.metadata.asking.callers import HINT_FIELD, Caller, hint_for, identify, is_of_a_page, share_of
+from forewarn.web.metadata.answering.serving import STALE, Serving
+from forewarn.web.metadata.asking.callers import HINT_FIELD, Caller, hint_for, identify, is_of_a_page
 from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
     Question,
@@ -39,6 +39,7 @@ from forewarn.wire.versions import VERSIONS_BODY
 
 _log = logging.getLogger(__name__)
 
+_STRANGERS: Final = "?"  # no VM can be called that
 _EMPTY: Final = reply_to(ErrorReply(200, JSON, b""))
 _VERSIONS: Final = reply_to(ErrorReply(200, JSON, VERSIONS_BODY))
 _NOT_FOUND: Final = reply_to(errors.NOT_FOUND)
@@ -60,17 +61,25 @@ class Service:
 
     def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, seed: bytes) -> None:
         self._plane = plane
+        self._published = plane.published
         self._faults = faults
         self._longest_wait = settings.limits.wait_seconds
         self._ignore_unknown = settings.unknown_event == "ok"
         self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
-        self.signer = Signer(plane.now, seed)
-        self.reading = Reading(plane, faults, settings, self.signer)
+        self.signer = Signer(plane.clock.now, seed)
+        self.reading = Serving(plane, faults, settings, self.signer)
         self.memory = Recall()
 
     def share_of(self, caller: Caller) -> str:
-        """Whose share of connections and turns a new connection takes; empty where nothing tells."""
-        return share_of(self._plane.region, caller)
+        """Whose share of connections and of turns a caller takes: its VM's, whichever of its ways it comes.
+
+        Callers that are no VM have one share together, or somebody with many addresses would have many. Empty at a
+        desk, where all callers are one machine's and nothing tells them apart.
+        """
+        if caller.may_name:
+            return ""
+        vm = identify(self._published.region, caller, None)
+        return _STRANGERS if vm is None else vm.key
 
     def respond(self, request: Request, caller: Caller) -> Outcome:
         """What to do about a request."""
@@ -91,7 +100,7 @@ class Service:
     def _respond(self, request: Request, caller: Caller) -> Outcome:
         if caller.may_name and is_of_a_page(request):
             return _OF_A_PAGE
-        region = self._plane.region
+        region = self._published.region
         question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
         if isinstance(question, ErrorReply):
             return self._refuse(question, request, caller)
@@ -110,7 +119,7 @@ class Service:
             return STALE
         if not caller.may_name:
             return _NOT_FOUND
-        return _NOT_FOUND.with_field(HINT_FIELD, hint_for(self._plane.region, caller, read_target(request.target)))
+        return _NOT_FOUND.with_field(HINT_FIELD, hint_for(self._published.region, caller, read_target(request.target)))
 
     def _answer(self, request: Request, question: Question, caller: Caller) -> Outcome:
         if request.oversized:
@@ -123,7 +132,7 @@ class Service:
             case ApproveEvents(vm=vm, body=body):
                 return self._approve(vm, body)
             case ReadInstance(vm=vm, version=version, steps=steps, format=form):
-                return reply_to(instance_answer(self._plane.region, vm, version, steps, form))
+                return reply_to(instance_answer(self._published.region, vm, version, steps, form))
             case ReadVersions():
                 return _VERSIONS
 

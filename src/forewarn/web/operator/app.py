@@ -30,6 +30,7 @@ from forewarn.web.operator.routes import region as routes_region
 from forewarn.web.operator.routes import resource_manager as routes_resource_manager
 from forewarn.web.operator.routes import scale_sets as routes_scale_sets
 from forewarn.web.operator.routes import scopes as routes_scopes
+from forewarn.web.operator.routes import whole_fleet as routes_whole_fleet
 from forewarn.web.operator.schema.answers import ErrorAnswer, SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.wire.document import NotBeforeFormat
@@ -37,6 +38,7 @@ from forewarn.wire.document import NotBeforeFormat
 _ROUTES = (
     routes_region,
     routes_nodes,
+    routes_whole_fleet,
     routes_resource_manager,
     routes_fleet,
     routes_bindings,

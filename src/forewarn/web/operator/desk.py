@@ -23,6 +23,8 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
+from forewarn.plane.read_models.census import Census
+from forewarn.plane.read_models.register import Register
 from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
@@ -67,6 +69,15 @@ class Look:
     seq: int
     now: datetime
     awaited: dict[str, list[str]] = field(default_factory=dict, compare=False)  # by group, as far as it was asked for
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The same with the read models of that region, for whoever chooses from many."""
+
+    look: Look
+    register: Register
+    census: Census
 
 
 class Asker:
@@ -154,6 +165,21 @@ async def _look(plane: Annotated[Plane, Depends(_current)]) -> Look:
     return look_at(plane)
 
 
+async def _listed(plane: Annotated[Plane, Depends(_current)]) -> Listed:
+    """The first who asks waits until they are made."""
+    found = await list_of(plane)
+    assert found is not None, "without patience nobody is turned away"
+    return found
+
+
+async def list_of(plane: Plane, patience_seconds: float | None = None) -> Listed | None:
+    """None where the read models are yet to be made, and that takes longer."""
+    models = await plane.read_models.at_hand(patience_seconds)
+    if models is None:
+        return None
+    return Listed(Look(models.region, models.seq, plane.now()), models.register, models.census)
+
+
 async def _origin(request: Request) -> Origin:
     headers = request.headers
     said = headers.get("x-forewarn-client") or headers.get("user-agent") or ""
@@ -199,6 +225,7 @@ def _known(dependant: Dependant) -> Iterator[str]:
 
 TheDesk = Annotated[Desk, Depends(_desk)]
 ThePlane = Annotated[Plane, Depends(_current)]
+TheListed = Annotated[Listed, Depends(_listed)]
 TheLook = Annotated[Look, Depends(_look)]
 TheAsker = Annotated[Asker, Depends(_asker)]  # for every request that becomes a command: it takes dry_run
 TheMover = Annotated[Asker, Depends(_mover)]  # for the clock, of which there is no dry run

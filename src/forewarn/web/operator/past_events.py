@@ -30,7 +30,7 @@ _OF_EVENTS = (
 )
 
 
-def events_of(journal: Journal, look: Look, since: datetime | None, until: datetime | None) -> list[Event]:
+def past_events(journal: Journal, look: Look, since: datetime | None, until: datetime | None) -> list[Event]:
     """Announced events to which something happened in that time, as they are now or were at their end."""
     start = 0 if since is None else last_before(journal, since, look.seq)
     end = look.seq if until is None else last_until(journal, until, look.seq)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, Router
 from starlette.types import Receive, Scope, Send
 
-from forewarn.plane.system import System
+from forewarn.plane.system import ServerSystem
 from forewarn.web.current import be_current
 from forewarn.web.operator.desk import Desk, look_at
 from forewarn.web.operator.errors import refusal_of
@@ -38,7 +38,7 @@ from forewarn.web.portal.static_files import StaticFiles
 
 Endpoint: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
-_FRAME_PARTS = {"part-nav": "parts/nav.html", "part-banner": "parts/banner.html"}  # of every page
+_FRAME_PARTS = {f"part-{name}": f"parts/{name}.html" for name in ("nav", "speed", "banner")}  # of every page
 _PROBLEM = PortalPage("problem", "", "Problem", lambda visit: None, "pages/problem.html")
 
 _log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class _Problem:
 class Portal:
     """The ASGI app below ``/portal``. Whatever fails in it is answered as a page."""
 
-    def __init__(self, token: str, system: System, pages: tuple[PortalPage, ...] = PAGES) -> None:
+    def __init__(self, token: str, system: ServerSystem, pages: tuple[PortalPage, ...] = PAGES) -> None:
         """Reads templates and static files, so it blocks."""
         self.sessions = TokenSessions(token, system)
         self._pages = pages
@@ -123,12 +123,16 @@ class Portal:
         view = await _seen(page.post if posted and page.post else page.view, visit)
         if isinstance(view, GoTo):
             return _redirect(view)
-        template = {**_FRAME_PARTS, **page.parts}.get(request.headers.get(PART, ""), page.template)
-        html = await asyncio.to_thread(self._html, page, visit, template, view)
-        return answer(request, html, getattr(view, "status", 200) if posted else 200)
+        templates = {**_FRAME_PARTS, **page.parts}
+        parts = [templates[name] for name in request.headers.get(PART, "").split() if name in templates]
+        html = await asyncio.to_thread(self._html, page, visit, view, parts)
+        status = getattr(view, "status", 200) if posted else 200
+        return answer(request, html, status, {"X-Forewarn-Digest": self._files.digest})
 
-    def _html(self, page: PortalPage, visit: Visit, template: str, view: object) -> str:
-        return rendered(self._env, template, self._context(page, visit, view))
+    def _html(self, page: PortalPage, visit: Visit, view: object, parts: Sequence[str] = ()) -> str:
+        """Those parts one after the other, or the whole page."""
+        context = self._context(page, visit, view)
+        return "".join(rendered(self._env, template, context) for template in parts or (page.template,))
 
     def _context(self, page: PortalPage, visit: Visit, view: object) -> Mapping[str, Any]:
         return {
@@ -154,7 +158,7 @@ class Portal:
         else:
             _log.error("request %s failed: %s %s", request_id, request.method, request.url.path, exc_info=problem)
             status, message = 500, "Something is wrong inside forewarn. Its log tells more under this request id."
-        html = self._html(_PROBLEM, self._visit(request), _PROBLEM.template, _Problem(status, message, request_id))
+        html = self._html(_PROBLEM, self._visit(request), _Problem(status, message, request_id))
         return answer(request, html, status)
 
     def _visit(self, request: Request, form: Given | None = None) -> Visit:

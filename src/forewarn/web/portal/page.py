@@ -6,11 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from starlette.exceptions import HTTPException
+
 from forewarn.plane.ports import Origin
-from forewarn.web.operator.desk import Asker, Desk, DryRun, Look
+from forewarn.web.operator.desk import Asker, Desk, DryRun, Listed, Look, list_of
 from forewarn.web.operator.schema.answers import ClockAnswer
 from forewarn.web.portal.preferences import Preferences
 from forewarn.web.portal.session import TokenSessions
+
+_PATIENCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,15 @@ class Visit:
     def first(self, name: str, default: str = "") -> str:
         """The first value of a query parameter. Unknown parameters are nobody's business, missing ones are usual."""
         return self.query.get(name, (default,))[0]
+
+    async def listed(self) -> Listed:
+        """Register and census, for a page that chooses from many. Where they are yet to be made, the page says so."""
+        plane = self.desk.plane
+        found = await list_of(plane, _PATIENCE_SECONDS)
+        if found is None:
+            share = f"{plane.read_models.share:.0%}"
+            raise HTTPException(503, f"All names are put in order for the first time: {share} done. Look again soon")
+        return found
 
     def typed(self, name: str) -> str:
         """The first value of a field of the form that was sent."""
@@ -75,7 +88,8 @@ class PortalPage:
 
     The template gets what ``view`` returns as ``view``; a refused form may have another ``status`` there than 200. A
     part is a template that the page includes; it is answered alone to a request with ``X-Forewarn-Part: ID``, so it is
-    the element with that id.
+    the element with that id. A request may name several parts, with spaces between: a page asks for all that a hint
+    touches at once.
     """
 
     name: str  # links are made of it: url("vm", name="web-0")

@@ -15,7 +15,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
-from forewarn.plane.system import System
+from forewarn.plane.system import ServerSystem
 
 SESSION_SECONDS = 12 * 3600
 CODE_SECONDS = 60
@@ -29,7 +29,7 @@ _MOST_CODES = 10_000
 class TokenSessions:
     """Sessions and codes of one server, or of all nodes that share its token."""
 
-    def __init__(self, token: str, system: System) -> None:
+    def __init__(self, token: str, system: ServerSystem) -> None:
         self._token = token.encode()
         self._key = hashlib.sha256(b"forewarn portal " + self._token).digest()
         self._system = system
@@ -98,7 +98,7 @@ class TokenSessions:
 class Tries:
     """Wrong tokens by address: after five in a minute an address waits until the first of them is a minute old."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: ServerSystem) -> None:
         self._system = system
         self._wrong: OrderedDict[str, deque[float]] = OrderedDict()
 

@@ -28,7 +28,7 @@ from forewarn.web.resource_manager import (
     sizes,
     subscriptions,
 )
-from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
+from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
 from forewarn.web.resource_manager.login import tokens
 from forewarn.web.resource_manager.reading import check_api_version, read_body, read_head
@@ -41,7 +41,7 @@ _LONGEST_ECHO = 128
 _log = logging.getLogger(__name__)
 
 
-def resource_manager_app(desk: Desk, *, hosts: Collection[str] = ()) -> ASGIApp:
+def resource_manager_app(desk: ArmDesk, *, hosts: Collection[str] = ()) -> ASGIApp:
     """The app. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
     return _Face(desk, make_router(), _open_router(), HostNames(hosts, "Resource Manager"))
 
@@ -64,7 +64,7 @@ def _open_router() -> Router:
 
 
 class _Face:
-    def __init__(self, desk: Desk, router: Router, open_router: Router, hosts: HostNames) -> None:
+    def __init__(self, desk: ArmDesk, router: Router, open_router: Router, hosts: HostNames) -> None:
         self._desk = desk
         self._router = router
         self._open = open_router
@@ -77,7 +77,7 @@ class _Face:
         reply = await self._safe_answer(request, request_id)
         await _response(request, reply, request_id)(scope, receive, send)
 
-    async def _safe_answer(self, request: Request, request_id: str) -> Reply:
+    async def _safe_answer(self, request: Request, request_id: str) -> ArmReply:
         """An answer in every case. Whatever is not a success has changed nothing, unless it says that it may have."""
         try:
             return await self._answer(request, request_id)
@@ -92,13 +92,13 @@ class _Face:
             unavailable = ArmError(503, "ServiceUnavailable", str(fault)).reply()
             return replace(unavailable, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
         except ClientDisconnect:
-            return Reply(400)
+            return ArmReply(400)
         except Exception:
             _log.exception("request %s failed: %s %s", request_id, request.method, request.url.path)
             message = f"Something is wrong inside forewarn. Its log tells more under the request id {request_id}."
             return ArmError(500, "InternalServerError", message).reply()
 
-    async def _answer(self, request: Request, request_id: str) -> Reply:
+    async def _answer(self, request: Request, request_id: str) -> ArmReply:
         if not self._hosts.has(request.headers.get("host", "")):  # links in answers are made of it
             raise ArmError(400, "InvalidHostHeader", self._hosts.refusal())
         call = read_head(request, request_id)
@@ -118,7 +118,7 @@ def _bearer(call: Call) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _unauthorized(desk: Desk, call: Call) -> Reply:
+def _unauthorized(desk: ArmDesk, call: Call) -> ArmReply:
     given = "authorization" in call.headers
     code = "InvalidAuthenticationToken" if given else "AuthenticationFailed"
     message = (
@@ -128,7 +128,7 @@ def _unauthorized(desk: Desk, call: Call) -> Reply:
     return replace(ArmError(401, code, message).reply(), headers={"WWW-Authenticate": challenge})
 
 
-def _response(request: Request, reply: Reply, request_id: str) -> Response:
+def _response(request: Request, reply: ArmReply, request_id: str) -> Response:
     headers = {
         **reply.headers,
         "x-ms-request-id": request_id,

@@ -17,7 +17,7 @@ RETRY_AFTER_SECONDS = 1  # without it, or with 0, the clients sleep 30 seconds b
 
 
 @dataclass(frozen=True)
-class Desk:
+class ArmDesk:
     """What every handler may use."""
 
     plane: Plane
@@ -47,7 +47,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ArmReply:
     """An answer. A None body is an empty one."""
 
     status: int

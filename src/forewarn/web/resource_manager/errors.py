@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forewarn.core.refusal import Hint, Refused
-from forewarn.web.resource_manager.call import Reply
+from forewarn.web.resource_manager.call import ArmReply
 
 
 class ArmError(Exception):
@@ -30,8 +30,8 @@ class ArmError(Exception):
             found["details"] = self.details
         return found
 
-    def reply(self) -> Reply:
-        return Reply(self.status, {"error": self.error()})
+    def reply(self) -> ArmReply:
+        return ArmReply(self.status, {"error": self.error()})
 
 
 _STATUS = {

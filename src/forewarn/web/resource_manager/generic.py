@@ -14,7 +14,7 @@ from forewarn.core.region import Region, Resource, fold, scope_key
 from forewarn.core.specs import ScopeKind
 from forewarn.web.arm_ids import IN_SUBSCRIPTION
 from forewarn.web.resource_manager import network, nic_bindings
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError, resource_not_found
 from forewarn.web.resource_manager.keeping import keep, read
 from forewarn.web.resource_manager.places import Place, parse, require
@@ -40,7 +40,7 @@ def add_to(router: Router) -> None:
         router.add(method, _REST, handler)
 
 
-def find(desk: Desk, resource_id: str) -> dict[str, Any] | None:
+def find(desk: ArmDesk, resource_id: str) -> dict[str, Any] | None:
     """What is kept under an id, be it a resource of its own or part of another."""
     region = desk.plane.region
     kept = region.resources.get(fold(resource_id))
@@ -86,21 +86,21 @@ def _parts(parent: dict[str, Any], kind: str) -> tuple[str, list[dict[str, Any]]
 # Reading
 
 
-async def _get(desk: Desk, call: Call) -> Reply:
+async def _get(desk: ArmDesk, call: Call) -> ArmReply:
     place = require(call.path)
     if place.is_collection:
-        return Reply(200, {"value": list(_collection(desk.plane.region, place))})
+        return ArmReply(200, {"value": list(_collection(desk.plane.region, place))})
     found = find(desk, place.id)
     if found is None:
         raise _not_found(place)
-    return Reply(200, found, _tagged(found))
+    return ArmReply(200, found, _tagged(found))
 
 
-async def _head(desk: Desk, call: Call) -> Reply:
+async def _head(desk: ArmDesk, call: Call) -> ArmReply:
     place = require(call.path)
     if not place.is_collection and find(desk, place.id) is None:
         raise _not_found(place)
-    return Reply(204)
+    return ArmReply(204)
 
 
 def _collection(region: Region, place: Place) -> Iterator[dict[str, Any]]:
@@ -131,12 +131,12 @@ def _not_found(place: Place) -> ArmError:
 # Writing
 
 
-async def _put(desk: Desk, call: Call) -> Reply:
+async def _put(desk: ArmDesk, call: Call) -> ArmReply:
     async with desk.plane.editing:
         return await _store(desk, call, _named(call), _check_body(call.body))
 
 
-async def _store(desk: Desk, call: Call, place: Place, body: dict[str, Any]) -> Reply:
+async def _store(desk: ArmDesk, call: Call, place: Place, body: dict[str, Any]) -> ArmReply:
     region = desk.plane.region
     _check_parent(region, place)
     previous = find(desk, place.id)
@@ -150,10 +150,10 @@ async def _store(desk: Desk, call: Call, place: Place, body: dict[str, Any]) -> 
     found = find(desk, place.id)
     assert found is not None
     made = previous is None and fold(place.namespace) not in _NEVER_CREATED
-    return Reply(201 if made else 200, found, _tagged(found))
+    return ArmReply(201 if made else 200, found, _tagged(found))
 
 
-async def _patch(desk: Desk, call: Call) -> Reply:
+async def _patch(desk: ArmDesk, call: Call) -> ArmReply:
     place, body = _named(call), _check_body(call.body)
     async with desk.plane.editing:
         previous = find(desk, place.id)
@@ -171,26 +171,26 @@ def _merged(old: Any, new: Any) -> Any:
     return {key: value for key, value in merged.items() if value is not None}
 
 
-async def _delete(desk: Desk, call: Call) -> Reply:
+async def _delete(desk: ArmDesk, call: Call) -> ArmReply:
     async with desk.plane.editing:
         return await _remove(desk, call, _named(call))
 
 
-async def _remove(desk: Desk, call: Call, place: Place) -> Reply:
+async def _remove(desk: ArmDesk, call: Call, place: Place) -> ArmReply:
     region = desk.plane.region
     kept = region.resources.get(fold(place.id))
     if kept is not None:
         parts = [key for key in region.resources if key.startswith(f"{fold(place.id)}/")]
         forget = tuple(ForgetResource(resource_id) for resource_id in (*parts, place.id))
         await desk.plane.submit(Together((*forget, *nic_bindings.of_interface(desk, place.id, None))), call.origin)
-        return Reply(200)
+        return ArmReply(200)
     holder = _holder(region, place)
     if holder is None or _part(region, place) is None:
-        return Reply(204)
+        return ArmReply(204)
     key, parts_left = _parts(holder, place.kinds[-1])
     holder["properties"][key] = [part for part in parts_left if fold(str(part.get("name"))) != fold(place.name)]
     await _keep_document(desk, call, holder)
-    return Reply(200)
+    return ArmReply(200)
 
 
 def _named(call: Call) -> Place:
@@ -256,7 +256,7 @@ def _made(place: Place, body: dict[str, Any]) -> dict[str, Any]:
     return {**place.head(), **given, "properties": properties}
 
 
-async def _keep_part(desk: Desk, call: Call, place: Place, holder: dict[str, Any], resource: dict[str, Any]) -> None:
+async def _keep_part(desk: ArmDesk, call: Call, place: Place, holder: dict[str, Any], resource: dict[str, Any]) -> None:
     key, parts = _parts(holder, place.kinds[-1])
     others = [part for part in parts if fold(str(part.get("name"))) != fold(place.name)]
     holder.setdefault("properties", {})[key] = [*others, resource]
@@ -266,7 +266,7 @@ async def _keep_part(desk: Desk, call: Call, place: Place, holder: dict[str, Any
 
 
 async def _keep(
-    desk: Desk, call: Call, place: Place, resource: dict[str, Any], previous: dict[str, Any] | None
+    desk: ArmDesk, call: Call, place: Place, resource: dict[str, Any], previous: dict[str, Any] | None
 ) -> None:
     if fold(place.namespace) == network.NAMESPACE:
         region = desk.plane.region
@@ -274,7 +274,7 @@ async def _keep(
     await _keep_document(desk, call, resource)
 
 
-async def _keep_document(desk: Desk, call: Call, resource: dict[str, Any]) -> None:
+async def _keep_document(desk: ArmDesk, call: Call, resource: dict[str, Any]) -> None:
     kept = keep(resource)
     follows = nic_bindings.of_interface(desk, kept.id, Resource(kept.id, kept.body))
     await desk.plane.submit(Together((kept, *follows)) if follows else kept, call.origin)

@@ -18,7 +18,7 @@ from forewarn.web.arm_ids import (
 )
 from forewarn.web.documents.whereabouts import location_of
 from forewarn.web.resource_manager import generic, groups, listing
-from forewarn.web.resource_manager.call import EXPAND, FILTER, TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.call import EXPAND, FILTER, TOP, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import invalid
 from forewarn.web.resource_manager.routing import Router
 
@@ -33,7 +33,7 @@ def add_to(router: Router) -> None:
         router.add("GET", place + "/resources", _list, (FILTER, TOP))
 
 
-async def _list(desk: Desk, call: Call) -> Reply:
+async def _list(desk: ArmDesk, call: Call) -> ArmReply:
     """Of a group, or of the whole subscription. When a resource was made or changed is not known, and left out."""
     wanted, group = listing.of_resources(call), fold(call.names.get("group", ""))
     expanded = _expanded(call.query.get(EXPAND, ""))
@@ -41,7 +41,7 @@ async def _list(desk: Desk, call: Call) -> Reply:
     found = listing.first_of(call, filter(wanted, here))
     if _STATE.lower() not in expanded:
         found = [{name: value for name, value in each.items() if name != _STATE} for each in found]
-    return Reply(200, {"value": found})
+    return ArmReply(200, {"value": found})
 
 
 def _expanded(asked: str) -> set[str]:
@@ -52,8 +52,8 @@ def _expanded(asked: str) -> set[str]:
     return names
 
 
-def _resources(desk: Desk) -> Iterator[dict[str, Any]]:
-    """Machines are read from the region, so that those are here too that came by another door."""
+def _resources(desk: ArmDesk) -> Iterator[dict[str, Any]]:
+    """Machines are read from the region, so that those created by another face are listed too."""
     yield from sorted(_machines(desk), key=lambda each: fold(each["id"]))
     for each in generic.kept_under(desk.plane.region, group_id(desk.subscription, "")):
         kind = fold(each.get("type", ""))
@@ -62,7 +62,7 @@ def _resources(desk: Desk) -> Iterator[dict[str, Any]]:
             yield {**{key: each[key] for key in _MEMBERS if key in each}, _STATE: state}
 
 
-def _machines(desk: Desk) -> Iterator[dict[str, Any]]:
+def _machines(desk: ArmDesk) -> Iterator[dict[str, Any]]:
     region = desk.plane.region
     for scope in region.scopes.values():
         if scope.kind is ScopeKind.AVAILABILITY_SET:
@@ -75,7 +75,7 @@ def _machines(desk: Desk) -> Iterator[dict[str, Any]]:
             yield _brief(desk, vm.spec.resource_group, VMS, vm.name, vm.spec)
 
 
-def _brief(desk: Desk, group: str, kind: str, name: str, spec: VmSpec | None = None) -> dict[str, Any]:
+def _brief(desk: ArmDesk, group: str, kind: str, name: str, spec: VmSpec | None = None) -> dict[str, Any]:
     """A machine is where it was told to be, anything else where its group is."""
     there = groups.find(desk, group)
     location = there["location"] if there else desk.location

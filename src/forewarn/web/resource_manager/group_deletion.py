@@ -28,7 +28,7 @@ from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import JournalFault, Origin, Record
 from forewarn.web.arm_ids import IN_GROUP, IN_SUBSCRIPTION, group_id
 from forewarn.web.resource_manager import groups, keeping
-from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
+from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Router
 
@@ -44,7 +44,7 @@ def add_to(router: Router) -> None:
     router.add("GET", _RESULTS, _look)
 
 
-async def _delete(desk: Desk, call: Call) -> Reply:
+async def _delete(desk: ArmDesk, call: Call) -> ArmReply:
     operation = str(uuid.uuid4())
     async with desk.plane.editing:
         group = groups.require(desk, call.names["group"])
@@ -52,7 +52,7 @@ async def _delete(desk: Desk, call: Call) -> Reply:
         commands = (marked, *_deletions(desk.plane.region, group["name"]))
         await desk.plane.submit(Together(commands, operation, _KIND), call.origin)
         await _clear_all(desk, call.origin)
-    return Reply(202, None, _headers(desk, call, operation))
+    return ArmReply(202, None, _headers(desk, call, operation))
 
 
 def _deletions(region: Region, name: str) -> Iterator[Single]:
@@ -67,7 +67,7 @@ def _deletions(region: Region, name: str) -> Iterator[Single]:
         yield DeleteVms(vms, seed)
 
 
-def _headers(desk: Desk, call: Call, operation: str) -> dict[str, str]:
+def _headers(desk: ArmDesk, call: Call, operation: str) -> dict[str, str]:
     path = _RESULTS.format(subscription=desk.subscription, operation=operation)
     return {
         "Location": f"{call.base_url}{path}?api-version={call.api_version}",
@@ -75,31 +75,31 @@ def _headers(desk: Desk, call: Call, operation: str) -> dict[str, str]:
     }
 
 
-async def _look(desk: Desk, call: Call) -> Reply:
+async def _look(desk: ArmDesk, call: Call) -> ArmReply:
     """How far a deletion is: 202 until it is done, then 200."""
     operation = desk.plane.region.operations.get(call.names["operation"].lower())
     if operation is None:
         raise ArmError(404, "NotFound", "The operation is not known here, or it ended too long ago.")
     if operation.ended_at is None:
-        return Reply(202, None, _headers(desk, call, operation.id))
+        return ArmReply(202, None, _headers(desk, call, operation.id))
     await finish(desk, call.origin)
     if operation.error:
         raise ArmError(409, "OperationCanceled", f"The resource group was not deleted. {operation.error}")
-    return Reply(200)
+    return ArmReply(200)
 
 
-async def finish(desk: Desk, origin: Origin = _OURS) -> None:
+async def finish(desk: ArmDesk, origin: Origin = _OURS) -> None:
     """Clear away groups whose machines are gone."""
     async with desk.plane.editing:
         await _clear_all(desk, origin)
 
 
-async def _clear_all(desk: Desk, origin: Origin) -> None:
+async def _clear_all(desk: ArmDesk, origin: Origin) -> None:
     for group in list(_ready(desk)):
         await _clear(desk, group, origin)
 
 
-def _ready(desk: Desk) -> Iterator[dict[str, Any]]:
+def _ready(desk: ArmDesk) -> Iterator[dict[str, Any]]:
     prefix = fold(group_id(desk.subscription, ""))
     region = desk.plane.region
     for key in sorted(key for key in region.resources if key.startswith(prefix)):
@@ -109,7 +109,7 @@ def _ready(desk: Desk) -> Iterator[dict[str, Any]]:
                 yield group
 
 
-async def _clear(desk: Desk, group: dict[str, Any], origin: Origin) -> None:
+async def _clear(desk: ArmDesk, group: dict[str, Any], origin: Origin) -> None:
     region, name = desk.plane.region, group["name"]
     if groups.has_machines(region, name):  # somebody canceled the end of one
         commands: tuple[Single, ...] = (keeping.keep(groups.restated(group, "Succeeded")),)
@@ -130,7 +130,7 @@ def _empty_sets(region: Region, name: str) -> Iterator[DeleteAvailabilitySet]:
             yield DeleteAvailabilitySet(scope.name)
 
 
-def watch(desk: Desk) -> Callable[[], None]:
+def watch(desk: ArmDesk) -> Callable[[], None]:
     """Finish deletions when their last VM has gone, whether or not a client looks. Returns how to stop that."""
     tasks: set[asyncio.Task[None]] = set()
 

@@ -10,7 +10,7 @@ from forewarn.core.region import Region, fold
 from forewarn.core.specs import DEFAULT_RESOURCE_GROUP
 from forewarn.web.arm_ids import IN_GROUP, IN_SUBSCRIPTION, group_id
 from forewarn.web.resource_manager import keeping, listing, subscriptions
-from forewarn.web.resource_manager.call import FILTER, TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, TOP, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError, group_not_found
 from forewarn.web.resource_manager.places import tidy
 from forewarn.web.resource_manager.routing import Router
@@ -27,7 +27,7 @@ def add_to(router: Router) -> None:
     router.add("PATCH", IN_GROUP, _patch)
 
 
-def in_place(desk: Desk, call: Call) -> Call:
+def in_place(desk: ArmDesk, call: Call) -> Call:
     """Refuse a call into a subscription or a group that is not there; the group spelled as it was made."""
     parts = tidy([part for part in call.path.split("/") if part])
     if len(parts) < 2 or parts[0] != "subscriptions":
@@ -42,7 +42,7 @@ def in_place(desk: Desk, call: Call) -> Call:
     return replace(call, path="/" + "/".join(parts))
 
 
-def require(desk: Desk, name: str) -> dict[str, Any]:
+def require(desk: ArmDesk, name: str) -> dict[str, Any]:
     """The group's document, or a 404."""
     found = find(desk, name)
     if found is None:
@@ -50,7 +50,7 @@ def require(desk: Desk, name: str) -> dict[str, Any]:
     return found
 
 
-def find(desk: Desk, name: str) -> dict[str, Any] | None:
+def find(desk: ArmDesk, name: str) -> dict[str, Any] | None:
     """The group's document. What ``forewarn vm create`` makes is in a group that is always there."""
     region = desk.plane.region
     kept = region.resources.get(fold(group_id(desk.subscription, name)))
@@ -87,7 +87,7 @@ def has_machines(region: Region, name: str) -> bool:
     )
 
 
-def _document(desk: Desk, name: str, location: str, tags: dict[str, str]) -> dict[str, Any]:
+def _document(desk: ArmDesk, name: str, location: str, tags: dict[str, str]) -> dict[str, Any]:
     return {
         "id": group_id(desk.subscription, name),
         "name": name,
@@ -101,23 +101,23 @@ def _document(desk: Desk, name: str, location: str, tags: dict[str, str]) -> dic
 # Routes
 
 
-async def _list(desk: Desk, call: Call) -> Reply:
+async def _list(desk: ArmDesk, call: Call) -> ArmReply:
     prefix = fold(group_id(desk.subscription, ""))
     names = {key.removeprefix(prefix) for key in desk.plane.region.resources if key.startswith(prefix)}
     names = {name for name in names if "/" not in name} | {DEFAULT_RESOURCE_GROUP}
     found = (group for name in sorted(names) if (group := find(desk, name)) is not None)
-    return Reply(200, {"value": listing.first_of(call, filter(listing.of_groups(call), found))})
+    return ArmReply(200, {"value": listing.first_of(call, filter(listing.of_groups(call), found))})
 
 
-async def _show(desk: Desk, call: Call) -> Reply:
-    return Reply(200, require(desk, call.names["group"]))
+async def _show(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, require(desk, call.names["group"]))
 
 
-async def _exists(desk: Desk, call: Call) -> Reply:
-    return Reply(204 if find(desk, call.names["group"]) is not None else 404)
+async def _exists(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(204 if find(desk, call.names["group"]) is not None else 404)
 
 
-async def _put(desk: Desk, call: Call) -> Reply:
+async def _put(desk: ArmDesk, call: Call) -> ArmReply:
     name = call.names["group"]
     if not _NAME.fullmatch(name):
         raise ArmError(
@@ -132,17 +132,17 @@ async def _put(desk: Desk, call: Call) -> Reply:
         location = _check_location(call.body.get("location"), there)
         group = _document(desk, there["name"] if there else name, location, tags)
         await desk.plane.submit(keeping.keep(group), call.origin)
-    return Reply(200 if there else 201, group)
+    return ArmReply(200 if there else 201, group)
 
 
-async def _patch(desk: Desk, call: Call) -> Reply:
+async def _patch(desk: ArmDesk, call: Call) -> ArmReply:
     tags = _check_body(call.body)
     async with desk.plane.editing:
         there = require(desk, call.names["group"])
         _check_staying(there)
         group = {**there, "tags": tags if "tags" in call.body else there["tags"]}
         await desk.plane.submit(keeping.keep(group), call.origin)
-    return Reply(200, group)
+    return ArmReply(200, group)
 
 
 def _check_body(body: Any) -> dict[str, str]:

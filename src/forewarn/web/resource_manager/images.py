@@ -9,7 +9,7 @@ from typing import Any
 from forewarn.web.arm_ids import COMPUTE, IN_GROUP, IN_SUBSCRIPTION
 from forewarn.web.documents.whereabouts import IMAGE_VERSION
 from forewarn.web.resource_manager import generic
-from forewarn.web.resource_manager.call import TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.call import TOP, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.listing import first_of
 from forewarn.web.resource_manager.places import require
 from forewarn.web.resource_manager.routing import Router
@@ -74,17 +74,17 @@ def add_to(router: Router) -> None:
     router.add("GET", _COMPUTE + "/galleries/{gallery}/images/{image}/versions/{version}", _show_gallery_version)
 
 
-async def _list_publishers(desk: Desk, call: Call) -> Reply:
+async def _list_publishers(desk: ArmDesk, call: Call) -> ArmReply:
     return _listed(call, (publisher for _, publisher, _, _ in (*_LINUX, *_WINDOWS)))
 
 
-async def _list_offers(desk: Desk, call: Call) -> Reply:
+async def _list_offers(desk: ArmDesk, call: Call) -> ArmReply:
     return _listed(
         call, (offer for _, publisher, offer, _ in (*_LINUX, *_WINDOWS) if _is(call, "publisher", publisher))
     )
 
 
-async def _list_skus(desk: Desk, call: Call) -> Reply:
+async def _list_skus(desk: ArmDesk, call: Call) -> ArmReply:
     rows = (row for row in (*_LINUX, *_WINDOWS) if _is(call, "publisher", row[1]) and _is(call, "offer", row[2]))
     return _listed(call, (sku for *_, sku in rows))
 
@@ -93,18 +93,18 @@ def _is(call: Call, what: str, name: str) -> bool:
     return call.names[what].lower() == name.lower()
 
 
-def _listed(call: Call, names: Iterable[str]) -> Reply:
+def _listed(call: Call, names: Iterable[str]) -> ArmReply:
     """Names of one level; what is not in the table exists too, but nobody can list everything."""
     found = dict.fromkeys(names)
     location = call.names["location"]
-    return Reply(200, [{"location": location, "name": name, "id": f"{call.path}/{name}"} for name in found])
+    return ArmReply(200, [{"location": location, "name": name, "id": f"{call.path}/{name}"} for name in found])
 
 
-async def _list_versions(desk: Desk, call: Call) -> Reply:
-    return Reply(200, first_of(call, [_version(call, IMAGE_VERSION)]))
+async def _list_versions(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, first_of(call, [_version(call, IMAGE_VERSION)]))
 
 
-async def _show_version(desk: Desk, call: Call) -> Reply:
+async def _show_version(desk: ArmDesk, call: Call) -> ArmReply:
     wanted = call.names["version"]
     name = IMAGE_VERSION if wanted.lower() == "latest" else wanted
     shown = _version(call, name)
@@ -116,7 +116,7 @@ async def _show_version(desk: Desk, call: Call) -> Reply:
         "features": [],
         "automaticOSUpgradeProperties": {"automaticOSUpgradeSupported": True},
     }
-    return Reply(200, shown)
+    return ArmReply(200, shown)
 
 
 def os_type(*words: str) -> str:
@@ -132,25 +132,25 @@ def _version(call: Call, name: str) -> dict[str, Any]:
     return {"location": call.names["location"], "name": name, "id": f"{folder}/{name}"}
 
 
-async def _show_image(desk: Desk, call: Call) -> Reply:
+async def _show_image(desk: ArmDesk, call: Call) -> ArmReply:
     disk = {"osType": os_type(call.names["image"]), "osState": "Generalized", "storageAccountType": "Standard_LRS"}
     return _kept_or(desk, call, {"storageProfile": {"osDisk": disk, "dataDisks": []}, "hyperVGeneration": "V2"})
 
 
-async def _show_definition(desk: Desk, call: Call) -> Reply:
+async def _show_definition(desk: ArmDesk, call: Call) -> ArmReply:
     system = os_type(call.names["image"])
     return _kept_or(desk, call, {"osType": system, "osState": "Generalized", "hyperVGeneration": "V2"})
 
 
-async def _show_gallery_version(desk: Desk, call: Call) -> Reply:
+async def _show_gallery_version(desk: ArmDesk, call: Call) -> ArmReply:
     return _kept_or(desk, call, {"publishingProfile": {}, "storageProfile": {"osDiskImage": {}}})
 
 
-def _kept_or(desk: Desk, call: Call, properties: dict[str, Any]) -> Reply:
+def _kept_or(desk: ArmDesk, call: Call, properties: dict[str, Any]) -> ArmReply:
     """What was put there; where nothing was, something that a VM can be made of."""
     kept = generic.find(desk, call.path)
     if kept is not None:
-        return Reply(200, kept)
+        return ArmReply(200, kept)
     place = require(call.path)
     made = {**properties, "provisioningState": "Succeeded"}
-    return Reply(200, {**place.head(), "location": desk.location, "properties": made})
+    return ArmReply(200, {**place.head(), "location": desk.location, "properties": made})

@@ -10,20 +10,20 @@ from typing import Any
 from forewarn.core.commands import Single, Together
 from forewarn.core.region import Operation
 from forewarn.web.arm_ids import COMPUTE, IN_SUBSCRIPTION
-from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, Call, Desk, Reply
+from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError
 
 OPERATIONS = f"{IN_SUBSCRIPTION}/providers/{COMPUTE}/locations/{{location}}/operations/{{operation}}"
 
 
-async def carry_out(desk: Desk, call: Call, kind: str, commands: Sequence[Single]) -> dict[str, str]:
+async def carry_out(desk: ArmDesk, call: Call, kind: str, commands: Sequence[Single]) -> dict[str, str]:
     """Do it, durably, and return the headers by which the caller follows it. ``Refused`` passes through."""
     operation = str(uuid.uuid4())
     await desk.plane.submit(Together(tuple(commands), operation, kind), call.origin)
     return headers_for(desk, call, operation)
 
 
-def headers_for(desk: Desk, call: Call, operation: str) -> dict[str, str]:
+def headers_for(desk: ArmDesk, call: Call, operation: str) -> dict[str, str]:
     """Where to look. What a PUT or PATCH leads to is the resource itself, so there is no ``Location`` of its result."""
     path = OPERATIONS.format(subscription=desk.subscription, location=desk.location, operation=operation)
     url = f"{call.base_url}{path}?p={desk.tenant}"
@@ -36,12 +36,12 @@ def headers_for(desk: Desk, call: Call, operation: str) -> dict[str, str]:
     return found if call.method in ("PUT", "PATCH") else {**found, "Location": f"{url}&monitor=true{version}"}
 
 
-async def accepted(desk: Desk, call: Call, kind: str, commands: Sequence[Single]) -> Reply:
+async def accepted(desk: ArmDesk, call: Call, kind: str, commands: Sequence[Single]) -> ArmReply:
     """The answer to a POST or DELETE: 202, and where to look."""
-    return Reply(202, None, await carry_out(desk, call, kind, commands))
+    return ArmReply(202, None, await carry_out(desk, call, kind, commands))
 
 
-async def look(desk: Desk, call: Call) -> Reply:
+async def look(desk: ArmDesk, call: Call) -> ArmReply:
     """GET …/operations/{operation}, in its two forms."""
     operation = desk.plane.region.operations.get(call.names["operation"].lower())
     if operation is None:
@@ -49,8 +49,8 @@ async def look(desk: Desk, call: Call) -> Reply:
     running = operation.ended_at is None
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     if "monitor" in call.query:
-        return Reply(202, None, headers_for(desk, call, operation.id)) if running else Reply(200)
-    return Reply(200, status_of(operation), headers if running else {})
+        return ArmReply(202, None, headers_for(desk, call, operation.id)) if running else ArmReply(200)
+    return ArmReply(200, status_of(operation), headers if running else {})
 
 
 def status_of(operation: Operation) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from forewarn.core.commands import BindNic, Together
 from forewarn.core.region import Resource, Vm, fold
 from forewarn.plane.ports import Origin
 from forewarn.web.documents.interfaces import nic_address
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 
 _PORTION = 200  # VMs bound by one command, so that nobody waits long
 _OURS = Origin("resource-manager", "network interfaces")
 
 
-def of_vm(desk: Desk, name: str, interfaces: tuple[str, ...], current: Vm | None) -> list[BindNic]:
+def of_vm(desk: ArmDesk, name: str, interfaces: tuple[str, ...], current: Vm | None) -> list[BindNic]:
     """What follows from a VM that is put with these interfaces."""
     if not desk.bind_nics:
         return []
@@ -28,7 +28,7 @@ def of_vm(desk: Desk, name: str, interfaces: tuple[str, ...], current: Vm | None
     return [BindNic(name, address, former)] if address or former else []
 
 
-def of_interface(desk: Desk, resource_id: str, document: Resource | None) -> list[BindNic]:
+def of_interface(desk: ArmDesk, resource_id: str, document: Resource | None) -> list[BindNic]:
     """What follows from an interface that is put, or (None) deleted, for the VMs that have it."""
     key, region = fold(resource_id), desk.plane.region
     if not desk.bind_nics or "/networkinterfaces/" not in key:
@@ -46,7 +46,7 @@ def _moved(vm: Vm, kept: Mapping[str, Resource], key: str, document: Resource | 
     return BindNic(vm.name, nic_address(after, interfaces), nic_address(before, interfaces))
 
 
-async def bind_all(desk: Desk) -> None:
+async def bind_all(desk: ArmDesk) -> None:
     """At the start: VMs that were made while the setting was off, the oldest first."""
     if not desk.bind_nics:
         return

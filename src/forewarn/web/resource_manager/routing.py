@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 
-from forewarn.web.resource_manager.call import EXPAND, FILTER, TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.call import EXPAND, FILTER, TOP, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError
 
-Handler = Callable[[Desk, Call], Awaitable[Reply]]
+Handler = Callable[[ArmDesk, Call], Awaitable[ArmReply]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Router:
         segments = [part for part in path.split("/") if part]
         return any(_match(route.segments, segments) is not None for route in self._routes)
 
-    async def answer(self, desk: Desk, call: Call) -> Reply:
+    async def answer(self, desk: ArmDesk, call: Call) -> ArmReply:
         """The answer of the first route that fits; an ``ArmError`` where there is none."""
         segments = [part for part in call.path.split("/") if part]
         known_path = False

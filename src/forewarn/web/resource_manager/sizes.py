@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from forewarn.web.arm_ids import COMPUTE, IN_SUBSCRIPTION
-from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.listing import not_understood
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.resource_manager.subscriptions import place_name, places
@@ -38,16 +38,16 @@ def add_to(router: Router) -> None:
     router.add("GET", _COMPUTE + "/locations/{location}/vmSizes", _list_sizes)
 
 
-async def _list_skus(desk: Desk, call: Call) -> Reply:
+async def _list_skus(desk: ArmDesk, call: Call) -> ArmReply:
     text = call.query.get(FILTER, "").strip()
     wanted = _LOCATION.fullmatch(text)
     if text and wanted is None:
         raise not_understood(text)
     place = place_name(wanted[1]) if wanted else ""
-    return Reply(200, {"value": [sku for sku in _skus(desk) if place in ("", *sku["locations"])]})
+    return ArmReply(200, {"value": [sku for sku in _skus(desk) if place in ("", *sku["locations"])]})
 
 
-def _skus(desk: Desk) -> Iterator[dict[str, Any]]:
+def _skus(desk: ArmDesk) -> Iterator[dict[str, Any]]:
     for place in places(desk):
         for name, processors, memory in _SIZES:
             values = {
@@ -68,7 +68,7 @@ def _skus(desk: Desk) -> Iterator[dict[str, Any]]:
             }
 
 
-async def _list_sizes(desk: Desk, call: Call) -> Reply:
+async def _list_sizes(desk: ArmDesk, call: Call) -> ArmReply:
     found = [
         {
             "name": name,
@@ -80,4 +80,4 @@ async def _list_sizes(desk: Desk, call: Call) -> Reply:
         }
         for name, processors, memory in _SIZES
     ]
-    return Reply(200, {"value": found})
+    return ArmReply(200, {"value": found})

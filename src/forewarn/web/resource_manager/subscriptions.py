@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forewarn.web.arm_ids import IN_SUBSCRIPTION, part_id, subscription_id
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Router
 
@@ -94,13 +94,13 @@ def add_to(router: Router) -> None:
     router.add("POST", f"{IN_SUBSCRIPTION}/providers/{{namespace}}/register", _provider)
 
 
-def check(desk: Desk, subscription: str) -> None:
+def check(desk: ArmDesk, subscription: str) -> None:
     """There is one, and it is ours."""
     if subscription.lower() != desk.subscription:
         raise ArmError(404, "SubscriptionNotFound", f"The subscription '{subscription}' could not be found.")
 
 
-def places(desk: Desk) -> dict[str, str]:
+def places(desk: ArmDesk) -> dict[str, str]:
     """The locations, by name, as people read them."""
     return {desk.location: "Local", **dict(_PLACES)}
 
@@ -117,15 +117,15 @@ def api_versions(namespace: str, kind: str) -> tuple[str, ...]:
     return versions if kind.lower() in (each.lower() for each in kinds) else ()
 
 
-async def _list(desk: Desk, call: Call) -> Reply:
-    return Reply(200, {"value": [_subscription(desk)], "count": {"type": "Total", "value": 1}})
+async def _list(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, {"value": [_subscription(desk)], "count": {"type": "Total", "value": 1}})
 
 
-async def _show(desk: Desk, call: Call) -> Reply:
-    return Reply(200, _subscription(desk))
+async def _show(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, _subscription(desk))
 
 
-def _subscription(desk: Desk) -> dict[str, Any]:
+def _subscription(desk: ArmDesk) -> dict[str, Any]:
     return {
         "id": subscription_id(desk.subscription),
         "subscriptionId": desk.subscription,
@@ -142,16 +142,16 @@ def _subscription(desk: Desk) -> dict[str, Any]:
     }
 
 
-async def _tenants(desk: Desk, call: Call) -> Reply:
+async def _tenants(desk: ArmDesk, call: Call) -> ArmReply:
     tenant = {"id": f"/tenants/{desk.tenant}", "tenantId": desk.tenant, "displayName": NAME, "tenantCategory": "Home"}
-    return Reply(200, {"value": [tenant]})
+    return ArmReply(200, {"value": [tenant]})
 
 
-async def _locations(desk: Desk, call: Call) -> Reply:
-    return Reply(200, {"value": [_location(desk, name, shown) for name, shown in places(desk).items()]})
+async def _locations(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, {"value": [_location(desk, name, shown) for name, shown in places(desk).items()]})
 
 
-def _location(desk: Desk, name: str, shown: str) -> dict[str, Any]:
+def _location(desk: ArmDesk, name: str, shown: str) -> dict[str, Any]:
     return {
         "id": part_id(subscription_id(desk.subscription), "locations", name),
         "name": name,
@@ -162,20 +162,20 @@ def _location(desk: Desk, name: str, shown: str) -> dict[str, Any]:
     }
 
 
-async def _providers(desk: Desk, call: Call) -> Reply:
-    return Reply(200, {"value": [_provider_document(desk, name) for name in _PROVIDERS]})
+async def _providers(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, {"value": [_provider_document(desk, name) for name in _PROVIDERS]})
 
 
-async def _provider(desk: Desk, call: Call) -> Reply:
+async def _provider(desk: ArmDesk, call: Call) -> ArmReply:
     name = _NAMESPACES.get(call.names["namespace"].lower())
     if name is None:
         raise ArmError(
             404, "InvalidResourceNamespace", f"The resource namespace '{call.names['namespace']}' is invalid."
         )
-    return Reply(200, _provider_document(desk, name))
+    return ArmReply(200, _provider_document(desk, name))
 
 
-def _provider_document(desk: Desk, name: str) -> dict[str, Any]:
+def _provider_document(desk: ArmDesk, name: str) -> dict[str, Any]:
     versions, kinds = _PROVIDERS[name]
     everywhere = list(places(desk).values())
     return {

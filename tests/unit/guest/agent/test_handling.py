@@ -25,6 +25,7 @@ from forewarn.guest.agent.deciding.handling import (
     stance,
 )
 from forewarn.guest.agent.deciding.state import (
+    AgentState,
     Approval,
     Approving,
     Begun,
@@ -32,7 +33,6 @@ from forewarn.guest.agent.deciding.state import (
     Left,
     Mark,
     Seen,
-    State,
     StepOutcome,
     Undoing,
     fold,
@@ -63,12 +63,12 @@ def event(name: str = "A", kind: str = "Reboot", status: str = "Scheduled", seco
 
 
 def seen(
-    state: State,
+    state: AgentState,
     *events: ScheduledEvent,
     at: float = 0,
     config: AgentConfig = ALL,
     api_version: str = "2020-07-01",
-) -> State:
+) -> AgentState:
     """A document as a new agent sees it, which knows of earlier ones only what the state says."""
     tracker, now = Watcher(), NOON + timedelta(seconds=at)
     for care in state.cares.values():
@@ -79,18 +79,18 @@ def seen(
     return state
 
 
-def done(state: State, *steps: Step) -> State:
+def done(state: AgentState, *steps: Step) -> AgentState:
     for step in steps:
         run = state.last_run + 1
         state = fold(fold(state, Begun(run, step, "boot", event())), Finished(run, StepOutcome.DONE))
     return state
 
 
-def begun(state: State, step: Step) -> State:
+def begun(state: AgentState, step: Step) -> AgentState:
     return fold(state, Begun(state.last_run + 1, step, "boot", event()))
 
 
-def moment(state: State, at: float = 0, running: RunningStep | None = None, **troubles: Trouble) -> Situation:
+def moment(state: AgentState, at: float = 0, running: RunningStep | None = None, **troubles: Trouble) -> Situation:
     steps = {step.name: step for step in STEPS}
     return Situation(state, steps, 30, NOON + timedelta(seconds=at), 1000 + at, running, troubles)
 
@@ -100,7 +100,7 @@ def next_work(duties: Duties) -> tuple[str, bool] | None:
 
 
 def test_steps_are_begun_in_the_order_of_the_file() -> None:
-    state = seen(State(), event())
+    state = seen(AgentState(), event())
     order = []
     while (work := next_work(owed(moment(state)))) is not None:
         order.append(work)
@@ -109,7 +109,7 @@ def test_steps_are_begun_in_the_order_of_the_file() -> None:
 
 
 def test_an_event_is_approved_when_every_step_is_done_and_not_before() -> None:
-    state = seen(State(), event())
+    state = seen(AgentState(), event())
     for step in STEPS:
         assert owed(moment(state)).approve == ()
         state = done(state, step)
@@ -118,17 +118,17 @@ def test_an_event_is_approved_when_every_step_is_done_and_not_before() -> None:
 
 def test_an_event_of_others_is_not_our_business() -> None:
     foreign = replace(event(), resources=("web-1",))
-    assert regard(ALL, "web-0", State(), (foreign,), NOON) == []
+    assert regard(ALL, "web-0", AgentState(), (foreign,), NOON) == []
 
 
 def test_what_must_never_be_approved_is_prepared_for_and_left_alone() -> None:
-    state = done(seen(State(), event(kind="Redeploy")), *STEPS)
+    state = done(seen(AgentState(), event(kind="Redeploy")), *STEPS)
     assert is_prepared(state, state.cares["A"])
     assert owed(moment(state)).approve == ()
 
 
 def test_what_was_done_is_undone_in_reverse_when_the_event_has_left() -> None:
-    state = seen(done(seen(State(), event()), *STEPS))
+    state = seen(done(seen(AgentState(), event()), *STEPS))
     order = []
     while (work := next_work(owed(moment(state)))) is not None:
         order.append(work)
@@ -139,23 +139,23 @@ def test_what_was_done_is_undone_in_reverse_when_the_event_has_left() -> None:
 
 
 def test_nothing_is_undone_while_the_event_is_under_way() -> None:
-    state = seen(done(seen(State(), event()), *STEPS), event(status="Started"))
+    state = seen(done(seen(AgentState(), event()), *STEPS), event(status="Started"))
     assert owed(moment(state, at=2000)) == Duties()
 
 
 def test_an_event_that_started_before_all_was_prepared_gets_no_new_step_and_no_approval() -> None:
-    state = seen(done(seen(State(), event()), LEAVE), event(status="Started"))
+    state = seen(done(seen(AgentState(), event()), LEAVE), event(status="Started"))
     assert owed(moment(state)) == Duties()
     assert is_hopeless(moment(state), state.cares["A"])
     assert next_work(owed(moment(seen(state)))) == ("leave", True)
 
 
 def test_an_event_that_appears_started_gets_no_step() -> None:
-    assert owed(moment(seen(State(), event(status="Started")))) == Duties()
+    assert owed(moment(seen(AgentState(), event(status="Started")))) == Duties()
 
 
 def test_a_failed_step_is_tried_again_after_a_pause_and_the_event_is_not_approved() -> None:
-    state = begun(seen(State(), event()), LEAVE)
+    state = begun(seen(AgentState(), event()), LEAVE)
     state = fold(state, Finished(1, StepOutcome.FAILED))
     trouble = after_failure(1, 1000)
     early = owed(moment(state, at=0.5, leave=trouble))
@@ -165,7 +165,7 @@ def test_a_failed_step_is_tried_again_after_a_pause_and_the_event_is_not_approve
 
 
 def test_a_step_that_keeps_failing_makes_way_when_only_the_time_of_the_others_is_left() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.FAILED))
+    state = fold(begun(seen(AgentState(), event()), LEAVE), Finished(1, StepOutcome.FAILED))
     trouble = Trouble(9, 0)
     assert next_work(owed(moment(state, at=800, leave=trouble))) == ("leave", False)
     assert next_work(owed(moment(state, at=815, leave=trouble))) == ("drain", False)
@@ -175,7 +175,7 @@ def test_a_step_that_keeps_failing_makes_way_when_only_the_time_of_the_others_is
 
 
 def test_a_step_that_may_not_be_tried_again_is_given_up_and_the_others_are_still_done() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.FAILED, again=False))
+    state = fold(begun(seen(AgentState(), event()), LEAVE), Finished(1, StepOutcome.FAILED, again=False))
     assert next_work(owed(moment(state))) == ("drain", False)
     assert is_hopeless(moment(state), state.cares["A"])
     state = done(state, DRAIN, STOP)
@@ -184,23 +184,23 @@ def test_a_step_that_may_not_be_tried_again_is_given_up_and_the_others_are_still
 
 
 def test_a_step_that_was_begun_and_not_seen_to_end_owes_its_reverse() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.UNKNOWN, again=False))
+    state = fold(begun(seen(AgentState(), event()), LEAVE), Finished(1, StepOutcome.UNKNOWN, again=False))
     assert next_work(owed(moment(seen(state)))) == ("leave", True)
 
 
 def test_a_step_that_certainly_never_began_owes_nothing() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.NEVER_BEGAN))
+    state = fold(begun(seen(AgentState(), event()), LEAVE), Finished(1, StepOutcome.NEVER_BEGAN))
     assert state.effects == ()
 
 
 def test_a_second_try_that_never_began_still_owes_for_the_first() -> None:
-    state = fold(begun(seen(State(), event()), LEAVE), Finished(1, StepOutcome.FAILED))
+    state = fold(begun(seen(AgentState(), event()), LEAVE), Finished(1, StepOutcome.FAILED))
     state = fold(begun(state, LEAVE), Finished(2, StepOutcome.NEVER_BEGAN))
     assert [effect.mark for effect in state.effects] == [Mark.BROKEN]
 
 
 def test_an_eviction_during_a_long_drain_is_prepared_for_at_once() -> None:
-    state = done(seen(State(), event()), LEAVE)
+    state = done(seen(AgentState(), event()), LEAVE)
     state = begun(fold(state, Undoing(9, "leave", "boot")), DRAIN)
     state = fold(state, Finished(9, StepOutcome.DONE))
     state = seen(state, event(), event("B", "Preempt", seconds=60), at=30)
@@ -209,7 +209,7 @@ def test_an_eviction_during_a_long_drain_is_prepared_for_at_once() -> None:
 
 
 def test_a_sharper_event_that_wants_the_running_step_too_only_shortens_it() -> None:
-    state = begun(done(seen(State(), event()), LEAVE), DRAIN)
+    state = begun(done(seen(AgentState(), event()), LEAVE), DRAIN)
     running = RunningStep("drain", state.last_run, undo=False, began=1000)
     far = owed(moment(state, 30, running)).left_seconds
     state = seen(state, event(), event("B", "Reboot", seconds=130), at=30)
@@ -221,19 +221,19 @@ def test_a_sharper_event_that_wants_the_running_step_too_only_shortens_it() -> N
 
 
 def test_a_running_step_that_nobody_wants_any_more_is_stopped() -> None:
-    state = seen(begun(seen(State(), event()), LEAVE))
+    state = seen(begun(seen(AgentState(), event()), LEAVE))
     assert owed(moment(state, 1, RunningStep("leave", 1, undo=False, began=1000))).stop
 
 
 def test_restoring_makes_way_for_a_new_event() -> None:
-    state = seen(done(seen(State(), event()), LEAVE))
+    state = seen(done(seen(AgentState(), event()), LEAVE))
     state = fold(state, Undoing(7, "leave", "boot"))
     state = seen(state, event("B"))
     assert owed(moment(state, 1, RunningStep("leave", 7, undo=True, began=1000))).stop
 
 
 def test_what_two_events_want_is_done_once_and_undone_after_both() -> None:
-    state = done(seen(State(), event("A"), event("B", seconds=1800)), *STEPS)
+    state = done(seen(AgentState(), event("A"), event("B", seconds=1800)), *STEPS)
     assert owed(moment(state)).approve == ("A", "B")
     state = seen(state, event("B", seconds=1800))
     assert owed(moment(state)).begin is None
@@ -241,7 +241,7 @@ def test_what_two_events_want_is_done_once_and_undone_after_both() -> None:
 
 
 def test_an_approval_that_was_heard_or_refused_is_not_repeated() -> None:
-    state = done(seen(State(), event()), *STEPS)
+    state = done(seen(AgentState(), event()), *STEPS)
     for approval, open_still in ((Approval.INTENDED, True), (Approval.SENT, True), (Approval.CONFIRMED, False)):
         state = fold(state, Approving("a", approval))
         assert may_approve(state, state.cares["A"]) is open_still
@@ -271,12 +271,12 @@ def test_a_step_has_its_timeout_or_what_the_later_ones_leave(
 
 
 def test_a_document_that_goes_back_from_started_is_not_believed() -> None:
-    state = seen(seen(State(), event(status="Started")), event())
+    state = seen(seen(AgentState(), event(status="Started")), event())
     assert state.cares["A"].event.status == "Started"
 
 
 def test_a_started_event_keeps_the_not_before_that_it_told_once() -> None:
-    state = seen(seen(State(), event()), replace(event(status="Started"), not_before=None))
+    state = seen(seen(AgentState(), event()), replace(event(status="Started"), not_before=None))
     assert state.cares["A"].event.not_before == event().not_before
 
 
@@ -297,7 +297,7 @@ def test_a_host_that_falls_back_to_an_older_api_version_changes_no_verdict(
     kind: str, source: str, version: ApiVersion
 ) -> None:
     told = replace(event(kind=kind), source=source, duration_seconds=9, description="why")
-    first = seen(State(), told, config=USERS)
+    first = seen(AgentState(), told, config=USERS)
     older = decode_document(encode_document(Document(1, (told,)), version))
     assert older is not None
     assert seen(first, *older.events, config=USERS, api_version=version.date) == first
@@ -316,7 +316,7 @@ def test_an_event_that_an_older_api_version_hides_is_let_go_after_an_hour() -> N
 
 
 def test_a_hidden_event_that_each_new_agent_remembers_is_let_go_too() -> None:
-    state = seen(State(), event(kind="Terminate", seconds=300))
+    state = seen(AgentState(), event(kind="Terminate", seconds=300))
     for minutes in (1, 30, 64):
         state = seen(state, at=60 * minutes, api_version="2017-08-01")
         assert "A" in state.cares
@@ -335,7 +335,7 @@ def test_what_happened_while_an_event_was_hidden_is_not_made_up() -> None:
 
 def test_another_file_changes_what_is_planned_but_not_what_has_started() -> None:
     other = replace(ALL, rules=(Rule("none", Verdict.IGNORE),))
-    state = done(seen(State(), event()), LEAVE)
+    state = done(seen(AgentState(), event()), LEAVE)
     (record,) = regard(other, "web-0", state, (event(),), NOON)
     assert isinstance(record, Seen)
     assert (record.verdict, record.steps) == (Verdict.IGNORE, ())
@@ -354,7 +354,7 @@ def test_another_file_changes_what_is_planned_but_not_what_has_started() -> None
     ],
 )
 def test_each_verdict_has_its_stance_before_others(verdict: Verdict, expected: str) -> None:
-    state = fold(State(), Seen(event(), NOON, verdict, ("leave",)))
+    state = fold(AgentState(), Seen(event(), NOON, verdict, ("leave",)))
     assert stance(state, state.cares["A"]) == expected
     assert stance(state, None) == "unknown"
 
@@ -378,7 +378,7 @@ class World:
     def __init__(self) -> None:
         self.records: list[Seen | Left | Begun | Finished | Undoing | Approving] = []
         self.tracker = Watcher()
-        self.state = State()
+        self.state = AgentState()
         self.at = 0.0
         self.running: RunningStep | None = None
         self.troubles: dict[str, Trouble] = {}

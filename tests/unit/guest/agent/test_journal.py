@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn.guest.agent.deciding.state import (
+    AgentState,
     Approval,
     Approving,
     Begun,
@@ -18,13 +19,12 @@ from forewarn.guest.agent.deciding.state import (
     Mark,
     Record,
     Seen,
-    State,
     StepOutcome,
     Undoing,
     fold_all,
     snapshot,
 )
-from forewarn.guest.agent.keeping.journal import FILE_NAME, Busy, Journal, peek
+from forewarn.guest.agent.keeping.journal import FILE_NAME, AgentJournal, Busy, peek
 from forewarn.guest.agent.keeping.lines import BadLine, decode, encode
 from forewarn.guest.agent.values import Step, Verdict
 from forewarn.guest.system import this_machine
@@ -70,19 +70,19 @@ def test_no_bytes_but_our_own_are_believed(data: bytes) -> None:
 
 @pytest.mark.parametrize("number", range(len(STORY) + 1))
 def test_the_state_is_the_same_after_the_file_was_opened_again(tmp_path: Path, number: int) -> None:
-    journal = Journal(MACHINE.files, tmp_path)
+    journal = AgentJournal(MACHINE.files, tmp_path)
     for record in STORY[:number]:
         journal.write(record)
     journal.close()
     assert peek(MACHINE.files, tmp_path) == journal.state
-    again = Journal(MACHINE.files, tmp_path)
+    again = AgentJournal(MACHINE.files, tmp_path)
     assert again.state == fold_all(STORY[:number])
     assert again.spoiled == ""
     again.close()
 
 
 def test_a_torn_last_line_is_as_if_it_had_never_been_written(tmp_path: Path) -> None:
-    journal = Journal(MACHINE.files, tmp_path)
+    journal = AgentJournal(MACHINE.files, tmp_path)
     for record in STORY[:3]:
         journal.write(record)
     journal.close()
@@ -91,7 +91,7 @@ def test_a_torn_last_line_is_as_if_it_had_never_been_written(tmp_path: Path) -> 
     lines = whole.splitlines(keepends=True)
     for cut in range(1, len(lines[-1])):
         path.write_bytes(whole[:-cut])
-        again = Journal(MACHINE.files, tmp_path)
+        again = AgentJournal(MACHINE.files, tmp_path)
         assert again.state == fold_all(STORY[:2])
         assert again.spoiled == ""
         again.write(STORY[2])
@@ -100,7 +100,7 @@ def test_a_torn_last_line_is_as_if_it_had_never_been_written(tmp_path: Path) -> 
 
 
 def test_a_spoiled_line_is_reported_and_what_stands_before_it_is_kept(tmp_path: Path) -> None:
-    journal = Journal(MACHINE.files, tmp_path)
+    journal = AgentJournal(MACHINE.files, tmp_path)
     for record in STORY[:4]:
         journal.write(record)
     journal.close()
@@ -108,7 +108,7 @@ def test_a_spoiled_line_is_reported_and_what_stands_before_it_is_kept(tmp_path: 
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(b"done", b"gone")
     path.write_bytes(b"".join(lines))
-    again = Journal(MACHINE.files, tmp_path)
+    again = AgentJournal(MACHINE.files, tmp_path)
     assert again.state == fold_all(STORY[:2])
     assert "line 3" in again.spoiled
     assert path.with_suffix(".spoiled").read_bytes() == b"".join(lines)
@@ -116,26 +116,26 @@ def test_a_spoiled_line_is_reported_and_what_stands_before_it_is_kept(tmp_path: 
 
 
 def test_a_long_story_is_made_short(tmp_path: Path) -> None:
-    journal = Journal(MACHINE.files, tmp_path)
+    journal = AgentJournal(MACHINE.files, tmp_path)
     for _ in range(80):
         for record in STORY:
             journal.write(record)
     journal.close()
     assert len((tmp_path / FILE_NAME).read_bytes().splitlines()) <= 500
-    assert peek(MACHINE.files, tmp_path) == State(last_run=2)
+    assert peek(MACHINE.files, tmp_path) == AgentState(last_run=2)
 
 
 def test_two_agents_cannot_share_a_directory(tmp_path: Path) -> None:
-    journal = Journal(MACHINE.files, tmp_path)
+    journal = AgentJournal(MACHINE.files, tmp_path)
     with pytest.raises(Busy):
-        Journal(MACHINE.files, tmp_path)
+        AgentJournal(MACHINE.files, tmp_path)
     journal.close()
-    Journal(MACHINE.files, tmp_path).close()
+    AgentJournal(MACHINE.files, tmp_path).close()
 
 
 def test_what_an_agent_of_0_1_wrote_is_read_and_gone_on_from(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes((GOLDEN / "journal-0.1").read_bytes())
-    journal = Journal(MACHINE.files, tmp_path)
+    journal = AgentJournal(MACHINE.files, tmp_path)
     care, (effect,) = journal.state.cares["A1"], journal.state.effects
 
     assert journal.spoiled == ""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from forewarn.guest.agent.deciding.state import Care, State
+from forewarn.guest.agent.deciding.state import AgentState, Care
 from forewarn.guest.agent.telling.health import AgentHealth
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.reporting import Reporter
@@ -49,9 +49,9 @@ def test_why_a_vm_is_out_of_service_is_said_as_it_is() -> None:
     reporter.health.good_read()
     for status, why in (("Scheduled", "Reboot is ahead"), ("Started", "Reboot is under way")):
         care = Care(replace(EVENT, status=status), NOON, Verdict.PREPARE_THEN_APPROVE)
-        reporter.in_service(State({"A": care}))
+        reporter.in_service(AgentState({"A": care}))
         assert reporter.health.why_not_ready() == why
-    reporter.in_service(State())
+    reporter.in_service(AgentState())
     assert reporter.health.why_not_ready() == ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.guest.system.posix.systemd import Systemd
+from forewarn.guest.system.posix.systemd import SystemdNotifier
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def systemd(tmp_path: Path) -> Iterator[socket.socket]:
 
 
 def test_ready_alive_status_and_stopping_are_said(systemd: socket.socket) -> None:
-    supervisor = Systemd(systemd.getsockname())
+    supervisor = SystemdNotifier(systemd.getsockname())
     supervisor.ready("watching\nREADY=0")
     supervisor.alive()
     supervisor.status("draining for A1")
@@ -42,17 +42,17 @@ def test_an_abstract_address_is_understood() -> None:
         name = f"forewarn-test-{os.getpid()}"
         listening.bind(f"\0{name}")
         listening.settimeout(30)
-        Systemd(f"@{name}").alive()
+        SystemdNotifier(f"@{name}").alive()
 
         assert listening.recv(100) == b"WATCHDOG=1"
 
 
 def test_without_systemd_nothing_happens(tmp_path: Path) -> None:
-    Systemd().ready()
-    Systemd(str(tmp_path / "nobody")).alive()
+    SystemdNotifier().ready()
+    SystemdNotifier(str(tmp_path / "nobody")).alive()
 
-    assert not Systemd().listens
-    assert Systemd().alive_every_seconds is None
+    assert not SystemdNotifier().listens
+    assert SystemdNotifier().alive_every_seconds is None
 
 
 def test_the_environment_is_read_and_then_kept_from_children(systemd: socket.socket) -> None:
@@ -62,7 +62,7 @@ def test_the_environment_is_read_and_then_kept_from_children(systemd: socket.soc
         "WATCHDOG_PID": str(os.getpid()),
         "PATH": "/bin",
     }
-    supervisor = Systemd.from_environment(environment)
+    supervisor = SystemdNotifier.from_environment(environment)
 
     assert supervisor.alive_every_seconds == 90.0
     assert environment == {"PATH": "/bin"}
@@ -70,5 +70,5 @@ def test_the_environment_is_read_and_then_kept_from_children(systemd: socket.soc
 
 @pytest.mark.parametrize("period", ["", "0", "soon", "-1"])
 def test_a_watchdog_that_is_not_meant_for_us_is_none(period: str) -> None:
-    assert Systemd.from_environment({"WATCHDOG_USEC": period}).alive_every_seconds is None
-    assert Systemd.from_environment({"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"}).alive_every_seconds is None
+    assert SystemdNotifier.from_environment({"WATCHDOG_USEC": period}).alive_every_seconds is None
+    assert SystemdNotifier.from_environment({"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"}).alive_every_seconds is None

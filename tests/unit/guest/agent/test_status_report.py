@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from forewarn.guest.agent.deciding.state import Begun, Finished, Left, Seen, StepOutcome, Undoing
-from forewarn.guest.agent.keeping.journal import Journal
+from forewarn.guest.agent.keeping.journal import AgentJournal
 from forewarn.guest.agent.tools.status_report import report
 from forewarn.guest.agent.values import AgentConfig, Step, Verdict
 from forewarn.guest.system import this_machine
@@ -33,7 +33,7 @@ def changed(directory: Path, seconds: float) -> str:
     return line.removeprefix("changed").strip()
 
 
-def failing(journal: Journal, times: int, *, again: bool = True) -> None:
+def failing(journal: AgentJournal, times: int, *, again: bool = True) -> None:
     journal.write(Seen(EVENT, NOON, Verdict.PREPARE_THEN_APPROVE, ("drain",)))
     for number in range(times):
         run = journal.state.last_run + 1
@@ -42,14 +42,14 @@ def failing(journal: Journal, times: int, *, again: bool = True) -> None:
 
 
 def test_a_step_that_failed_tells_why_how_often_and_what_comes(tmp_path: Path) -> None:
-    journal = Journal(MACHINE.files, tmp_path)
+    journal = AgentJournal(MACHINE.files, tmp_path)
     failing(journal, 5)
     undo = "to be undone: run /bin/undrain"
     last = "failed 5 times in a row, last at 2026-01-01T12:01:04Z: ended with status 7: no route"
     assert changed(tmp_path, 70) == f"drain: {last}; next try in 10 s; 13 min 20 s left for the steps; {undo}"
     assert changed(tmp_path, 3600) == f"drain: {last}; next try now; no time left; {undo}"
     journal.close()
-    reopened = Journal(MACHINE.files, tmp_path)  # one record now, as after a restart
+    reopened = AgentJournal(MACHINE.files, tmp_path)  # one record now, as after a restart
     assert changed(tmp_path, 70).startswith(f"drain: {last}; next try in 10 s")
     reopened.write(Begun(6, DRAIN, "boot", EVENT))
     assert "; now doing again; " in changed(tmp_path, 70)
@@ -59,7 +59,7 @@ def test_a_step_that_failed_tells_why_how_often_and_what_comes(tmp_path: Path) -
 
 
 def test_a_step_that_is_given_up_and_a_reverse_that_fails_are_told_so(tmp_path: Path) -> None:
-    journal = Journal(MACHINE.files, tmp_path)
+    journal = AgentJournal(MACHINE.files, tmp_path)
     failing(journal, 1, again=False)
     assert "failed once, last at 2026-01-01T12:01:00Z" in changed(tmp_path, 70)
     assert "; not tried again; " in changed(tmp_path, 70)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.guest.agent.config.toml_lines import Lines, Place
+from forewarn.guest.agent.config.toml_lines import LineNumbers, Place
 
 FILE = '''\
 # a comment with [brackets] = "and more"
@@ -42,7 +42,7 @@ x = +1_000
 
 
 def test_every_thing_of_a_file_has_its_line() -> None:
-    lines = Lines(FILE)
+    lines = LineNumbers(FILE)
 
     assert lines.of("top") == 2
     assert lines.of("agent") == 4
@@ -59,16 +59,16 @@ def test_every_thing_of_a_file_has_its_line() -> None:
 
 
 def test_what_does_not_stand_there_has_the_line_of_what_is_around_it() -> None:
-    lines = Lines("\n[agent]\npoll = 1\n")
+    lines = LineNumbers("\n[agent]\npoll = 1\n")
 
     assert lines.of("agent", "missing") == 2
     assert lines.of("agent", "poll", 3, "deep") == 3
     assert lines.of("nowhere", 0) == 1
-    assert Lines("").of("rule", 0, "types") == 1
+    assert LineNumbers("").of("rule", 0, "types") == 1
 
 
 def test_windows_line_ends_count_once() -> None:
-    assert Lines("a = 1\r\n[b]\r\nc = 2\r\n").of("b", "c") == 3
+    assert LineNumbers("a = 1\r\n[b]\r\nc = 2\r\n").of("b", "c") == 3
 
 
 KEYS = st.sampled_from(["a", "b-1", "c_2", '"d e"', "'f.g'"])
@@ -116,7 +116,7 @@ def test_whatever_a_file_says_is_found_on_the_line_that_begins_it(tables: list[t
         for key, value in pairs.items():
             expected[number, key] = text.count("\n") + 1
             text += f"{key} = {value} # end\n"
-    found = Lines(text).found
+    found = LineNumbers(text).found
     parsed = tomllib.loads(text)
 
     assert {place for place in places(parsed) if place} - {("u",)} <= set(found)
@@ -126,4 +126,4 @@ def test_whatever_a_file_says_is_found_on_the_line_that_begins_it(tables: list[t
 
 @given(st.text(alphabet="[]{}=\"'#\n,. ab1\\", max_size=40))
 def test_the_walk_ends_whatever_the_text(text: str) -> None:
-    Lines(text)
+    LineNumbers(text)

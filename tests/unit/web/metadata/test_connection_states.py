@@ -16,9 +16,9 @@ from forewarn.plane.ports import Origin
 from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
-from forewarn.web.metadata.asking.callers import Door
+from forewarn.web.metadata.asking.callers import Entrance
 from forewarn.web.metadata.http.connection import Connection
-from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, TRANSITIONS, State, Trigger, after
+from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, TRANSITIONS, ConnectionState, Trigger, after
 from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits, MetadataSettings
@@ -33,13 +33,13 @@ def anyio_backend() -> str:
 
 
 def test_every_state_is_in_the_table_and_can_be_reached() -> None:
-    reached, border = {State.RESTING}, [State.RESTING]
+    reached, border = {ConnectionState.RESTING}, [ConnectionState.RESTING]
     while border:
         found = set(TRANSITIONS[border.pop()].values()) - reached
         reached |= found
         border += found
 
-    assert set(TRANSITIONS) == set(State) == reached
+    assert set(TRANSITIONS) == set(ConnectionState) == reached
 
 
 def test_every_trigger_leads_somewhere() -> None:
@@ -47,8 +47,12 @@ def test_every_trigger_leads_somewhere() -> None:
 
 
 def test_a_connection_can_be_lost_in_every_state_and_only_once() -> None:
-    assert all(row[Trigger.LOST] is State.CLOSED for state, row in TRANSITIONS.items() if state is not State.CLOSED)
-    assert TRANSITIONS[State.CLOSED] == {}
+    assert all(
+        row[Trigger.LOST] is ConnectionState.CLOSED
+        for state, row in TRANSITIONS.items()
+        if state is not ConnectionState.CLOSED
+    )
+    assert TRANSITIONS[ConnectionState.CLOSED] == {}
 
 
 def test_nothing_is_answered_after_the_last_answer() -> None:
@@ -58,11 +62,15 @@ def test_nothing_is_answered_after_the_last_answer() -> None:
 
 def test_what_the_table_does_not_list_raises_a_sentence_with_state_and_trigger() -> None:
     with pytest.raises(AssertionError, match="'answer ready' cannot happen to a connection that is resting"):
-        after(State.RESTING, Trigger.READY)
+        after(ConnectionState.RESTING, Trigger.READY)
 
 
 def test_every_state_in_which_the_client_is_waited_for_has_a_limit_that_exists() -> None:
-    assert set(LONGEST) == set(State) - {State.OWING, State.WORKING, State.CLOSED}
+    assert set(LONGEST) == set(ConnectionState) - {
+        ConnectionState.OWING,
+        ConnectionState.WORKING,
+        ConnectionState.CLOSED,
+    }
     assert set(LONGEST.values()) <= {field.name for field in fields(Limits)}
 
 
@@ -111,7 +119,7 @@ class _Stage:
 
     def connect(self) -> tuple[_Wire, Connection]:
         wire = _Wire()
-        connection = Connection(self.service, Door(loopback=True), self.limits, self.roster)
+        connection = Connection(self.service, Entrance(loopback=True), self.limits, self.roster)
         connection.connection_made(wire)
         return wire, connection
 
@@ -123,7 +131,7 @@ async def _stage(limits: Limits | None = None) -> _Stage:
     return _Stage(plane, limits or Limits())
 
 
-def _state(connection: Connection) -> State:
+def _state(connection: Connection) -> ConnectionState:
     return connection._state  # nothing else shows it
 
 
@@ -140,8 +148,8 @@ async def test_a_first_read_is_worked_on_and_the_same_bytes_again_leave_the_conn
     connection.data_received(_GET)
     connection.data_received(_GET)
 
-    assert (begun, asked, told) == (State.RECEIVING, State.WORKING, State.RESTING)
-    assert (wire.done, _state(connection)) == (["200"] * 3, State.RESTING)
+    assert (begun, asked, told) == (ConnectionState.RECEIVING, ConnectionState.WORKING, ConnectionState.RESTING)
+    assert (wire.done, _state(connection)) == (["200"] * 3, ConnectionState.RESTING)
 
 
 @pytest.mark.anyio
@@ -155,8 +163,8 @@ async def test_a_blocked_client_gets_nothing_until_it_takes_its_answers() -> Non
     blocked = _state(connection), list(wire.done)
     connection.resume_writing()
 
-    assert blocked == (State.BLOCKED, ["200", "pause"])
-    assert (_state(connection), wire.done) == (State.RESTING, ["200", "pause", "200", "resume"])
+    assert blocked == (ConnectionState.BLOCKED, ["200", "pause"])
+    assert (_state(connection), wire.done) == (ConnectionState.RESTING, ["200", "pause", "200", "resume"])
 
 
 @pytest.mark.anyio
@@ -169,7 +177,7 @@ async def test_a_client_that_is_unblocked_while_its_answer_is_made_is_worked_for
     resumed = _state(connection)
     await wire.answered.wait()
 
-    assert (resumed, _state(connection)) == (State.WORKING, State.RESTING)
+    assert (resumed, _state(connection)) == (ConnectionState.WORKING, ConnectionState.RESTING)
 
 
 @pytest.mark.anyio
@@ -181,8 +189,8 @@ async def test_a_client_that_ends_its_half_is_answered_and_then_closed() -> None
     finishing = _state(connection)
     await wire.answered.wait()
 
-    assert (stays_open, finishing) == (True, State.FINISHING)
-    assert (_state(connection), wire.done) == (State.CLOSING, ["200", "close"])
+    assert (stays_open, finishing) == (True, ConnectionState.FINISHING)
+    assert (_state(connection), wire.done) == (ConnectionState.CLOSING, ["200", "close"])
 
 
 @pytest.mark.anyio
@@ -191,7 +199,7 @@ async def test_a_server_that_closes_lets_go_of_a_resting_connection_at_once() ->
 
     connection.hang_up()
 
-    assert (_state(connection), wire.done) == (State.FINISHING, ["close"])
+    assert (_state(connection), wire.done) == (ConnectionState.FINISHING, ["close"])
 
 
 @pytest.mark.anyio
@@ -206,20 +214,20 @@ async def test_a_connection_for_which_there_is_no_room_is_told_so_and_nothing_el
     refused.data_received(_GET)
     refused.data_received(_OTHER)
 
-    assert (_state(refused), wire.done) == (State.LINGERING, ["503", "eof"])
+    assert (_state(refused), wire.done) == (ConnectionState.LINGERING, ["503", "eof"])
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("sent", "limit", "at_first", "at_last", "state"),
     [
-        (b"", "idle_seconds", [], ["close"], State.CLOSING),
-        (_GET[:20], "request_seconds", [], ["408", "eof"], State.LINGERING),
-        (b"nonsense\r\n\r\n", "linger_seconds", ["400", "eof"], ["abort"], State.LINGERING),
+        (b"", "idle_seconds", [], ["close"], ConnectionState.CLOSING),
+        (_GET[:20], "request_seconds", [], ["408", "eof"], ConnectionState.LINGERING),
+        (b"nonsense\r\n\r\n", "linger_seconds", ["400", "eof"], ["abort"], ConnectionState.LINGERING),
     ],
 )
 async def test_a_client_that_keeps_a_state_for_too_long_has_to_go(
-    sent: bytes, limit: str, at_first: list[str], at_last: list[str], state: State
+    sent: bytes, limit: str, at_first: list[str], at_last: list[str], state: ConnectionState
 ) -> None:
     stage = await _stage()
     wire, connection = stage.connect()

@@ -1,4 +1,4 @@
-"""Who is calling: a table of doors, addresses and names."""
+"""Who is calling: a table of entrances, addresses and names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 
 from forewarn.core.region import Region
 from forewarn.core.specs import Binding
-from forewarn.web.metadata.asking.callers import Caller, Door, identify, is_loopback, plain_address
+from forewarn.web.metadata.asking.callers import Caller, Entrance, identify, is_loopback, plain_address
 from tests.unit.web.metadata.story import Story
 
-_DESK = Door(loopback=True)
-_OUTSIDE = Door()
-_INSIDE = Door(netns="blue")
+_DESK = Entrance(loopback=True)
+_OUTSIDE = Entrance()
+_INSIDE = Entrance(netns="blue")
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def region() -> Region:
 
 
 @pytest.mark.parametrize(
-    ("door", "peer", "local", "named", "found"),
+    ("entrance", "peer", "local", "named", "found"),
     [
         (_INSIDE, "10.9.9.9", "169.254.169.254", None, "by-netns"),
         (_INSIDE, "10.0.0.4", "127.0.0.9", None, "by-netns"),
         (_INSIDE, "10.9.9.9", "169.254.169.254", "by-netns", None),
         (_INSIDE, "10.9.9.9", "169.254.169.254", "plain", None),
-        (Door(netns="green"), "10.0.0.4", "127.0.0.9", None, None),
-        (Door(netns="green"), "10.0.0.4", "127.0.0.9", "plain", None),
+        (Entrance(netns="green"), "10.0.0.4", "127.0.0.9", None, None),
+        (Entrance(netns="green"), "10.0.0.4", "127.0.0.9", "plain", None),
         (_OUTSIDE, "10.0.0.4", "10.0.0.1", None, "by-address"),
         (_OUTSIDE, "::ffff:10.0.0.4", "::", None, "by-address"),
         (_OUTSIDE, "10.0.0.4", "10.0.0.1", "plain", None),
@@ -50,17 +50,17 @@ def region() -> Region:
     ],
 )
 def test_the_strongest_way_decides(
-    region: Region, door: Door, peer: str, local: str, named: str | None, found: str | None
+    region: Region, entrance: Entrance, peer: str, local: str, named: str | None, found: str | None
 ) -> None:
-    vm = identify(region, Caller.at(door, peer, local), named)
+    vm = identify(region, Caller.at(entrance, peer, local), named)
     assert (vm.name if vm else None) == found
 
 
 def test_a_single_vm_needs_no_name_on_loopback_only() -> None:
     story = Story()
     story.create("only")
-    for door, found in ((_DESK, True), (_OUTSIDE, False), (_INSIDE, False)):
-        assert (identify(story.region, Caller.at(door, "127.0.0.1", "127.0.0.1"), None) is not None) is found
+    for entrance, found in ((_DESK, True), (_OUTSIDE, False), (_INSIDE, False)):
+        assert (identify(story.region, Caller.at(entrance, "127.0.0.1", "127.0.0.1"), None) is not None) is found
 
 
 def test_nobody_is_anybody_in_an_empty_region() -> None:

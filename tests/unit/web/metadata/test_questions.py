@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn.core.region import Vm
+from forewarn.web.metadata.asking import questions
 from forewarn.web.metadata.asking.questions import (
     ApproveEvents,
     Question,
@@ -152,3 +153,15 @@ def test_a_reader_that_has_everything_needs_nothing() -> None:
 )
 def test_a_wish_to_wait_is_granted_up_to_the_limit(values: list[bytes], wait: int | None) -> None:
     assert read_wait(values, 120) == wait
+
+
+def test_what_is_remembered_of_targets_is_bounded() -> None:
+    most = questions._read_again.cache_info().maxsize
+    assert most is not None
+    long = b"/metadata/versions?" + b"x" * questions._LONGEST_REMEMBERED
+    before = questions._read_again.cache_info().currsize
+    assert read_target(long).service == "versions"
+    assert questions._read_again.cache_info().currsize == before
+    for number in range(most + 10):
+        read_target(b"/vm/a-%d/metadata/versions" % number)
+    assert questions._read_again.cache_info().currsize == most

@@ -16,7 +16,7 @@ from forewarn.plane.ports import Origin
 from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
-from forewarn.web.metadata.asking.callers import Door
+from forewarn.web.metadata.asking.callers import Entrance
 from forewarn.web.metadata.http.connection import Connection
 from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
@@ -74,16 +74,16 @@ class _Wire(asyncio.Transport):
 class _Stage:
     """The face without its sockets."""
 
-    def __init__(self, plane: Plane, door: Door) -> None:
+    def __init__(self, plane: Plane, entrance: Entrance) -> None:
         settings = MetadataSettings()
         self._service = Service(plane, FaultRules(), settings, b"seed")
         self._limits = settings.limits
         self._roster = Connections(settings.limits)
-        self._door = door
+        self._entrance = entrance
         self.turn = 0
 
     def connect(self, wire: _Wire) -> Connection:
-        made = Connection(self._service, self._door, self._limits, self._roster)
+        made = Connection(self._service, self._entrance, self._limits, self._roster)
         made.connection_made(wire)
         return made
 
@@ -92,13 +92,13 @@ class _Stage:
         await asyncio.sleep(0)
 
 
-async def _stage(door: Door) -> tuple[Plane, _Stage]:
+async def _stage(entrance: Entrance) -> tuple[Plane, _Stage]:
     plane = (await assemble(Parts(journal=MemoryJournal(), clock_from=RealClock))).plane
     await plane.start()
     for number in (2, 3):
         binding = Binding(address=f"10.0.0.{number}")
         await plane.submit(CreateVms((f"vm{number}",), VmSpec(), f"s{number}", binding), Origin("operator"))
-    stage = _Stage(plane, door)
+    stage = _Stage(plane, entrance)
     for number in (2, 3):
         await _read(stage, f"10.0.0.{number}")
     return plane, stage
@@ -114,7 +114,7 @@ async def _read(stage: _Stage, source: str) -> None:
 
 
 async def test_a_pipeline_gets_so_many_answers_a_turn_and_no_more_and_all_of_them_in_the_end() -> None:
-    plane, stage = await _stage(Door())
+    plane, stage = await _stage(Entrance())
     greedy = _Wire(stage, "10.0.0.2")
     greedy.send((_GET % _TARGET) * _PIPELINE)
     while greedy.answers < _PIPELINE:
@@ -126,7 +126,7 @@ async def test_a_pipeline_gets_so_many_answers_a_turn_and_no_more_and_all_of_the
 
 
 async def test_all_connections_of_one_vm_share_its_turn() -> None:
-    plane, stage = await _stage(Door())
+    plane, stage = await _stage(Entrance())
     greedy = [_Wire(stage, "10.0.0.2") for _ in range(20)]
     for wire in greedy:
         wire.send((_GET % _TARGET) * 200)
@@ -146,7 +146,7 @@ async def test_all_connections_of_one_vm_share_its_turn() -> None:
 
 
 async def test_whoever_asks_beside_a_flood_is_answered_in_the_turn_in_which_it_asks() -> None:
-    plane, stage = await _stage(Door())
+    plane, stage = await _stage(Entrance())
     greedy = [_Wire(stage, "10.0.0.2") for _ in range(4)]
     victim = _Wire(stage, "10.0.0.3")
     for wire in greedy:
@@ -165,7 +165,7 @@ async def test_whoever_asks_beside_a_flood_is_answered_in_the_turn_in_which_it_a
 
 
 async def test_at_a_desk_each_connection_is_a_party_of_its_own() -> None:
-    plane, stage = await _stage(Door(loopback=True))
+    plane, stage = await _stage(Entrance(loopback=True))
     target = b"/vm/vm2" + _TARGET
     both = [_Wire(stage, "127.0.0.1") for _ in range(2)]
     for wire in both:
@@ -180,7 +180,7 @@ async def test_at_a_desk_each_connection_is_a_party_of_its_own() -> None:
 
 
 async def test_a_client_that_goes_while_it_waits_for_its_turn_is_forgotten() -> None:
-    plane, stage = await _stage(Door())
+    plane, stage = await _stage(Entrance())
     greedy = _Wire(stage, "10.0.0.2")
     greedy.send((_GET % _TARGET) * _PIPELINE)
     greedy.connection.connection_lost(None)

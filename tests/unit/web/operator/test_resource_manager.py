@@ -12,7 +12,7 @@ from forewarn.plane.clock import TurnableClock
 from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 from forewarn.web.resource_manager.login.access import Access
 from forewarn.web.resource_manager.login.tokens import introduction
 from tests.unit.web.operator.conftest import NOON, Bench
@@ -26,7 +26,7 @@ IDENTITY = "/metadata/identity/oauth2/token?resource=x"
 async def open_client(token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
     parts = Parts(journal=MemoryJournal(), clock_from=lambda _: TurnableClock(NOON), token=token or "")
     server = await assemble(parts)
-    introduced = introduction(URL, "PEM", Desk(server.plane, access=Access(parts.token)))
+    introduced = introduction(URL, "PEM", ArmDesk(server.plane, access=Access(parts.token)))
     app = server.operator_app(metadata_url="", hosts=("operator.test",), resource_manager=introduced)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:16926") as client:
         yield client

@@ -50,6 +50,8 @@ async def test_whoever_has_not_signed_in_is_led_to_the_form_and_back(open_portal
         assert cookie.endswith("; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict")
         assert (await browser.client.get("/portal/vms")).status_code == 200
         assert (await browser.client.get("/v1/ping")).status_code == 200
+        links = [each.attributes["href"] for each in (await browser.page("/portal/vms")).all("a")]
+        assert "/portal/sign-out?back=%2Fportal%2Fvms" in links
 
 
 async def test_the_form_tells_nothing_about_the_region(open_portal: OpenPortal) -> None:

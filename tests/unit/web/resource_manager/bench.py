@@ -16,7 +16,7 @@ from forewarn.plane.ports import Origin
 from forewarn.server.assembly import Parts, running
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.documents.whereabouts import SUBSCRIPTION
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 URL = "https://127.0.0.1:16927"
@@ -30,7 +30,7 @@ OPERATOR = Origin("operator")
 class Bench:
     """What a test holds: the plane behind the face, and a client before it."""
 
-    def __init__(self, desk: Desk, client: httpx.AsyncClient) -> None:
+    def __init__(self, desk: ArmDesk, client: httpx.AsyncClient) -> None:
         self.desk = desk
         self.plane = desk.plane
         self.client = client

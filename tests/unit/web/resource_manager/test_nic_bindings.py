@@ -11,7 +11,7 @@ import pytest
 from forewarn.core.commands import BindVm
 from forewarn.core.specs import NO_BINDING, Binding
 from forewarn.web.documents.interfaces import shared_address
-from forewarn.web.metadata.asking.callers import Caller, Door, identify
+from forewarn.web.metadata.asking.callers import Caller, Entrance, identify
 from forewarn.web.resource_manager import nic_bindings
 from tests.unit.web.resource_manager.bench import NETWORK, OPERATOR, RG, Bench, open_bench
 
@@ -41,7 +41,7 @@ async def make(bench: Bench, name: str, address: str, status: int = 201) -> None
 
 def caller(bench: Bench, address: str) -> str | None:
     """Whom the metadata face takes one for that calls from there, at a listener beyond loopback."""
-    found = identify(bench.plane.region, Caller.at(Door(), address, "10.0.0.1"), None)
+    found = identify(bench.plane.region, Caller.at(Entrance(), address, "10.0.0.1"), None)
     return None if found is None else found.name
 
 

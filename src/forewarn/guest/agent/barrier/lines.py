@@ -13,7 +13,7 @@ from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.inbox import Answered, Inbox, Spoken
 from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import parse_listen
-from forewarn.guest.system.parts import Connection, Listener, System
+from forewarn.guest.system.parts import Listener, Stream, System
 
 _PATIENCE_SECONDS = 3.0
 _LONGEST_QUESTION = 8192
@@ -65,7 +65,7 @@ class BarrierLine:
             else:
                 connection.close()
 
-    def _serve(self, connection: Connection) -> None:
+    def _serve(self, connection: Stream) -> None:
         try:
             with closing(connection), suppress(OSError, ValueError):
                 request = _read_request(connection, Budget(self._system, _PATIENCE_SECONDS))
@@ -120,7 +120,7 @@ class BarrierLine:
         return self._seal.read_answer(question, response.body, response.headers.get(SEAL_HEADER.lower(), ""))
 
 
-def _read_request(connection: Connection, budget: Budget) -> tuple[str, dict[str, str], bytes]:
+def _read_request(connection: Stream, budget: Budget) -> tuple[str, dict[str, str], bytes]:
     """One budget for all of it: a byte a second, from enough peers, would else keep every member from being heard."""
     data = b""
     while b"\r\n\r\n" not in data:
@@ -134,7 +134,7 @@ def _read_request(connection: Connection, budget: Budget) -> tuple[str, dict[str
     return line, headers, body[:length]
 
 
-def _more(connection: Connection, so_far: int, budget: Budget) -> bytes:
+def _more(connection: Stream, so_far: int, budget: Budget) -> bytes:
     if so_far > _LONGEST_QUESTION:
         raise ValueError("too long")
     left = budget.left()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from forewarn.guest.agent.config.toml_lines import Lines, Place
+from forewarn.guest.agent.config.toml_lines import LineNumbers, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class BadConfig(Exception):  # noqa: N818 - it reads as what it is
 class Complaints:
     """Collects complaints about one file, so that its author learns of all of them at once."""
 
-    def __init__(self, path: str, lines: Lines) -> None:
+    def __init__(self, path: str, lines: LineNumbers) -> None:
         self._path = path
         self._lines = lines
         self._noted: list[Complaint] = []

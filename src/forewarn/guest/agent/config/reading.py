@@ -19,7 +19,7 @@ from forewarn.guest.agent.config.complaints import BadConfig, Complaint, Complai
 from forewarn.guest.agent.config.notifications import read_notification
 from forewarn.guest.agent.config.rules import check_margin, check_reach, check_steps, read_rule, read_step
 from forewarn.guest.agent.config.section import Section
-from forewarn.guest.agent.config.toml_lines import Lines
+from forewarn.guest.agent.config.toml_lines import LineNumbers
 from forewarn.guest.agent.toml_words import meant, toml_word
 from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.endpoint import parse_endpoint
@@ -78,7 +78,7 @@ def check_text(text: str, path: str = "agent.toml") -> Checked:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         return Checked(None, (_not_toml(text, path, problem),))
-    book = Complaints(path, Lines(text))
+    book = Complaints(path, LineNumbers(text))
     config = _read(book, tables, path)
     complaints = book.noted()
     return Checked(config if all(each.warning for each in complaints) else None, complaints)

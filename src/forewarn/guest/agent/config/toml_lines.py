@@ -20,7 +20,7 @@ _STRING = re.compile(
 _PLAIN = re.compile(r"[^,\]}#\n]+")
 
 
-class Lines:
+class LineNumbers:
     """Where things stand. What does not stand anywhere is said to stand where its table does."""
 
     def __init__(self, text: str) -> None:

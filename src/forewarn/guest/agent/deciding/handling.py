@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from forewarn.guest.agent.deciding.built_in import NOTICES_SECONDS
 from forewarn.guest.agent.deciding.policy import APPROVES, PREPARES, chosen_steps, decide
-from forewarn.guest.agent.deciding.state import Approval, Care, Effect, Left, Mark, Seen, State, key_of
+from forewarn.guest.agent.deciding.state import AgentState, Approval, Care, Left, Mark, Seen, StepEffect, key_of
 from forewarn.guest.agent.values import AgentConfig, Step, Verdict
 from forewarn.guest.backoff import Backoff
 from forewarn.guest.instance import concerns
@@ -33,7 +33,7 @@ _MARGIN_SHARE = 4  # of a short notice, the margin takes no more than this part
 
 
 def regard(
-    config: AgentConfig, own_name: str, state: State, events: Iterable[ScheduledEvent], now: datetime
+    config: AgentConfig, own_name: str, state: AgentState, events: Iterable[ScheduledEvent], now: datetime
 ) -> list[Seen | Left]:
     """What is to be noted of the events that a ``Watcher`` knows: those of this VM that came, changed or left."""
     shown = {key_of(event): event for event in events if concerns(event, own_name)}
@@ -151,7 +151,7 @@ class Duties:
 class Situation:
     """Everything that the decision depends on."""
 
-    state: State
+    state: AgentState
     steps: Mapping[str, Step]  # of the file as it is now
     margin_seconds: float
     now: datetime
@@ -173,7 +173,7 @@ def owed(moment: Situation) -> Duties:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StepsLeft:
     """One event's steps that are not done, and the time there is for them."""
 
     care: Care
@@ -182,10 +182,10 @@ class Plan:
     whole_seconds: float
 
 
-def _plan(moment: Situation, care: Care) -> Plan:
+def _plan(moment: Situation, care: Care) -> StepsLeft:
     deadline = deadline_of(care, moment.margin_seconds)
     left, whole = (deadline - moment.now).total_seconds(), (deadline - care.seen_at).total_seconds()
-    return Plan(care, tuple(_pending(moment, care)), left, whole)
+    return StepsLeft(care, tuple(_pending(moment, care)), left, whole)
 
 
 def _pending(moment: Situation, care: Care) -> Iterator[Step]:
@@ -196,7 +196,7 @@ def _pending(moment: Situation, care: Care) -> Iterator[Step]:
             yield step
 
 
-def _urgent(moment: Situation, plans: Iterable[Plan]) -> Iterator[Work]:
+def _urgent(moment: Situation, plans: Iterable[StepsLeft]) -> Iterator[Work]:
     """What could be begun now, the most urgent event's first step first. A started event gets no new step."""
     for plan in plans:
         if is_started(plan.care.event) or plan.left_seconds <= _LEAST_SECONDS:
@@ -208,7 +208,7 @@ def _urgent(moment: Situation, plans: Iterable[Plan]) -> Iterator[Work]:
             yield Work(step, plan.care.event, undo=False, seconds=seconds)
 
 
-def _next(moment: Situation, plan: Plan) -> Step | None:
+def _next(moment: Situation, plan: StepsLeft) -> Step | None:
     """The first that is not done. One that keeps failing holds up the others until only their time is left."""
     hopeful = [step for step in plan.pending if not _given_up(moment.state, step.name)]
     in_order = [step for step in hopeful if not _parked(moment, plan, step)]
@@ -217,12 +217,12 @@ def _next(moment: Situation, plan: Plan) -> Step | None:
     return next((step for step in hopeful if _rested(moment, step)), None)
 
 
-def _later(moment: Situation, plan: Plan, step: Step) -> list[Step]:
+def _later(moment: Situation, plan: StepsLeft, step: Step) -> list[Step]:
     place = plan.pending.index(step)
     return [each for each in plan.pending[place + 1 :] if not _given_up(moment.state, each.name)]
 
 
-def _parked(moment: Situation, plan: Plan, step: Step) -> bool:
+def _parked(moment: Situation, plan: StepsLeft, step: Step) -> bool:
     later = _later(moment, plan, step)
     return step.name in moment.troubles and plan.left_seconds <= reserve_seconds(plan.whole_seconds, later)
 
@@ -232,13 +232,13 @@ def _rested(moment: Situation, step: Step) -> bool:
     return trouble is None or trouble.again_at <= moment.tick
 
 
-def _given_up(state: State, name: str) -> bool:
+def _given_up(state: AgentState, name: str) -> bool:
     effect = state.effect(name)
     return effect is not None and effect.mark is Mark.BROKEN and not effect.again
 
 
 def _while_running(
-    moment: Situation, running: RunningStep, plans: Sequence[Plan], wanted: Work | None, approve: tuple[str, ...]
+    moment: Situation, running: RunningStep, plans: Sequence[StepsLeft], wanted: Work | None, approve: tuple[str, ...]
 ) -> Duties:
     holders = [plan for plan in plans if running.name in plan.care.steps]
     if running.undo:
@@ -255,7 +255,7 @@ def _while_running(
     return Duties(left_seconds=left, approve=approve)
 
 
-def _left_for(moment: Situation, plan: Plan, name: str, ran: float) -> float:
+def _left_for(moment: Situation, plan: StepsLeft, name: str, ran: float) -> float:
     """What the running step may still take of one event's time, with later steps kept in mind."""
     step = next((step for step in plan.pending if step.name == name), None)
     if step is None or plan.left_seconds <= 0:
@@ -264,7 +264,7 @@ def _left_for(moment: Situation, plan: Plan, name: str, ran: float) -> float:
     return share_seconds(plan.left_seconds + ran, bare, _later(moment, plan, step), plan.whole_seconds) - ran
 
 
-def _is_sharper(wanted: Work, plans: Sequence[Plan], holders: Sequence[Plan]) -> bool:
+def _is_sharper(wanted: Work, plans: Sequence[StepsLeft], holders: Sequence[StepsLeft]) -> bool:
     """Whether another event than those that the running step is for must go first."""
     place = next(number for number, plan in enumerate(plans) if plan.care.event == wanted.event)
     return place < plans.index(holders[0])
@@ -291,7 +291,7 @@ def _restoring(moment: Situation) -> Work | None:
     return None
 
 
-def _is_wanted(moment: Situation, effect: Effect) -> bool:
+def _is_wanted(moment: Situation, effect: StepEffect) -> bool:
     return any(effect.step.name in care.steps for care in moment.state.cares.values())
 
 
@@ -303,19 +303,19 @@ def _wake(moment: Situation) -> float | None:
 # Approving
 
 
-def is_prepared(state: State, care: Care) -> bool:
+def is_prepared(state: AgentState, care: Care) -> bool:
     """Whether every step is in effect. No steps are no work."""
     effects = (state.effect(name) for name in care.steps)
     return all(effect is not None and effect.mark is Mark.DONE for effect in effects)
 
 
-def may_approve(state: State, care: Care) -> bool:
+def may_approve(state: AgentState, care: Care) -> bool:
     """Whether this VM lets the event start: the others of a shared one are asked elsewhere."""
     open_still = not is_started(care.event) and care.approval not in (Approval.CONFIRMED, Approval.REFUSED)
     return open_still and care.verdict in APPROVES and (care.verdict not in PREPARES or is_prepared(state, care))
 
 
-def is_pressed(state: State, running: RunningStep | None) -> bool:
+def is_pressed(state: AgentState, running: RunningStep | None) -> bool:
     """Whether time alone may change what is to be done; an event that has started, or that is left alone, only ends."""
     if running is not None:
         return True
@@ -326,7 +326,7 @@ def is_pressed(state: State, running: RunningStep | None) -> bool:
     return any(not is_prepared(state, care) or may_approve(state, care) for care in ahead)
 
 
-def is_lost(state: State, care: Care) -> bool:
+def is_lost(state: AgentState, care: Care) -> bool:
     """Whether it can never be prepared: a step has failed for good, or it has started before all of them were done."""
     if is_prepared(state, care):
         return False
@@ -340,7 +340,7 @@ def is_hopeless(moment: Situation, care: Care) -> bool:
     return is_lost(moment.state, care) or _plan(moment, care).left_seconds <= _LEAST_SECONDS
 
 
-def stance(state: State, care: Care | None) -> str:
+def stance(state: AgentState, care: Care | None) -> str:
     """What this VM tells the others of a shared event."""
     if care is None:
         return "unknown"

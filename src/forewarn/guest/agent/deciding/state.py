@@ -27,7 +27,7 @@ class StepOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class StepEnd:
     """How a run has ended, and what is worth telling about it."""
 
     outcome: StepOutcome
@@ -75,7 +75,7 @@ class Care:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class StepEffect:
     """A step that was begun and is not undone. The step is as it was then: the file may have changed since."""
 
     step: Step
@@ -91,17 +91,17 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class AgentState:
     """Everything. Effects stand in the order in which they were begun."""
 
     cares: dict[str, Care] = field(default_factory=dict)
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[StepEffect, ...] = ()
     last_run: int = 0
 
-    def effect(self, name: str) -> Effect | None:
+    def effect(self, name: str) -> StepEffect | None:
         return next((effect for effect in self.effects if effect.step.name == name), None)
 
-    def by_run(self, run: int) -> Effect | None:
+    def by_run(self, run: int) -> StepEffect | None:
         return next((effect for effect in self.effects if effect.run == run), None)
 
 
@@ -173,14 +173,14 @@ class Snapshot:
     """All that came before, in one."""
 
     cares: tuple[Care, ...]
-    effects: tuple[Effect, ...]
+    effects: tuple[StepEffect, ...]
     last_run: int
 
 
 Record = Seen | Left | Begun | Finished | Undoing | Approving | Snapshot
 
 
-def fold(state: State, record: Record) -> State:
+def fold(state: AgentState, record: Record) -> AgentState:
     """The state after one more record."""
     match record:
         case Seen():
@@ -201,21 +201,21 @@ def fold(state: State, record: Record) -> State:
             care = state.cares.get(event_id.upper())
             return state if care is None else _with_care(state, _approving(care, record))
         case Snapshot(cares, effects, last_run):
-            return State({care.key: care for care in cares}, effects, last_run)
+            return AgentState({care.key: care for care in cares}, effects, last_run)
 
 
-def fold_all(records: Iterable[Record]) -> State:
-    state = State()
+def fold_all(records: Iterable[Record]) -> AgentState:
+    state = AgentState()
     for record in records:
         state = fold(state, record)
     return state
 
 
-def snapshot(state: State) -> Snapshot:
+def snapshot(state: AgentState) -> Snapshot:
     return Snapshot(tuple(state.cares.values()), state.effects, state.last_run)
 
 
-def _with_care(state: State, care: Care) -> State:
+def _with_care(state: AgentState, care: Care) -> AgentState:
     return replace(state, cares={**state.cares, care.key: care})
 
 
@@ -231,10 +231,10 @@ def _approving(care: Care, record: Approving) -> Care:
     return replace(care, approval=Approval.SENT, sent=care.sent + 1, sent_at=record.at)
 
 
-def _begun(state: State, record: Begun) -> State:
+def _begun(state: AgentState, record: Begun) -> AgentState:
     """A step that is begun again keeps its place: its reverse comes where it came the first time."""
     known = state.effect(record.step.name)
-    new = Effect(record.step, Mark.DOING, record.run, record.boot, record.event, touched=known is not None)
+    new = StepEffect(record.step, Mark.DOING, record.run, record.boot, record.event, touched=known is not None)
     if known is None:
         return replace(state, effects=(*state.effects, new), last_run=record.run)
     new = replace(new, tries=known.tries, why=known.why, failed_at=known.failed_at)
@@ -242,7 +242,7 @@ def _begun(state: State, record: Begun) -> State:
     return replace(state, effects=effects, last_run=record.run)
 
 
-def _finished(state: State, record: Finished) -> State:
+def _finished(state: AgentState, record: Finished) -> AgentState:
     effect = state.by_run(record.run)
     if effect is None:
         return state
@@ -251,7 +251,7 @@ def _finished(state: State, record: Finished) -> State:
     return replace(state, effects=tuple(each for each in effects if each is not None))
 
 
-def _after(effect: Effect, record: Finished) -> Effect | None:
+def _after(effect: StepEffect, record: Finished) -> StepEffect | None:
     """None: it is as if it had never been begun."""
     undoing = effect.mark is Mark.UNDOING
     if record.outcome is StepOutcome.DONE:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from forewarn import __version__
 from forewarn.guest.agent.doing.budget import Budget
-from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
-from forewarn.guest.system.parts import Connection, Sockets
+from forewarn.guest.http1 import BadResponse, OutgoingRequest, Response, ResponseReader
+from forewarn.guest.system.parts import Sockets, Stream
 
 _LOOK_SECONDS = 0.2
 _RECEIVE_BYTES = 65_536
@@ -34,7 +34,7 @@ def call(
     fields = {"User-Agent": f"forewarn-agent/{__version__}", "Connection": "close", **(headers or {})}
     if any(not _is_clean(text) for text in (target, parts.netloc, verb, *fields, *fields.values())):
         return "the URL or a header has a line break in it"
-    request = Request(verb, target, tuple(fields.items()), body)
+    request = OutgoingRequest(verb, target, tuple(fields.items()), body)
     try:
         with closing(_connect(sockets, host, port, budget, secure=parts.scheme == "https")) as connection:
             return _converse(connection, request.encode(parts.netloc.rpartition("@")[2]), budget)
@@ -48,7 +48,7 @@ def _is_clean(text: str) -> bool:
     return "\r" not in text and "\n" not in text
 
 
-def _connect(sockets: Sockets, host: str, port: int, budget: Budget, *, secure: bool) -> Connection:
+def _connect(sockets: Sockets, host: str, port: int, budget: Budget, *, secure: bool) -> Stream:
     left = budget.left()
     if left <= 0:
         raise TimeoutError
@@ -56,7 +56,7 @@ def _connect(sockets: Sockets, host: str, port: int, budget: Budget, *, secure: 
     return sockets.secured(connection, host) if secure else connection
 
 
-def _converse(connection: Connection, data: bytes, budget: Budget) -> Response:
+def _converse(connection: Stream, data: bytes, budget: Budget) -> Response:
     connection.settimeout(max(0.01, budget.left()))
     connection.sendall(data)
     reader = ResponseReader()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.system.parts import OUTPUT_BYTES, Files, Program, System
 
@@ -31,21 +31,23 @@ class Receipts:
             files.discard(path)
 
 
-def run(system: System, program: Program, budget: Budget, receipts: Receipts) -> Ended:
+def run(system: System, program: Program, budget: Budget, receipts: Receipts) -> StepEnd:
     """Run it to its end, or to the end of the budget: then it is ended together with everything it started."""
     try:
         started = system.programs.start(program, receipts.receipt, receipts.output)
     except (OSError, ValueError) as problem:
-        return Ended(StepOutcome.FAILED, f"cannot be started: {problem}")
+        return StepEnd(StepOutcome.FAILED, f"cannot be started: {problem}")
     in_time = started.wait(budget)
     started.end(everything=not in_time)
     return _verdict(system, receipts, budget, in_time=in_time)
 
 
-def adopt(system: System, receipts: Receipts, budget: Budget, *, same_boot: bool) -> Ended:
+def adopt(system: System, receipts: Receipts, budget: Budget, *, same_boot: bool) -> StepEnd:
     """What became of a run that an earlier agent began. One that still runs is waited for."""
     if not system.files.exists(receipts.receipt):
-        return Ended(StepOutcome.NEVER_BEGAN if same_boot else StepOutcome.UNKNOWN, "it was announced and never begun")
+        return StepEnd(
+            StepOutcome.NEVER_BEGAN if same_boot else StepOutcome.UNKNOWN, "it was announced and never begun"
+        )
     found = system.programs.find(receipts.receipt)
     in_time = found.wait(budget)
     if not in_time:
@@ -54,8 +56,8 @@ def adopt(system: System, receipts: Receipts, budget: Budget, *, same_boot: bool
     if status is not None or not in_time:
         return _verdict(system, receipts, budget, in_time=in_time)
     if not began and same_boot:
-        return Ended(StepOutcome.NEVER_BEGAN, "it was announced and never begun")
-    return Ended(StepOutcome.UNKNOWN, "it was under way when the machine or the agent went down")
+        return StepEnd(StepOutcome.NEVER_BEGAN, "it was announced and never begun")
+    return StepEnd(StepOutcome.UNKNOWN, "it was under way when the machine or the agent went down")
 
 
 def _read(files: Files, receipts: Receipts) -> tuple[bool, int | None]:
@@ -75,16 +77,16 @@ def _text(files: Files, path: Path) -> str:
     return ""
 
 
-def _verdict(system: System, receipts: Receipts, budget: Budget, *, in_time: bool) -> Ended:
+def _verdict(system: System, receipts: Receipts, budget: Budget, *, in_time: bool) -> StepEnd:
     said = last_lines(_text(system.files, receipts.output))
     _, status = _read(system.files, receipts)
     if in_time and status == 0:
-        return Ended(StepOutcome.DONE, said)
+        return StepEnd(StepOutcome.DONE, said)
     if not in_time:
         outcome = StepOutcome.INTERRUPTED if budget.called_off else StepOutcome.TIMED_OUT
-        return Ended(outcome, f"{budget.why_over()}{f': {said}' if said else ''}")
+        return StepEnd(outcome, f"{budget.why_over()}{f': {said}' if said else ''}")
     how = "ended without a status" if status is None else system.programs.status_words(status)
-    return Ended(StepOutcome.FAILED, f"{how}{f': {said}' if said else ''}")
+    return StepEnd(StepOutcome.FAILED, f"{how}{f': {said}' if said else ''}")
 
 
 def last_lines(text: str, most: int = 400) -> str:

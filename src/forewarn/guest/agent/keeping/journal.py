@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.state import Record, State, fold, fold_all, snapshot
+from forewarn.guest.agent.deciding.state import AgentState, Record, fold, fold_all, snapshot
 from forewarn.guest.agent.keeping.lines import BadLine, decode, encode
 from forewarn.guest.system.parts import Files, Held, OwnFile
 
@@ -22,7 +22,7 @@ class Busy(Exception):  # noqa: N818 - it reads as what it is
     """Another agent has this state directory."""
 
 
-class Journal:
+class AgentJournal:
     """One writer. ``state`` is what all records together say."""
 
     def __init__(self, files: Files, directory: Path) -> None:
@@ -52,7 +52,7 @@ class Journal:
             with suppress(PermissionError):  # whoever may not look into it has not made our directory there
                 self._files.sync_names(self._directory.parent)
 
-    def write(self, record: Record) -> State:
+    def write(self, record: Record) -> AgentState:
         """Returns when the record is on disk; then it is safe to do what it announces."""
         if self._file is None or self._count >= _COMPACT_AFTER:
             self._compact()
@@ -133,11 +133,11 @@ class Journal:
 class Remembered:
     """A journal that nobody reads again: for a dry run."""
 
-    def __init__(self, state: State | None = None) -> None:
-        self.state = state or State()
+    def __init__(self, state: AgentState | None = None) -> None:
+        self.state = state or AgentState()
         self.spoiled = ""
 
-    def write(self, record: Record) -> State:
+    def write(self, record: Record) -> AgentState:
         self.state = fold(self.state, record)
         return self.state
 
@@ -145,13 +145,13 @@ class Remembered:
         """Nothing is held."""
 
 
-def peek(files: Files, directory: Path) -> State:
+def peek(files: Files, directory: Path) -> AgentState:
     """What a journal says, without taking it: for those who only look."""
     records: list[Record] = []
     try:
         lines = files.read(directory / FILE_NAME).splitlines(keepends=True)
     except OSError:
-        return State()
+        return AgentState()
     for line in lines:
         try:
             records.append(decode(line if line.endswith(b"\n") else b""))

@@ -13,13 +13,13 @@ from forewarn.guest.agent.deciding.state import (
     Approving,
     Begun,
     Care,
-    Effect,
     Finished,
     Left,
     Mark,
     Record,
     Seen,
     Snapshot,
+    StepEffect,
     StepOutcome,
     Undoing,
 )
@@ -173,7 +173,7 @@ def _care_of(fields: Mapping[str, Any]) -> Care:
     )
 
 
-def _effect_fields(effect: Effect) -> dict[str, object]:
+def _effect_fields(effect: StepEffect) -> dict[str, object]:
     return {
         "step": _step_fields(effect.step),
         "mark": effect.mark,
@@ -188,8 +188,8 @@ def _effect_fields(effect: Effect) -> dict[str, object]:
     }
 
 
-def _effect_of(fields: Mapping[str, Any]) -> Effect:
-    return Effect(
+def _effect_of(fields: Mapping[str, Any]) -> StepEffect:
+    return StepEffect(
         _step_of(fields["step"]),
         Mark(fields["mark"]),
         _number(fields["run"]),

@@ -1,4 +1,4 @@
-"""The kinds of steps. A new one is a module here, with its keys, its words, what it does and its reverse, and a row."""
+"""The kinds of steps. A new one is a module here (its keys and words, what it needs, does and undoes) and a row."""
 
 from __future__ import annotations
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from collections.abc import Iterator
+
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.programs import run
-from forewarn.guest.agent.steps.keys import Key, Keys, check_flag, check_path, check_table, check_words
-from forewarn.guest.agent.steps.kind import Settings, Task, event_environment, event_json
+from forewarn.guest.agent.steps.keys import Key, StepKeys, check_flag, check_path, check_table, check_words
+from forewarn.guest.agent.steps.kind import Need, Settings, Task, event_environment, event_json
 from forewarn.guest.agent.values import Step
 from forewarn.guest.system.parts import Program
 
@@ -25,7 +27,7 @@ class Command:
     """Status 0 is success, everything else is not."""
 
     one_program = True
-    keys = Keys(
+    keys = StepKeys(
         {
             "run": Key(
                 check_words,
@@ -44,17 +46,20 @@ class Command:
     def undoes(self, settings: Settings) -> str:
         return f"run {command_words(settings['undo'])}" if "undo" in settings else ""
 
+    def needs(self, settings: Settings) -> Iterator[Need]:
+        return command_needs(settings, "run", "undo")
+
     def natural(self, step: Step) -> bool:
         return False
 
     def has_reverse(self, step: Step) -> bool:
         return "undo" in step.settings
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         return run_words(task, "run")
 
-    def undo(self, task: Task) -> Ended:
-        return run_words(task, "undo") if self.has_reverse(task.step) else Ended(StepOutcome.DONE)
+    def undo(self, task: Task) -> StepEnd:
+        return run_words(task, "undo") if self.has_reverse(task.step) else StepEnd(StepOutcome.DONE)
 
 
 def command_words(value: object) -> str:
@@ -66,7 +71,19 @@ def command_words(value: object) -> str:
     return shlex.join(str(each) for each in value)
 
 
-def run_words(task: Task, key: str) -> Ended:
+def command_needs(settings: Settings, *keys: str) -> Iterator[Need]:
+    """What the commands under these keys need, and the directory that they run in."""
+    directory = str(settings.get("directory") or "/")
+    if "directory" in settings:
+        yield Need("directory", directory)
+    for words in (settings[key] for key in keys if key in settings):
+        if settings.get("shell") is True or not isinstance(words, list):
+            yield Need("shell line", " ".join(map(str, words)) if isinstance(words, list) else str(words), directory)
+        else:
+            yield Need("program", str(words[0]), directory)
+
+
+def run_words(task: Task, key: str) -> StepEnd:
     """Run the command that stands under a key of the step."""
     words = task.words(key)
     if task.step.settings.get("shell") is True or not isinstance(task.step.settings.get(key), list):
@@ -74,7 +91,7 @@ def run_words(task: Task, key: str) -> Ended:
     return run_program(task, words)
 
 
-def run_program(task: Task, words: list[str]) -> Ended:
+def run_program(task: Task, words: list[str]) -> StepEnd:
     environment = {**event_environment(task), **task.table("environment")}
     directory = task.text("directory") or None
     program = Program(words, event_json(task.event) + b"\n", environment, directory)

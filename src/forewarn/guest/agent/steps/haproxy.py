@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import closing
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
-from forewarn.guest.agent.steps.keys import Key, Keys, check_path, check_text
-from forewarn.guest.agent.steps.kind import Settings, Task, over
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
+from forewarn.guest.agent.steps.keys import Key, StepKeys, check_path, check_text
+from forewarn.guest.agent.steps.kind import Need, Settings, Task, over
 from forewarn.guest.agent.values import Step
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
@@ -19,7 +20,7 @@ class Haproxy:
     """It answers a command that it obeys with nothing but an empty line."""
 
     one_program = False
-    keys = Keys(
+    keys = StepKeys(
         {
             "socket": Key(
                 check_path, "HAProxy's runtime socket, of level admin", '"/run/haproxy/admin.sock"', required=True
@@ -35,30 +36,33 @@ class Haproxy:
     def undoes(self, settings: Settings) -> str:
         return f"make {settings.get('backend')}/{settings.get('server')} ready"
 
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        return (Need("socket", str(settings.get("socket"))),)
+
     def natural(self, step: Step) -> bool:
         return True
 
     def has_reverse(self, step: Step) -> bool:
         return True
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         return _set_state(task, "drain")
 
-    def undo(self, task: Task) -> Ended:
+    def undo(self, task: Task) -> StepEnd:
         return _set_state(task, "ready")
 
 
-def _set_state(task: Task, state: str) -> Ended:
+def _set_state(task: Task, state: str) -> StepEnd:
     backend, server = task.text("backend"), task.text("server")
     if not _NAME.fullmatch(backend) or not _NAME.fullmatch(server):
-        return Ended(StepOutcome.FAILED, f"{backend}/{server} cannot be the name of a server")
+        return StepEnd(StepOutcome.FAILED, f"{backend}/{server} cannot be the name of a server")
     try:
         said = _tell(task, f"set server {backend}/{server} state {state}\n")
     except TimeoutError:
         return over(task, "haproxy did not answer")
     except OSError as problem:
-        return Ended(StepOutcome.FAILED, f"{task.text('socket')}: {problem.strerror or problem}")
-    return Ended(StepOutcome.FAILED, f"haproxy said: {said[:200]}") if said else Ended(StepOutcome.DONE)
+        return StepEnd(StepOutcome.FAILED, f"{task.text('socket')}: {problem.strerror or problem}")
+    return StepEnd(StepOutcome.FAILED, f"haproxy said: {said[:200]}") if said else StepEnd(StepOutcome.DONE)
 
 
 def _tell(task: Task, line: str) -> str:

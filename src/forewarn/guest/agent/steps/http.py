@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from collections.abc import Iterable
+
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.calling import call
 from forewarn.guest.agent.doing.programs import last_lines
-from forewarn.guest.agent.steps.keys import Key, Keys, check_body, check_method, check_table, check_url
-from forewarn.guest.agent.steps.kind import Settings, Task, event_json, over
+from forewarn.guest.agent.steps.keys import Key, StepKeys, check_body, check_method, check_table, check_url
+from forewarn.guest.agent.steps.kind import Need, Settings, Task, event_json, over
 from forewarn.guest.agent.values import Step
 from forewarn.wire.json_bytes import write_json
 
@@ -17,7 +19,7 @@ class Http:
     """A status from 200 to 299 is success. Without a body of its own the call carries the event."""
 
     one_program = False
-    keys = Keys(
+    keys = StepKeys(
         {
             "url": Key(
                 check_url,
@@ -40,23 +42,26 @@ class Http:
     def undoes(self, settings: Settings) -> str:
         return f"{settings.get('undo_method', 'POST')} {settings['undo_url']}" if "undo_url" in settings else ""
 
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        return ()
+
     def natural(self, step: Step) -> bool:
         return str(step.settings.get("method", "POST")).upper() in _IDEMPOTENT
 
     def has_reverse(self, step: Step) -> bool:
         return "undo_url" in step.settings
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         return _call(task, task.text("method", "POST"), task.text("url"), task.step.settings.get("body"))
 
-    def undo(self, task: Task) -> Ended:
+    def undo(self, task: Task) -> StepEnd:
         if not self.has_reverse(task.step):
-            return Ended(StepOutcome.DONE)
+            return StepEnd(StepOutcome.DONE)
         settings = task.step.settings
         return _call(task, task.text("undo_method", "POST"), task.text("undo_url"), settings.get("undo_body"))
 
 
-def _call(task: Task, verb: str, url: str, body: object) -> Ended:
+def _call(task: Task, verb: str, url: str, body: object) -> StepEnd:
     verb = verb.upper()
     data = event_json(task.event) if body is None else body.encode() if isinstance(body, str) else write_json(body)
     if verb in ("GET", "HEAD") and body is None:
@@ -64,9 +69,9 @@ def _call(task: Task, verb: str, url: str, body: object) -> Ended:
     kind = {"Content-Type": "application/json"} if data and not isinstance(body, str) else {}
     answer = call(task.system.sockets, verb, url, task.budget, headers={**kind, **task.table("headers")}, body=data)
     if isinstance(answer, str):
-        return over(task, answer) if task.budget.left() <= 0 else Ended(StepOutcome.FAILED, answer)
+        return over(task, answer) if task.budget.left() <= 0 else StepEnd(StepOutcome.FAILED, answer)
     if 200 <= answer.status < 300:
-        return Ended(StepOutcome.DONE)
-    return Ended(
+        return StepEnd(StepOutcome.DONE)
+    return StepEnd(
         StepOutcome.FAILED, f"it answered {answer.status}: {last_lines(answer.body.decode('utf-8', 'replace'))}"
     )

@@ -35,7 +35,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class StepKeys:
     """The keys of one kind, in the order in which they are told."""
 
     all: Mapping[str, Key]

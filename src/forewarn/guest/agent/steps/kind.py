@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
-from forewarn.guest.agent.steps.keys import Keys
+from forewarn.guest.agent.steps.keys import StepKeys
 from forewarn.guest.agent.values import Step
 from forewarn.guest.system.parts import System
 from forewarn.guest.watch import is_started
@@ -43,19 +43,27 @@ class Task:
         return {str(name): str(each) for name, each in value.items()} if isinstance(value, Mapping) else {}
 
 
-def over(task: Task, said: str) -> Ended:
+def over(task: Task, said: str) -> StepEnd:
     """How work has ended that has no time left."""
     outcome = StepOutcome.INTERRUPTED if task.budget.called_off else StepOutcome.TIMED_OUT
-    return Ended(outcome, f"{task.budget.why_over()}: {said}")
+    return StepEnd(outcome, f"{task.budget.why_over()}: {said}")
 
 
 Settings = Mapping[str, object]  # what a file gives a step beside what every step has
 
 
+class Need(NamedTuple):
+    """Something that must be on the machine for a step to succeed; ``tools.missing`` looks for it."""
+
+    what: Literal["directory", "program", "shell line", "socket", "systemd unit"]
+    name: str
+    directory: str = "/"  # from which a program or a line is run
+
+
 class StepKind(Protocol):
     """A way to prepare and its way back: what a file may say of it, its words for people, and doing it."""
 
-    keys: Keys
+    keys: StepKeys
     one_program: bool  # whether a run is one program, whose receipt tells a later agent how it ended
 
     def does(self, settings: Settings) -> str:
@@ -64,15 +72,18 @@ class StepKind(Protocol):
     def undoes(self, settings: Settings) -> str:
         """How it is undone, likewise; empty where there is nothing to undo."""
 
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        """What it finds on the machine, or fails. What others run (an HTTP service) is none: asking may be doing."""
+
     def natural(self, step: Step) -> bool:
         """Whether doing it twice is like doing it once."""
 
     def has_reverse(self, step: Step) -> bool: ...
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         """Does not raise: what went wrong is in how it ended."""
 
-    def undo(self, task: Task) -> Ended:
+    def undo(self, task: Task) -> StepEnd:
         """Likewise."""
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
-from forewarn.guest.agent.steps.keys import Key, Keys, check_path
-from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
+from forewarn.guest.agent.steps.keys import Key, StepKeys, check_path
+from forewarn.guest.agent.steps.kind import Need, Settings, Task
 from forewarn.guest.agent.values import Step
 
 _SUFFIX = ".forewarn-away"
@@ -19,7 +20,7 @@ class ReadyFile:
     """
 
     one_program = False
-    keys = Keys(
+    keys = StepKeys(
         {
             "path": Key(
                 check_path,
@@ -36,13 +37,16 @@ class ReadyFile:
     def undoes(self, settings: Settings) -> str:
         return f"put {settings.get('path')} back"
 
+    def needs(self, settings: Settings) -> Iterable[Need]:
+        return (Need("directory", str(Path(str(settings.get("path"))).parent)),)
+
     def natural(self, step: Step) -> bool:
         return True
 
     def has_reverse(self, step: Step) -> bool:
         return True
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         path, files = Path(task.text("path")), task.system.files
         try:
             if files.exists(path):
@@ -50,10 +54,10 @@ class ReadyFile:
                 files.write_whole(_note(task), b"")  # first: a reboot empties the place where the file is put aside
                 files.move(path, _aside(path))
         except OSError as problem:
-            return Ended(StepOutcome.FAILED, f"{path} cannot be moved: {problem.strerror}")
-        return Ended(StepOutcome.DONE)
+            return StepEnd(StepOutcome.FAILED, f"{path} cannot be moved: {problem.strerror}")
+        return StepEnd(StepOutcome.DONE)
 
-    def undo(self, task: Task) -> Ended:
+    def undo(self, task: Task) -> StepEnd:
         path, files = Path(task.text("path")), task.system.files
         try:
             if files.exists(_aside(path)):
@@ -62,8 +66,8 @@ class ReadyFile:
                 files.touch(path)
             files.remove(_note(task))
         except OSError as problem:
-            return Ended(StepOutcome.FAILED, f"{path} cannot be put back: {problem.strerror}")
-        return Ended(StepOutcome.DONE)
+            return StepEnd(StepOutcome.FAILED, f"{path} cannot be put back: {problem.strerror}")
+        return StepEnd(StepOutcome.DONE)
 
 
 def _aside(path: Path) -> Path:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps.command import run_program
-from forewarn.guest.agent.steps.keys import Key, Keys, check_texts
-from forewarn.guest.agent.steps.kind import Settings, Task
+from forewarn.guest.agent.steps.keys import Key, StepKeys, check_texts
+from forewarn.guest.agent.steps.kind import Need, Settings, Task
 from forewarn.guest.agent.values import Step
 
 _SYSTEMCTL = "systemctl"
@@ -19,7 +20,7 @@ class Systemd:
     """What was not running before is not started after: its administrator had a reason."""
 
     one_program = False
-    keys = Keys(
+    keys = StepKeys(
         {
             "units": Key(
                 check_texts,
@@ -36,26 +37,31 @@ class Systemd:
     def undoes(self, settings: Settings) -> str:
         return f"start {_listed(settings)}"
 
+    def needs(self, settings: Settings) -> Iterator[Need]:
+        yield Need("program", _SYSTEMCTL)
+        units = settings.get("units")
+        yield from (Need("systemd unit", str(unit)) for unit in (units if isinstance(units, list) else ()))
+
     def natural(self, step: Step) -> bool:
         return True
 
     def has_reverse(self, step: Step) -> bool:
         return True
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         try:
             _note_active(task)
         except OSError as problem:
-            return Ended(
+            return StepEnd(
                 StepOutcome.FAILED, f"which units run cannot be noted, and none was stopped: {problem.strerror}"
             )
         for unit in task.words("units"):
             ended = run_program(task, [_SYSTEMCTL, "stop", "--", unit])
             if not ended.good:
                 return ended
-        return Ended(StepOutcome.DONE)
+        return StepEnd(StepOutcome.DONE)
 
-    def undo(self, task: Task) -> Ended:
+    def undo(self, task: Task) -> StepEnd:
         note, files = _note(task), task.system.files
         try:
             active = (
@@ -67,8 +73,8 @@ class Systemd:
                     return ended
             files.remove(note)  # for good: one that comes back would speak for a later event
         except OSError as problem:
-            return Ended(StepOutcome.FAILED, f"the note of which units ran cannot be used: {problem.strerror}")
-        return Ended(StepOutcome.DONE)
+            return StepEnd(StepOutcome.FAILED, f"the note of which units ran cannot be used: {problem.strerror}")
+        return StepEnd(StepOutcome.DONE)
 
 
 def _listed(settings: Settings) -> str:

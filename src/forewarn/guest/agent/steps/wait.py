@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from forewarn.guest.agent.deciding.state import Ended, StepOutcome
+from collections.abc import Iterator
+
+from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.calling import call
-from forewarn.guest.agent.steps.command import SHELL_KEYS, command_words, run_words
-from forewarn.guest.agent.steps.keys import Key, Keys, check_duration, check_url, check_words
-from forewarn.guest.agent.steps.kind import Settings, Task, over
+from forewarn.guest.agent.steps.command import SHELL_KEYS, command_needs, command_words, run_words
+from forewarn.guest.agent.steps.keys import Key, StepKeys, check_duration, check_url, check_words
+from forewarn.guest.agent.steps.kind import Need, Settings, Task, over
 from forewarn.guest.agent.values import Step
 from forewarn.wire.times import parse_duration
 
@@ -17,7 +19,7 @@ class Wait:
     """Status 0, or 200 to 299, is yes; everything else is not yet."""
 
     one_program = False
-    keys = Keys(
+    keys = StepKeys(
         {
             "command": Key(check_words, "asked until it ends with status 0", '["/usr/local/bin/is-idle"]'),
             "url": Key(check_url, "asked by GET until it answers 200 to 299", '"http://127.0.0.1:8080/idle"'),
@@ -34,23 +36,26 @@ class Wait:
     def undoes(self, settings: Settings) -> str:
         return ""
 
+    def needs(self, settings: Settings) -> Iterator[Need]:
+        return command_needs(settings, "command")
+
     def natural(self, step: Step) -> bool:
         return True
 
     def has_reverse(self, step: Step) -> bool:
         return False
 
-    def do(self, task: Task) -> Ended:
+    def do(self, task: Task) -> StepEnd:
         every = parse_duration(task.text("every", _EVERY)).total_seconds()
         while True:
             said = _ask(task)
             if not said:
-                return Ended(StepOutcome.DONE)
+                return StepEnd(StepOutcome.DONE)
             if not task.budget.pause(every):
                 return over(task, said)
 
-    def undo(self, task: Task) -> Ended:
-        return Ended(StepOutcome.DONE)
+    def undo(self, task: Task) -> StepEnd:
+        return StepEnd(StepOutcome.DONE)
 
 
 def _ask(task: Task) -> str:

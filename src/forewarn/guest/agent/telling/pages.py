@@ -13,9 +13,9 @@ from functools import partial
 
 from forewarn.guest.agent.telling.health import AgentHealth
 from forewarn.guest.agent.telling.metrics import Metrics
-from forewarn.guest.system.parts import Connection, Listener, System, Thread
+from forewarn.guest.system.parts import Listener, Stream, System, Thread
 
-__all__ = ["AgentHealth", "Page", "StatusServer", "parse_listen", "render"]
+__all__ = ["AgentHealth", "StatusPage", "StatusServer", "parse_listen", "render"]
 
 _LONGEST_HEAD = 8192
 _PATIENCE_SECONDS = 5.0
@@ -31,7 +31,7 @@ _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class StatusPage:
     """An answer."""
 
     status: int
@@ -39,7 +39,7 @@ class Page:
     body: str
 
 
-def render(path: str, health: AgentHealth, metrics: Metrics) -> Page:
+def render(path: str, health: AgentHealth, metrics: Metrics) -> StatusPage:
     """What stands at a path."""
     if path == "/healthz":
         why = health.why_unhealthy()
@@ -47,13 +47,13 @@ def render(path: str, health: AgentHealth, metrics: Metrics) -> Page:
     if path == "/readyz":
         return _state("ready", health.why_not_ready(), {})
     if path == "/metrics":
-        return Page(200, _PROMETHEUS, metrics.text())
-    return Page(404, _JSON, '{"error":"there are /healthz, /readyz and /metrics"}\n')
+        return StatusPage(200, _PROMETHEUS, metrics.text())
+    return StatusPage(404, _JSON, '{"error":"there are /healthz, /readyz and /metrics"}\n')
 
 
-def _state(word: str, why: str, more: dict[str, object]) -> Page:
+def _state(word: str, why: str, more: dict[str, object]) -> StatusPage:
     body = json.dumps({word: not why, "why": why, **more}, separators=(",", ":"))
-    return Page(503 if why else 200, _JSON, f"{body}\n")
+    return StatusPage(503 if why else 200, _JSON, f"{body}\n")
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -110,7 +110,7 @@ class StatusServer:
             else:
                 connection.close()
 
-    def _serve(self, connection: Connection) -> None:
+    def _serve(self, connection: Stream) -> None:
         try:
             with closing(connection), suppress(OSError):
                 connection.settimeout(_PATIENCE_SECONDS)
@@ -121,14 +121,14 @@ class StatusServer:
     def _answer(self, head: bytes) -> bytes:
         words = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return _encode(Page(400, _JSON, '{"error":"this is not an HTTP request"}\n'))
+            return _encode(StatusPage(400, _JSON, '{"error":"this is not an HTTP request"}\n'))
         if words[0] not in ("GET", "HEAD"):
-            return _encode(Page(405, _JSON, '{"error":"only GET and HEAD"}\n'))
+            return _encode(StatusPage(405, _JSON, '{"error":"only GET and HEAD"}\n'))
         page = render(words[1].partition("?")[0], self._health, self._metrics)
         return _encode(page, with_body=words[0] == "GET")
 
 
-def _read_head(connection: Connection) -> bytes:
+def _read_head(connection: Stream) -> bytes:
     head = b""
     while b"\r\n\r\n" not in head and len(head) < _LONGEST_HEAD:
         data = connection.recv(_LONGEST_HEAD)
@@ -138,7 +138,7 @@ def _read_head(connection: Connection) -> bytes:
     return head
 
 
-def _encode(page: Page, *, with_body: bool = True) -> bytes:
+def _encode(page: StatusPage, *, with_body: bool = True) -> bytes:
     body = page.body.encode()
     head = (
         f"HTTP/1.1 {page.status} {_REASONS[page.status]}\r\nContent-Type: {page.kind}\r\n"

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from forewarn.guest.agent.deciding.handling import is_lost, is_prepared
 from forewarn.guest.agent.deciding.policy import PREPARES, decide
-from forewarn.guest.agent.deciding.state import Care, State, StepOutcome, key_of
+from forewarn.guest.agent.deciding.state import AgentState, Care, StepOutcome, key_of
 from forewarn.guest.agent.telling.channels import Teller
 from forewarn.guest.agent.telling.health import AgentHealth
 from forewarn.guest.agent.telling.logs import LOGGER_NAME, about
@@ -49,7 +49,7 @@ class Reporter:
         self._teller = Teller(self._system, self._config.notifications, name, now=self._now, metrics=self.metrics)
         LOG.info("this VM is %s", name)
 
-    def remember(self, state: State) -> None:
+    def remember(self, state: AgentState) -> None:
         """What an earlier agent has told already: a line of cron that looks each minute must not repeat it."""
         for key, care in state.cares.items():
             self._told |= {(key, Occasion.SCHEDULED), (key, Occasion.PREPARING)}
@@ -163,7 +163,7 @@ class Reporter:
         """An event that has left cannot come again."""
         self._told = {each for each in self._told if each[0] != key}
 
-    def in_service(self, state: State) -> None:
+    def in_service(self, state: AgentState) -> None:
         """/readyz: not while this VM prepares for something, nor before everything is put back."""
         busy = next((care for care in state.cares.values() if care.verdict in PREPARES), None)
         why = _where_it_is(busy.event) if busy else "what was changed is not all put back" if state.effects else ""

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from forewarn.guest.agent.deciding.handling import Situation, deadline_of, owed
 from forewarn.guest.agent.deciding.policy import Decision, chosen_steps, decide
-from forewarn.guest.agent.deciding.state import Care, Effect, Mark, State
+from forewarn.guest.agent.deciding.state import AgentState, Care, Mark, StepEffect
 from forewarn.guest.agent.steps import does, undoes
 from forewarn.guest.agent.values import AgentConfig, Rule, Sharing, Step, Verdict
 from forewarn.guest.instance import concerns, is_name
@@ -83,13 +83,13 @@ def _explain(config: AgentConfig, event: ScheduledEvent, own_name: str, now: dat
 def _plan(config: AgentConfig, care: Care, chosen: tuple[Step, ...], now: datetime) -> tuple[PlannedStep, ...]:
     """What the agent itself would say at each step, if all before it had taken no time."""
     named = {step.name: step for step in config.steps}
-    done: tuple[Effect, ...] = ()
+    done: tuple[StepEffect, ...] = ()
     planned = []
     for step in chosen:
-        work = owed(Situation(State({care.key: care}, done), named, config.margin_seconds, now, tick=0.0)).begin
+        work = owed(Situation(AgentState({care.key: care}, done), named, config.margin_seconds, now, tick=0.0)).begin
         seconds = work.seconds if work is not None and work.step == step and not work.undo else 0.0
         planned.append(PlannedStep(step, does(step), undoes(step), seconds))
-        done = (*done, Effect(step, Mark.DONE, len(planned), "", care.event))
+        done = (*done, StepEffect(step, Mark.DONE, len(planned), "", care.event))
     return tuple(planned)
 
 

@@ -1,6 +1,7 @@
 """What the steps of a file need and this machine does not have now. Looks, and changes nothing.
 
-It is a warning and no more: a socket may come with its service, and a mount with the boot.
+It is a warning and no more: a socket may come with its service, and a mount with the boot. What a step needs is said by
+its kind (``StepKind.needs``); here is how each sort of need is looked for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forewarn.guest.agent.config.complaints import Complaint
-from forewarn.guest.agent.values import AgentConfig, Step
+from forewarn.guest.agent.steps import KINDS
+from forewarn.guest.agent.steps.kind import Need
+from forewarn.guest.agent.values import AgentConfig
 
 _PATIENCE_SECONDS = 5.0
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+-]+", re.ASCII)
@@ -26,84 +29,58 @@ def missing(config: AgentConfig) -> list[Complaint]:
     return [
         Complaint(config.path, step.line, f"step {step.name!r}: {problem}", warning=True)
         for step in config.steps
-        for problem in _LOOKS.get(step.kind, _nothing)(step)
+        for need in KINDS[step.kind].needs(step.settings)
+        for problem in _LOOKS[need.what](need)
     ]
 
 
-def _nothing(step: Step) -> Iterator[str]:
-    """What others run (an http step's service) is not asked: asking may be doing."""
-    return iter(())
+def _directory(need: Need) -> Iterator[str]:
+    if not Path(need.name).is_dir():
+        yield f"the directory {need.name} is not there"
 
 
-def _commands(step: Step) -> Iterator[str]:
-    directory = step.settings.get("directory")
-    if isinstance(directory, str) and not Path(directory).is_dir():
-        yield f"the directory {directory} is not there"
-    for key in ("run", "undo", "command"):
-        if key in step.settings:
-            yield from _program(step, step.settings[key])
-
-
-def _program(step: Step, words: object) -> Iterator[str]:
-    """The first word. A line for the shell is only looked at where that is a plain word and no assignment or loop."""
-    is_line = step.settings.get("shell") is True or not isinstance(words, list)
-    listed = words if isinstance(words, list) else [words]
-    try:
-        first = shlex.split(" ".join(map(str, listed)))[:1] if is_line else [str(each) for each in listed[:1]]
-    except ValueError:
-        first = []
-    if not first or (is_line and not _PLAIN_WORD.fullmatch(first[0])):
+def _program(need: Need) -> Iterator[str]:
+    if "/" not in need.name:
+        if shutil.which(need.name) is None:
+            yield f"the command {need.name} is not found"
         return
-    if is_line and "/" not in first[0]:
-        known = _answers(["/bin/sh", "-c", 'command -v -- "$1"', "sh", first[0]])
-        if known is not None and not known.strip():
-            yield f"the command {first[0]} is not found"
-        return
-    yield from _found(first[0], str(step.settings.get("directory") or "/"))
-
-
-def _found(program: str, directory: str = "/") -> Iterator[str]:
-    if "/" not in program:
-        if shutil.which(program) is None:
-            yield f"the command {program} is not found"
-        return
-    path = Path(directory, program)
+    path = Path(need.directory, need.name)
     if not path.is_file():
-        yield f"the command {program} is not found"
+        yield f"the command {need.name} is not found"
     elif not os.access(path, os.X_OK):
-        yield f"the command {program} is not executable"
+        yield f"the command {need.name} is not executable"
 
 
-def _socket(step: Step) -> Iterator[str]:
-    path = Path(str(step.settings.get("socket", "")))
+def _shell_line(need: Need) -> Iterator[str]:
+    """Only its first word, and only where that is a plain word and no assignment or loop."""
     try:
-        is_socket = stat.S_ISSOCK(path.stat().st_mode)
+        first = shlex.split(need.name)[:1]
+    except ValueError:
+        return
+    if not first or not _PLAIN_WORD.fullmatch(first[0]):
+        return
+    if "/" in first[0]:
+        yield from _program(Need("program", first[0], need.directory))
+        return
+    known = _answers(["/bin/sh", "-c", 'command -v -- "$1"', "sh", first[0]])
+    if known is not None and not known.strip():
+        yield f"the command {first[0]} is not found"
+
+
+def _socket(need: Need) -> Iterator[str]:
+    try:
+        is_socket = stat.S_ISSOCK(Path(need.name).stat().st_mode)
     except OSError as problem:
-        yield f"the socket {path} cannot be reached: {(problem.strerror or str(problem)).lower()}"
+        yield f"the socket {need.name} cannot be reached: {(problem.strerror or str(problem)).lower()}"
         return
     if not is_socket:
-        yield f"{path} is no socket"
+        yield f"{need.name} is no socket"
 
 
-def _file(step: Step) -> Iterator[str]:
-    path = Path(str(step.settings.get("path", "")))
-    if not path.parent.is_dir():
-        yield f"the directory {path.parent} is not there"
-
-
-def _units(step: Step) -> Iterator[str]:
-    if shutil.which("systemctl") is None:
-        yield "the command systemctl is not found"
-        return
-    units = step.settings.get("units")
-    for unit in units if isinstance(units, list) else ():
-        state = _answers(["systemctl", "show", "--property=LoadState", "--value", "--", str(unit)])
-        if state is not None and state.strip() == "not-found":
-            yield f"systemd knows no unit {unit}"
-
-
-def _kubectl(step: Step) -> Iterator[str]:
-    yield from _found(str(step.settings.get("kubectl", "kubectl")))
+def _unit(need: Need) -> Iterator[str]:
+    state = _answers(["systemctl", "show", "--property=LoadState", "--value", "--", need.name])
+    if state is not None and state.strip() == "not-found":
+        yield f"systemd knows no unit {need.name}"
 
 
 def _answers(words: list[str]) -> str | None:
@@ -118,10 +95,9 @@ def _answers(words: list[str]) -> str | None:
 
 
 _LOOKS = {
-    "command": _commands,
-    "wait": _commands,
-    "haproxy": _socket,
-    "ready-file": _file,
-    "systemd": _units,
-    "kubernetes": _kubectl,
+    "directory": _directory,
+    "program": _program,
+    "shell line": _shell_line,
+    "socket": _socket,
+    "systemd unit": _unit,
 }

@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from forewarn.guest.agent.deciding.handling import deadline_of, pause_seconds
-from forewarn.guest.agent.deciding.state import Care, Effect, Mark, State
+from forewarn.guest.agent.deciding.state import AgentState, Care, Mark, StepEffect
 from forewarn.guest.agent.keeping.journal import FILE_NAME, peek
 from forewarn.guest.agent.keeping.lines import event_fields
 from forewarn.guest.agent.steps import undoes
 from forewarn.guest.agent.telling.pages import parse_listen
 from forewarn.guest.agent.tools.explain import in_words
 from forewarn.guest.agent.values import AgentConfig
-from forewarn.guest.http1 import BadResponse, Request, Response, ResponseReader
+from forewarn.guest.http1 import BadResponse, OutgoingRequest, Response, ResponseReader
 from forewarn.guest.system import this_machine
 from forewarn.guest.watch import is_started
 from forewarn.wire.times import format_iso8601
@@ -34,13 +34,13 @@ class PageAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StatusReport:
     """``healthy`` and ``ready`` are None where nobody could be asked; ``silence`` is then the reason."""
 
     health: PageAnswer | None
     ready: PageAnswer | None
     silence: str
-    state: State | None
+    state: AgentState | None
     state_path: str
     margin_seconds: float
     now: datetime
@@ -75,7 +75,7 @@ class Report:
         if not self.state.cares and not self.state.effects:
             yield "events    none"
 
-    def _effect_json(self, effect: Effect, state: State) -> dict[str, object]:
+    def _effect_json(self, effect: StepEffect, state: AgentState) -> dict[str, object]:
         next_try, until = _next_try(effect), _until(effect, state, self.margin_seconds)
         return {
             "step": effect.step.name,
@@ -90,23 +90,23 @@ class Report:
         }
 
 
-def report(config: AgentConfig, patience_seconds: float, now: datetime) -> Report:
+def report(config: AgentConfig, patience_seconds: float, now: datetime) -> StatusReport:
     """Ask the running agent, for so long at most, and look into what it has written."""
     ends_at = this_machine().clock.monotonic() + patience_seconds
     health, silence = _ask(config.status_listen, "/healthz", "healthy", ends_at)
     ready = None if health is None else _ask(config.status_listen, "/readyz", "ready", ends_at)[0]
     directory = Path(config.state_directory)
     path = str(directory / FILE_NAME)
-    return Report(health, ready, silence, _state(directory), path, config.margin_seconds, now)
+    return StatusReport(health, ready, silence, _state(directory), path, config.margin_seconds, now)
 
 
-def _state(directory: Path) -> State | None:
+def _state(directory: Path) -> AgentState | None:
     """None where it is there but not for us. No file at all is an agent that has never had anything to remember."""
     try:
         with (directory / FILE_NAME).open("rb"):
             pass
     except FileNotFoundError:
-        return State()
+        return AgentState()
     except OSError:
         return None
     return peek(this_machine().files, directory)
@@ -129,7 +129,7 @@ def _get(listen: str, path: str, ends_at: float) -> Response:
     reader = ResponseReader()
     opened = this_machine().sockets.connect(_ANYWHERE.get(host, host), port, _left(ends_at))
     with closing(opened) as connection:
-        connection.sendall(Request("GET", path, (("Connection", "close"),)).encode(listen))
+        connection.sendall(OutgoingRequest("GET", path, (("Connection", "close"),)).encode(listen))
         while True:
             connection.settimeout(_left(ends_at))
             if (answer := reader.feed(connection.recv(65536))) is not None:
@@ -155,13 +155,13 @@ def _care_line(care: Care) -> str:
     return f"{event.event_id} {event.type} {event.status}{when}: {care.verdict}, approval {care.approval}{sent}"
 
 
-def _effect_line(effect: Effect, state: State, margin_seconds: float, now: datetime) -> str:
+def _effect_line(effect: StepEffect, state: AgentState, margin_seconds: float, now: datetime) -> str:
     undo = undoes(effect.step)
     parts = [f"{effect.step.name}: {_standing(effect)}", *_trouble(effect, state, margin_seconds, now)]
     return "; ".join([*parts, *([f"to be undone: {undo}"] if undo else [])])
 
 
-def _standing(effect: Effect) -> str:
+def _standing(effect: StepEffect) -> str:
     if not effect.tries:
         return effect.mark.value if not effect.why else f"{effect.mark}, {effect.why}"
     when = "" if effect.failed_at is None else f", last at {format_iso8601(effect.failed_at.replace(microsecond=0))}"
@@ -169,7 +169,7 @@ def _standing(effect: Effect) -> str:
     return f"failed {times}{when}: {effect.why or 'it did not say why'}"
 
 
-def _trouble(effect: Effect, state: State, margin_seconds: float, now: datetime) -> Iterator[str]:
+def _trouble(effect: StepEffect, state: AgentState, margin_seconds: float, now: datetime) -> Iterator[str]:
     """When it is tried again, and how much time there is."""
     if not effect.tries:
         return
@@ -184,13 +184,13 @@ def _trouble(effect: Effect, state: State, margin_seconds: float, now: datetime)
         yield f"{in_words((until - now).total_seconds())} left for the steps" if until > now else "no time left"
 
 
-def _next_try(effect: Effect) -> datetime | None:
+def _next_try(effect: StepEffect) -> datetime | None:
     if effect.failed_at is None or effect.mark is not Mark.BROKEN or not effect.again or not effect.tries:
         return None
     return effect.failed_at + timedelta(seconds=pause_seconds(effect.tries))
 
 
-def _until(effect: Effect, state: State, margin_seconds: float) -> datetime | None:
+def _until(effect: StepEffect, state: AgentState, margin_seconds: float) -> datetime | None:
     """When the steps of the event that wants it must be done; None where no event that is ahead does."""
     wanting = [care for care in state.cares.values() if effect.step.name in care.steps and not is_started(care.event)]
     return min((deadline_of(care, margin_seconds) for care in wanting), default=None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from forewarn.guest.system.standard import StandardChance, StandardClock, StandardSockets, StandardThreads
 
 if TYPE_CHECKING:
-    from forewarn.guest.system.parts import Connection, Files, Programs, Supervisor
+    from forewarn.guest.system.parts import Files, Programs, Stream, Supervisor
 
 
 class PosixSystem:
@@ -42,9 +42,9 @@ class PosixSystem:
         return ""
 
     def supervisor(self) -> Supervisor:
-        from forewarn.guest.system.posix.systemd import Systemd
+        from forewarn.guest.system.posix.systemd import SystemdNotifier
 
-        return Systemd.from_environment(self.environment)
+        return SystemdNotifier.from_environment(self.environment)
 
     def on_stop(self, stop: Callable[[str], None]) -> None:
         import signal
@@ -58,7 +58,7 @@ class PosixSystem:
 class PosixSockets(StandardSockets):
     """With Unix sockets, and DHCP by a socket of our own."""
 
-    def connect_local(self, path: str, seconds: float) -> Connection:
+    def connect_local(self, path: str, seconds: float) -> Stream:
         import socket
 
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)

@@ -25,7 +25,7 @@ _NEEDED = "DHCP answers come to UDP port 68"
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class EthernetInterface:
     """An Ethernet interface that is up."""
 
     name: str
@@ -49,7 +49,7 @@ def ask_dhcp(transaction: int, timeout_seconds: float = TIMEOUT_SECONDS) -> str:
     raise DhcpFailed(f"no DHCP server on {names} told the address of the metadata service (option 245)")
 
 
-def _open_all(interfaces: tuple[Interface, ...], opened: ExitStack, selector: selectors.BaseSelector) -> None:
+def _open_all(interfaces: tuple[EthernetInterface, ...], opened: ExitStack, selector: selectors.BaseSelector) -> None:
     """Those that can be; one that cannot is no reason not to ask on the others."""
     problems: list[DhcpFailed] = []
     for interface in interfaces:
@@ -61,14 +61,14 @@ def _open_all(interfaces: tuple[Interface, ...], opened: ExitStack, selector: se
         raise problems[0]
 
 
-def usable_interfaces() -> tuple[Interface, ...]:
+def usable_interfaces() -> tuple[EthernetInterface, ...]:
     """Those that lead to the default route, which is where Azure is asked; where there is no such route, all."""
     found = tuple(filter(None, (_look_at(name) for _, name in socket.if_nameindex())))
     routed = _default_route_names()
     return tuple(interface for interface in found if interface.name in routed) or found
 
 
-def _look_at(name: str) -> Interface | None:
+def _look_at(name: str) -> EthernetInterface | None:
     question = struct.pack("256s", name.encode()[:15])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
@@ -77,7 +77,7 @@ def _look_at(name: str) -> Interface | None:
         except OSError:  # it has gone meanwhile
             return None
     usable = flags & _UP and flags & _BROADCASTS and not flags & _LOOPBACK and family == _ETHERNET
-    return Interface(name, mac) if usable else None
+    return EthernetInterface(name, mac) if usable else None
 
 
 def _default_route_names() -> frozenset[str]:
@@ -89,7 +89,7 @@ def _default_route_names() -> frozenset[str]:
     return frozenset(row[0] for row in rows if len(row) > 7 and row[1] == row[7] == "00000000")
 
 
-def _open(interface: Interface) -> socket.socket:
+def _open(interface: EthernetInterface) -> socket.socket:
     """Bound to the interface first: two sockets on one port are two as long as their interfaces differ."""
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
@@ -103,7 +103,7 @@ def _open(interface: Interface) -> socket.socket:
     return opened
 
 
-def _explained(problem: OSError, interface: Interface) -> DhcpFailed:
+def _explained(problem: OSError, interface: EthernetInterface) -> DhcpFailed:
     if problem.errno in (errno.EACCES, errno.EPERM):
         return DhcpFailed(
             f"{_NEEDED}, which only root or a process with CAP_NET_BIND_SERVICE may open "

@@ -10,7 +10,7 @@ from contextlib import suppress
 _VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 
 
-class Systemd:
+class SystemdNotifier:
     """The line to systemd. Where there is none, or it breaks, every word goes nowhere and nothing is disturbed."""
 
     def __init__(self, address: str = "", watchdog_seconds: float | None = None) -> None:
@@ -18,7 +18,7 @@ class Systemd:
         self._watchdog_seconds = watchdog_seconds
 
     @classmethod
-    def from_environment(cls, environment: MutableMapping[str, str] = os.environ) -> Systemd:
+    def from_environment(cls, environment: MutableMapping[str, str] = os.environ) -> SystemdNotifier:
         """As systemd told it. The variables are taken away, so that no step's program speaks in our name."""
         address, period, pid = (environment.pop(name, "") for name in _VARIABLES)
         ours = not pid or pid == str(os.getpid())

@@ -13,7 +13,7 @@ from forewarn.web.metadata.asking.questions import ReadDocument
 
 
 @dataclass(slots=True, eq=False)
-class Known:
+class RememberedAnswer:
     """An answer as of ``seq``, to a question that may be asked again in the same words."""
 
     question: ReadDocument
@@ -36,5 +36,5 @@ class Later:
     patience: Patience = field(default_factory=Patience)
 
 
-Outcome: TypeAlias = "Reply | Known | Later | Dropped"
+Outcome: TypeAlias = "Reply | RememberedAnswer | Later | Dropped"
 DROPPED: Final = Dropped()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from forewarn.web.metadata.answering.outcomes import Known
+from forewarn.web.metadata.answering.outcomes import RememberedAnswer
 from forewarn.web.metadata.asking.callers import Caller
 
 _MOST_KEPT = 16_384
@@ -20,9 +20,9 @@ class Recall:
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
-        self._known: OrderedDict[tuple[tuple[str, ...], bytes], Known] = OrderedDict()
+        self._known: OrderedDict[tuple[tuple[str, ...], bytes], RememberedAnswer] = OrderedDict()
 
-    def keep(self, caller: Caller, request: bytes, known: Known) -> None:
+    def keep(self, caller: Caller, request: bytes, known: RememberedAnswer) -> None:
         """Only for callers that name themselves in the path: any other has one VM, and its connection knows it."""
         if not caller.may_name or len(request) > _LONGEST_KEPT:
             return
@@ -30,7 +30,7 @@ class Recall:
             self._known.popitem(last=False)
         self._known[caller.claims, request] = known
 
-    def recall(self, caller: Caller, request: bytes) -> Known | None:
+    def recall(self, caller: Caller, request: bytes) -> RememberedAnswer | None:
         """What these bytes meant when a caller of the same addresses last sent them."""
         return self._known.get((caller.claims, request))
 

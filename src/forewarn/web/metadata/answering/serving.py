@@ -15,7 +15,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.answering.cache import DocumentCache, Reply, Served, Signer, reply_to
-from forewarn.web.metadata.answering.outcomes import Known, Later, Outcome
+from forewarn.web.metadata.answering.outcomes import Later, Outcome, RememberedAnswer
 from forewarn.web.metadata.answering.skips import Skips
 from forewarn.web.metadata.answering.visibility import Lag
 from forewarn.web.metadata.answering.waiting import Patience, Waiters, changed_scopes
@@ -29,12 +29,14 @@ _NOT_FOUND = reply_to(errors.NOT_FOUND)
 _MOST_ENABLINGS = 3
 
 
-class Reading:
+class Serving:
     """Serves the published region, or what a lag or a fault rule lets a VM see of it."""
 
     def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, signer: Signer) -> None:
         self._plane = plane
+        self._published = plane.published
         self._standing = plane.standing
+        self._elapsed = plane.system.elapsed
         self._faults = faults
         self._signer = signer
         self._first_read_delay = settings.first_read_delay
@@ -50,9 +52,9 @@ class Reading:
 
     def begin(self) -> None:
         """From here on every publication is told; what came before shows as it is."""
-        self._before = self._plane.region
+        self._before = self._published.region
         if self._lag is not None:
-            self._lag.begin(self._plane.region)
+            self._lag.begin(self._published.region)
 
     def publish(self, region: Region, records: Sequence[Record]) -> None:
         """The plane has a new region: wake those who wait for it, as soon as it shows."""
@@ -79,16 +81,18 @@ class Reading:
 
     # The same words again
 
-    def again(self, known: Known) -> bytes | None:
+    def again(self, known: RememberedAnswer) -> bytes | None:
         """The answer to a question already understood, or None where it must be looked at anew."""
-        if self._faults.active or self._standing.stale or (known.seq != self._plane.seq and not self._renew(known)):
+        if self._faults.active or self._elapsed() >= self._standing.current_until:
+            return None
+        if known.seq != self._published.seq and not self._renew(known):
             return None
         now = self._plane.read_by(known.question.vm)
         return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply, now)
 
-    def _renew(self, known: Known) -> bool:
+    def _renew(self, known: RememberedAnswer) -> bool:
         """Something has changed in the region, most often somewhere else."""
-        region, question = self._plane.region, known.question
+        region, question = self._published.region, known.question
         vm = identify(region, known.caller, question.named)
         if vm is None or vm.key != question.vm.key:
             return False
@@ -96,28 +100,28 @@ class Reading:
         if not self._is_ready(scope):
             return False
         known.reply = _pick(self._documents.served(region, scope, question.version), question)
-        known.seq = self._plane.seq
+        known.seq = self._published.seq
         return True
 
     # A question
 
     def read(self, question: ReadDocument, caller: Caller) -> Outcome:
         """The document, or how to come by it."""
-        scope = self._plane.region.scope_of(question.vm)
+        scope = self._published.region.scope_of(question.vm)
         if self._is_ready(scope):
             served = self._served(question.vm, scope, question)
             if not question.wait_seconds or not question.unless.covers(served.incarnation):
                 reply = _pick(served, question)
                 memorable = self._remembers and question.wait_seconds is None and not self._faults.active
-                return Known(question, caller, self._plane.seq, reply) if memorable else reply
+                return RememberedAnswer(question, caller, self._published.seq, reply) if memorable else reply
         patience = Patience(question.wait_seconds or 0)
         return Later(partial(self._read_later, question, caller, patience), patience)
 
     async def _read_later(self, question: ReadDocument, caller: Caller, patience: Patience) -> Outcome:
         """Enable, hold back the first answers, wait for news: until there is an answer to give."""
         enablings, request_id = 0, ""
-        while (vm := identify(self._plane.region, caller, question.named)) is not None:
-            scope = self._plane.region.scope_of(vm)
+        while (vm := identify(self._published.region, caller, question.named)) is not None:
+            scope = self._published.region.scope_of(vm)
             if scope.enabled_at is None:
                 enablings += 1
                 if enablings > _MOST_ENABLINGS:
@@ -150,7 +154,7 @@ class Reading:
     # What shows
 
     def _visible(self, scope: str = "") -> Region:
-        return self._plane.region if self._lag is None else self._lag.region(scope)
+        return self._published.region if self._lag is None else self._lag.region(scope)
 
     def _follow_faults(self) -> None:
         self._skips.follow(self._visible())

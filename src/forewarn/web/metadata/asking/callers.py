@@ -17,8 +17,6 @@ from forewarn.core.specs import Binding
 from forewarn.web.metadata.asking.questions import Target
 from forewarn.web.metadata.asking.request import Request
 
-_STRANGERS = "?"  # no VM can be called that
-
 HINT_FIELD = "X-Forewarn-Hint"
 _PATH = "/metadata/scheduledevents?api-version=2020-07-01"
 _MOST_COMPARED = 1000
@@ -26,8 +24,8 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """A listening socket."""
+class Entrance:
+    """A listening socket of the metadata face, and what it tells about whoever connects to it."""
 
     loopback: bool = False  # reached from this machine only
     netns: str = ""  # stands inside this network namespace, and hears one VM only
@@ -42,11 +40,11 @@ class Caller:
     may_name: bool  # whether a name in the path may say which VM this is
 
     @staticmethod
-    def at(door: Door, peer: str, local: str) -> Caller:
-        """The caller at a door, by the two addresses of its connection."""
-        if door.netns:
-            return Caller(Binding(netns=door.netns, interface=door.interface).claims(), may_name=False)
-        if not door.loopback:
+    def at(entrance: Entrance, peer: str, local: str) -> Caller:
+        """The caller at an entrance, by the two addresses of its connection."""
+        if entrance.netns:
+            return Caller(Binding(netns=entrance.netns, interface=entrance.interface).claims(), may_name=False)
+        if not entrance.loopback:
             return Caller((f"address {plain_address(peer)}",), may_name=False)
         return Caller((f"address {plain_address(peer)}", f"local {plain_address(local)}"), may_name=True)
 
@@ -62,18 +60,6 @@ def identify(region: Region, caller: Caller, named: str | None) -> Vm | None:
     if named is not None:
         return region.vms.get(fold(named))
     return next(iter(region.vms.values())) if len(region.vms) == 1 else None
-
-
-def share_of(region: Region, caller: Caller) -> str:
-    """Whose share of connections and of turns a caller takes: its VM's, whichever of its ways it comes.
-
-    Callers that are no VM have one share together, or somebody with many addresses would have many. Empty at a desk,
-    where all callers are one machine's and nothing tells them apart.
-    """
-    if caller.may_name:
-        return ""
-    vm = identify(region, caller, None)
-    return _STRANGERS if vm is None else vm.key
 
 
 @lru_cache(maxsize=4096)
@@ -107,6 +93,7 @@ def is_of_a_page(request: Request) -> bool:
     return any(name == b"origin" or (name == b"host" and _is_a_site(value)) for name, value in request.fields)
 
 
+@lru_cache(maxsize=256)  # the few names under which one machine reaches itself; a field is bounded by the head's limit
 def _is_a_site(host: bytes) -> bool:
     """Sites that anybody can own have a dot in their name; addresses do too, and are no names."""
     name = host.decode("latin-1").lower()

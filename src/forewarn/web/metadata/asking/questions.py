@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 from urllib.parse import unquote, unquote_plus
 
@@ -20,6 +21,8 @@ from forewarn.wire.errors import ErrorReply
 from forewarn.wire.versions import ApiVersion
 
 _PATH_VERSION = re.compile(r"latest|\{latest\}|v[0-9][0-9.]{0,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LONGEST_REMEMBERED = 256  # bytes of a target: a document's has about a hundred with the longest name of a VM
+_MOST_REMEMBERED = 16_384
 _VERBS = {"scheduledevents": ("GET", "POST"), "instance": ("GET",), "versions": ("GET",)}
 
 
@@ -139,12 +142,22 @@ def _may_lack_header(verb: str, target: Target) -> bool:
 
 
 def read_target(raw: bytes) -> Target:
-    """Take a request target apart. Segments are decoded after they are told apart, so no %2F makes a new one."""
+    """Take a request target apart. Segments are decoded after they are told apart, so no %2F makes a new one.
+
+    VMs ask for the same again and again, whatever else is in their requests, so short targets are remembered.
+    """
+    return _read_again(raw) if len(raw) <= _LONGEST_REMEMBERED else _read_anew(raw)
+
+
+def _read_anew(raw: bytes) -> Target:
     path, _, query = _origin_form(raw.decode("latin-1")).partition("?")
     named, segments = _named(path)
     versioned = len(segments) > 2 and _PATH_VERSION.fullmatch(segments[1].lower()) is not None
     service, steps = _service([segments[0], *segments[2:]] if versioned else segments)
     return Target(named, service, steps, _parameters(query), versioned)
+
+
+_read_again = lru_cache(_MOST_REMEMBERED)(_read_anew)
 
 
 def _origin_form(text: str) -> str:

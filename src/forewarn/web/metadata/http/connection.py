@@ -13,10 +13,10 @@ from collections.abc import Hashable
 from typing import Final, Protocol, cast
 
 from forewarn.web.metadata.answering.cache import Reply, reply_to
-from forewarn.web.metadata.answering.outcomes import Dropped, Known, Later, Outcome
-from forewarn.web.metadata.asking.callers import Caller, Door
+from forewarn.web.metadata.answering.outcomes import Dropped, Later, Outcome, RememberedAnswer
+from forewarn.web.metadata.asking.callers import Caller, Entrance
 from forewarn.web.metadata.asking.request import Request
-from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, State, Trigger, after
+from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, ConnectionState, Trigger, after
 from forewarn.web.metadata.http.requests import Arrival, Continue, RequestReader, Spoiled
 from forewarn.web.metadata.http.turns import Turns
 from forewarn.web.metadata.service import Service
@@ -24,9 +24,9 @@ from forewarn.web.metadata.settings import Limits
 from forewarn.wire.errors import error
 
 # Looked at or moved by for every request. As globals: a member of an enumeration costs a call of Python in 3.11.
-_RESTING: Final = State.RESTING
-_OWING: Final = State.OWING
-_FINISHING: Final = State.FINISHING
+_RESTING: Final = ConnectionState.RESTING
+_OWING: Final = ConnectionState.OWING
+_FINISHING: Final = ConnectionState.FINISHING
 _ARRIVED: Final = Trigger.ARRIVED
 _BEGUN: Final = Trigger.BEGUN
 _ANSWERED: Final = Trigger.ANSWERED
@@ -52,11 +52,11 @@ class Roster(Protocol):
 class Connection(asyncio.Protocol):
     """Reading stops while too many answers are owed, or while the client does not take those it has."""
 
-    def __init__(self, service: Service, door: Door, limits: Limits, roster: Roster) -> None:
+    def __init__(self, service: Service, entrance: Entrance, limits: Limits, roster: Roster) -> None:
         self._service = service
         self._again = service.reading.again
         self._recall = service.memory.recall
-        self._door = door
+        self._entrance = entrance
         self._limits = limits
         self._roster = roster
         self._reader = RequestReader(limits)
@@ -64,7 +64,7 @@ class Connection(asyncio.Protocol):
         self._owed: deque[Arrival] = deque()
         self._waits_for_turn = False
         self._state = _RESTING
-        self._known: Known | None = None
+        self._known: RememberedAnswer | None = None
         self._known_bytes = b""
         self._chunk = b""  # the bytes of the one request that is owed, where they may be worth remembering
         self._task: asyncio.Task[None] | None = None
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's own are no subclasses
         peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self._caller = Caller.at(self._door, _host(peer), _host(local))
+        self._caller = Caller.at(self._entrance, _host(peer), _host(local))
         self.origin = self._service.share_of(self._caller)
         descriptor = _descriptor(transport)
         if not self._roster.enter(self, descriptor):
@@ -141,7 +141,7 @@ class Connection(asyncio.Protocol):
         """So much time has passed. A client that keeps us waiting for longer than the state allows has to go."""
         self._waited += seconds
         state = self._state
-        if state is State.WORKING:
+        if state is ConnectionState.WORKING:
             self._waited = 0.0
         if state not in LONGEST:
             return
@@ -151,10 +151,10 @@ class Connection(asyncio.Protocol):
         if self._waited >= longest:
             self._run_out_of_patience(state)
 
-    def _run_out_of_patience(self, state: State) -> None:
-        if state is State.RESTING:
+    def _run_out_of_patience(self, state: ConnectionState) -> None:
+        if state is ConnectionState.RESTING:
             self._close()
-        elif state is State.RECEIVING:
+        elif state is ConnectionState.RECEIVING:
             self._owe(self._reader.give_up())
             self.work(1)
         else:
@@ -265,7 +265,7 @@ class Connection(asyncio.Protocol):
         match outcome:
             case Reply():
                 self._reply(request, outcome)
-            case Known(reply=reply):
+            case RememberedAnswer(reply=reply):
                 if self._chunk and not request.http_1_0:
                     outcome.is_last = not request.keep_alive
                     self._known, self._known_bytes = outcome, self._chunk

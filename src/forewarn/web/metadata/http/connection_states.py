@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class State(StrEnum):
+class ConnectionState(StrEnum):
     """Where a connection is. The value is the name in the diagram."""
 
     RESTING = "resting"  # nothing of a request has come and nothing is owed: bytes known from before need no parsing
@@ -39,10 +39,10 @@ class Trigger(StrEnum):
     LOST = "connection lost"
 
 
-_S, _T = State, Trigger
+_S, _T = ConnectionState, Trigger
 
 # state -> what may happen there -> state after. What is not listed cannot happen.
-TRANSITIONS: dict[State, dict[Trigger, State]] = {
+TRANSITIONS: dict[ConnectionState, dict[Trigger, ConnectionState]] = {
     _S.RESTING: {
         _T.BEGUN: _S.RECEIVING,
         _T.ARRIVED: _S.OWING,
@@ -110,21 +110,23 @@ TRANSITIONS: dict[State, dict[Trigger, State]] = {
     _S.CLOSED: {},
 }
 
-LEAVING = frozenset({State.LINGERING, State.CLOSING, State.CLOSED})  # nothing is answered any more
+LEAVING = frozenset(
+    {ConnectionState.LINGERING, ConnectionState.CLOSING, ConnectionState.CLOSED}
+)  # nothing is answered any more
 
 # The name in ``Limits`` of how long the client may keep a connection in a state. Progress counts: whoever takes some
 # of its answers begins anew. In the other states the server is the one who is waited for.
-LONGEST: dict[State, str] = {
-    State.RESTING: "idle_seconds",
-    State.RECEIVING: "request_seconds",
-    State.BLOCKED: "stalled_seconds",
-    State.FINISHING: "stalled_seconds",
-    State.LINGERING: "linger_seconds",
-    State.CLOSING: "linger_seconds",
+LONGEST: dict[ConnectionState, str] = {
+    ConnectionState.RESTING: "idle_seconds",
+    ConnectionState.RECEIVING: "request_seconds",
+    ConnectionState.BLOCKED: "stalled_seconds",
+    ConnectionState.FINISHING: "stalled_seconds",
+    ConnectionState.LINGERING: "linger_seconds",
+    ConnectionState.CLOSING: "linger_seconds",
 }
 
 
-def after(state: State, trigger: Trigger) -> State:
+def after(state: ConnectionState, trigger: Trigger) -> ConnectionState:
     """The state that ``trigger`` leads to. An impossible pair is a fault of ours, never of a client."""
     try:
         return TRANSITIONS[state][trigger]

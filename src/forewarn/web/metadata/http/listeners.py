@@ -17,13 +17,13 @@ from forewarn.core import facts as f
 from forewarn.core.region import Region
 from forewarn.core.specs import Binding
 from forewarn.plane.ports import Record
-from forewarn.web.metadata.asking.callers import Door, is_loopback, plain_address
+from forewarn.web.metadata.asking.callers import Entrance, is_loopback, plain_address
 from forewarn.web.metadata.http.namespaces import is_bound_to, listen_in, namespace_path
 from forewarn.web.metadata.settings import MetadataSettings
 
 _log = logging.getLogger(__name__)
 
-Build = Callable[[Door], asyncio.Protocol]
+Build = Callable[[Entrance], asyncio.Protocol]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Listeners:
         self._settings = settings
         self._main: asyncio.Server | None = None
         self._main_hosts: set[str] = set()
-        self._door = Door()
+        self._entrance = Entrance()
         self.port = 0
         self._wanted: dict[str, frozenset[ListeningPlace]] = {}  # by VM
         self._open: dict[ListeningPlace, _Open] = {}
@@ -68,9 +68,9 @@ class Listeners:
         """Listen. Only the main socket must succeed."""
         loop = asyncio.get_running_loop()
         backlog = self._settings.limits.backlog
-        self._main = await loop.create_server(lambda: self._build(self._door), host, port, backlog=backlog)
+        self._main = await loop.create_server(lambda: self._build(self._entrance), host, port, backlog=backlog)
         names = [listening.getsockname() for listening in self._main.sockets]
-        self._door = Door(loopback=all(is_loopback(name[0]) for name in names))
+        self._entrance = Entrance(loopback=all(is_loopback(name[0]) for name in names))
         self._main_hosts = {plain_address(name[0]) for name in names}
         self.port = names[0][1]
         for key in set(region.addresses.values()):
@@ -148,9 +148,9 @@ class Listeners:
         loop = asyncio.get_running_loop()
         backlog = self._settings.limits.backlog
         if place.local_address:
-            door = Door(loopback=is_loopback(place.local_address))
+            entrance = Entrance(loopback=is_loopback(place.local_address))
             server = await loop.create_server(
-                lambda: self._build(door), place.local_address, self.port, backlog=backlog
+                lambda: self._build(entrance), place.local_address, self.port, backlog=backlog
             )
             return _Open(server)
         path = namespace_path(place.netns)
@@ -158,8 +158,8 @@ class Listeners:
         listening = await self._in_own_thread(
             lambda: listen_in(path, place.interface, self._settings.guest_address, self._settings.guest_port)
         )
-        door = Door(netns=place.netns, interface=place.interface)
-        server = await loop.create_server(lambda: self._build(door), sock=listening, backlog=backlog)
+        entrance = Entrance(netns=place.netns, interface=place.interface)
+        server = await loop.create_server(lambda: self._build(entrance), sock=listening, backlog=backlog)
         return _Open(server, inode, listening)
 
     async def _in_own_thread(self, work: Callable[[], socket.socket]) -> socket.socket:

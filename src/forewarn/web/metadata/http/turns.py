@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from typing import Protocol
 
 
-class Worker(Protocol):
+class TurnTaker(Protocol):
     """A connection that owes answers."""
 
     @property
@@ -28,10 +28,10 @@ class Turns:
 
     def __init__(self, answers_each: int) -> None:
         self._answers_each = answers_each
-        self._waiting: dict[Hashable, deque[Worker]] = {}
+        self._waiting: dict[Hashable, deque[TurnTaker]] = {}
         self._is_coming = False
 
-    def wait(self, worker: Worker) -> None:
+    def wait(self, worker: TurnTaker) -> None:
         """Be called again. Nobody may wait twice at a time."""
         self._waiting.setdefault(worker.party, deque()).append(worker)
         self._come()

@@ -7,11 +7,12 @@ from datetime import UTC, timedelta
 
 from fastapi import APIRouter
 
+from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
 from forewarn.web.operator.desk import Asker, Look, TheMover, ThePlane
 from forewarn.web.operator.on_the_way import on_the_way
-from forewarn.web.operator.schema.answers import ClockAnswer, ClockMoved, ClockTurned
+from forewarn.web.operator.schema.answers import ClockAnswer, ClockTurned, ClockTurnedToNext
 from forewarn.web.operator.schema.requests import AdvanceBody, InstantBody, NothingBody, SpeedBody
 
 router = APIRouter(prefix="/v1/clock", tags=["clock"])
@@ -37,12 +38,12 @@ async def advance(body: AdvanceBody, asker: TheMover) -> ClockTurned:
 
 
 @router.post("/next", summary="Move the clock to the next change")
-async def advance_to_next(asker: TheMover, body: NothingBody | None = None) -> ClockMoved:
+async def advance_to_next(asker: TheMover, body: NothingBody | None = None) -> ClockTurnedToNext:
     """To the instant at which something next happens by itself; nowhere if nothing is due."""
     before = asker.look()
     moved_to = await asker.plane.advance_to_next(asker.origin)
     turned = await _turned(asker, before)
-    return ClockMoved(**dict(turned), moved=moved_to is not None)
+    return ClockTurnedToNext(**dict(turned), moved=moved_to is not None)
 
 
 @router.post("/to", summary="Move the clock to an instant")
@@ -66,7 +67,7 @@ async def set_speed(body: SpeedBody, plane: ThePlane) -> ClockAnswer:
 
 def clock_fields(plane: Plane) -> ClockAnswer:
     clock = plane.clock
-    return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=plane.next_deadline())
+    return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=next_deadline(plane.region))
 
 
 async def _turned(asker: Asker, before: Look) -> ClockTurned:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from forewarn.core.commands import Approve, CancelEvents
 from forewarn.core.looking.story import remembered
-from forewarn.core.lookup import scope_named, vm_named
 from forewarn.core.refusal import no_event
-from forewarn.core.region import Event, Region, fold
-from forewarn.web.operator.desk import Desk, Look, TheAsker, TheDesk, TheLook
+from forewarn.web.operator.desk import TheAsker, TheDesk, TheListed, TheLook
+from forewarn.web.operator.listing.choosing_events import events_of, past_events_of
 from forewarn.web.operator.outcomes import approved, canceled
-from forewarn.web.operator.paging import instant_key, page_of
-from forewarn.web.operator.past_events import events_of
+from forewarn.web.operator.past_events import past_events
 from forewarn.web.operator.records import MOST_STEPS, timeline
 from forewarn.web.operator.schema.fleet_answers import EventsAnswer, EventStory, OutcomeAnswer
-from forewarn.web.operator.schema.requests import EventIdsBody, EventPage
+from forewarn.web.operator.schema.listing import EventPage
+from forewarn.web.operator.schema.requests import EventIdsBody
 from forewarn.web.operator.spans import check_order
 from forewarn.web.operator.views import event_fields
 
@@ -26,37 +24,20 @@ router = APIRouter(prefix="/v1/events", tags=["events"])
 
 
 @router.get("", summary="List events")
-def list_events(page: Annotated[EventPage, Query()], desk: TheDesk, look: TheLook) -> EventsAnswer:
-    """In pages, oldest first: those that a document shows now, of one scope or VM if that is asked for.
+def list_events(page: Annotated[EventPage, Query()], desk: TheDesk, listed: TheListed) -> EventsAnswer:
+    """In pages, those that documents show now and that fit all filters that are given.
 
-    With `since` or `until` those that have ended are told as well, from the journal.
+    With `since` or `until` those that have ended are told as well, from the journal. A page may be short and go on: see
+    `looked_at`.
     """
     check_order(page.since, page.until)
-    chosen = _chosen(look.region, page) if page.since is None and page.until is None else _past(desk, look, page)
-    events, following = page_of(chosen, _in_order, page)
-    return EventsAnswer(events=[event_fields(look, event) for event in events], next=following)
-
-
-def _past(desk: Desk, look: Look, page: EventPage) -> list[Event]:
-    """Whom an ended event named may be gone by now, so that nobody is asked whether a VM or a scope exists."""
-    vm, scope = fold(page.vm), fold(page.scope)
-    found = events_of(desk.plane.journal, look, page.since, page.until)
-    return [event for event in found if (not vm or vm in event.vms) and scope in ("", event.scope)]
-
-
-def _chosen(region: Region, page: EventPage) -> list[Event]:
-    ids: Iterable[str] = region.events
-    scope = scope_named(region, page.scope) if page.scope else None
-    if page.vm:
-        ids = vm_named(region, page.vm).events
-    elif scope is not None:
-        ids = scope.events
-    events = (region.events[event_id] for event_id in ids)
-    return [event for event in events if event.announced and (scope is None or scope.key == event.scope)]
-
-
-def _in_order(event: Event) -> str:
-    return instant_key(event.scheduled_at, event.id)
+    look = listed.look
+    if page.since is None and page.until is None:
+        chosen = events_of(listed, page)
+    else:
+        chosen = past_events_of(past_events(desk.plane.journal, look, page.since, page.until), page)
+    events = [event_fields(look, event) for event in chosen.things]
+    return EventsAnswer(events=events, next=chosen.next, looked_at=chosen.looked_at, total=len(listed.register.events))
 
 
 @router.get("/{event_id}", summary="Show an event")

@@ -8,17 +8,18 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
-from forewarn.core.lookup import scope_named, vm_named
+from forewarn.core.lookup import vm_named
 from forewarn.core.region import fold
 from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.operator import outcomes
-from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheLook
+from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheListed, TheLook
 from forewarn.web.operator.documents import find_version, read_by
+from forewarn.web.operator.listing.choosing import vms_of
 from forewarn.web.operator.outcomes import Deed, outcome_of
-from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
-from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, VmPage, duration
+from forewarn.web.operator.schema.listing import VmPage
+from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, duration
 from forewarn.web.operator.views import event_fields, vm_fields
 from forewarn.wire.versions import NEWEST
 
@@ -66,12 +67,11 @@ def _spec(body: CreateVmsBody) -> VmSpec:
 
 
 @router.get("", summary="List VMs")
-def list_vms(page: Annotated[VmPage, Query()], look: TheLook) -> VmsAnswer:
-    """In pages, by name; of one scope, if that is asked for."""
-    region = look.region
-    vms = region.members_of(scope_named(region, page.scope)) if page.scope else None
-    keys, following = page_of(region.vms if vms is None else [vm.key for vm in vms], str, page)
-    return VmsAnswer(vms=[vm_fields(region, region.vms[key]) for key in keys], next=following)
+def list_vms(page: Annotated[VmPage, Query()], listed: TheListed) -> VmsAnswer:
+    """In pages, by name; those that fit all filters that are given. A page may be short and go on: see `looked_at`."""
+    chosen, region = vms_of(listed, page), listed.look.region
+    vms = [vm_fields(region, vm) for vm in chosen.things]
+    return VmsAnswer(vms=vms, next=chosen.next, looked_at=chosen.looked_at, total=len(region.vms))
 
 
 @router.get("/{name}", summary="Show a VM")

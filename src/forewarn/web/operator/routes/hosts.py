@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.commands import Command, FailHosts, MaintainHosts
 from forewarn.core.lookup import host_named
-from forewarn.core.region import Host
-from forewarn.web.operator.desk import Asker, TheAsker, TheLook
+from forewarn.web.operator.desk import Asker, TheAsker, TheListed, TheLook
+from forewarn.web.operator.listing.choosing import hosts_of
 from forewarn.web.operator.outcomes import NOBODY_READS, Deed, outcome_of
-from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.schema.fleet_answers import HostAnswer, HostsAnswer, OutcomeAnswer
-from forewarn.web.operator.schema.requests import FailBody, MaintainBody, Page
+from forewarn.web.operator.schema.listing import HostPage
+from forewarn.web.operator.schema.requests import FailBody, MaintainBody
 from forewarn.web.operator.views import host_fields
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
@@ -29,14 +29,14 @@ _FAILED = Deed("rebuilt elsewhere", NOBODY_READS, (Cause.FAILURE,), nothing="No 
 
 
 @router.get("", summary="List hosts")
-def list_hosts(page: Annotated[Page, Query()], look: TheLook) -> HostsAnswer:
-    """In pages, by number, each with the VMs that live on it."""
-    hosts, following = page_of(look.region.hosts.values(), _in_order, page)
-    return HostsAnswer(hosts=[host_fields(look.region, host) for host in hosts], next=following)
+def list_hosts(page: Annotated[HostPage, Query()], listed: TheListed) -> HostsAnswer:
+    """In pages, by number, each with the VMs that live on it; those that fit all filters that are given.
 
-
-def _in_order(host: Host) -> str:
-    return f"host-{host.number:09}"
+    A page may be short and go on: see `looked_at`.
+    """
+    chosen, region = hosts_of(listed, page), listed.look.region
+    hosts = [host_fields(region, host) for host in chosen.things]
+    return HostsAnswer(hosts=hosts, next=chosen.next, looked_at=chosen.looked_at, total=len(region.hosts))
 
 
 @router.get("/{name}", summary="Show a host")

@@ -15,8 +15,8 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
 from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook
+from forewarn.web.operator.listing.paging import page_of
 from forewarn.web.operator.outcomes import Deed, outcome_of
-from forewarn.web.operator.paging import page_of
 from forewarn.web.operator.scale_set_outcomes import NOTHING, set_outcome
 from forewarn.web.operator.scale_set_views import (
     find_instances,

@@ -10,20 +10,25 @@ from forewarn.core.commands import SetPolicy
 from forewarn.core.lookup import scope_named
 from forewarn.core.region import Region
 from forewarn.core.specs import Policy
-from forewarn.web.operator.desk import TheAsker, TheLook
-from forewarn.web.operator.paging import page_of
+from forewarn.web.operator.desk import TheAsker, TheListed, TheLook
+from forewarn.web.operator.listing.choosing import scopes_of
 from forewarn.web.operator.schema.fleet_answers import ScopeAnswer, ScopeChanged, ScopesAnswer
-from forewarn.web.operator.schema.requests import Page, PolicyBody
+from forewarn.web.operator.schema.listing import ScopePage
+from forewarn.web.operator.schema.requests import PolicyBody
 from forewarn.web.operator.views import scope_fields
 
 router = APIRouter(prefix="/v1/scopes", tags=["scopes"])
 
 
 @router.get("", summary="List scopes")
-def list_scopes(page: Annotated[Page, Query()], look: TheLook) -> ScopesAnswer:
-    """In pages, by key. A lone VM that nobody has read for is not listed, but can be shown."""
-    keys, following = page_of(look.region.scopes, str, page)
-    return ScopesAnswer(scopes=[scope_fields(look.region.scopes[key]) for key in keys], next=following)
+def list_scopes(page: Annotated[ScopePage, Query()], listed: TheListed) -> ScopesAnswer:
+    """In pages, by key; those that fit all filters that are given. A page may be short and go on: see `looked_at`.
+
+    A lone VM that nobody has read for is not listed, but can be shown.
+    """
+    chosen, total = scopes_of(listed, page), len(listed.look.region.scopes)
+    scopes = [scope_fields(scope) for scope in chosen.things]
+    return ScopesAnswer(scopes=scopes, next=chosen.next, looked_at=chosen.looked_at, total=total)
 
 
 @router.get("/{kind}/{name}", summary="Show a scope")

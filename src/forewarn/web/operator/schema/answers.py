@@ -90,7 +90,7 @@ class ClockTurned(ClockAnswer):
     happened_left_out: int = Field(description="How many between these are not listed.", examples=[0])
 
 
-class ClockMoved(ClockTurned):
+class ClockTurnedToNext(ClockTurned):
     moved: bool = Field(description="False where nothing was due, so that there was nowhere to go.", examples=[True])
 
 

@@ -19,6 +19,14 @@ def next_cursor() -> str | None:
     return found
 
 
+class ChosenAnswer(Answer):
+    """What every list of things that can be chosen from very many carries. A page may be short and still go on."""
+
+    next: str | None = next_cursor()
+    looked_at: int = Field(description="How many were looked at for this page.", examples=[20_000])
+    total: int = Field(description="How many there are in all, whether they fit or not.", examples=[1_000_000])
+
+
 class BindingAnswer(Answer):
     """How the metadata face knows the VM by its connection."""
 
@@ -124,9 +132,8 @@ class EventStory(EventAnswer):
     timeline: list[TimelineEntry] = Field(description="Every step so far, oldest first.")
 
 
-class EventsAnswer(Answer):
-    events: list[EventAnswer] = Field(description="Announced and not ended, oldest first.")
-    next: str | None = next_cursor()
+class EventsAnswer(ChosenAnswer):
+    events: list[EventAnswer] = Field(description="Announced and not ended, in the order that was asked for.")
 
 
 class VmStory(VmAnswer):
@@ -139,9 +146,8 @@ class VmStory(VmAnswer):
     )
 
 
-class VmsAnswer(Answer):
+class VmsAnswer(ChosenAnswer):
     vms: list[VmAnswer] = Field(description="By name.")
-    next: str | None = next_cursor()
 
 
 class VmChanged(VmAnswer, CommandAnswer):
@@ -202,9 +208,8 @@ class ScopeChanged(ScopeAnswer, CommandAnswer):
     """A scope after it was changed."""
 
 
-class ScopesAnswer(Answer):
+class ScopesAnswer(ChosenAnswer):
     scopes: list[ScopeAnswer] = Field(description="By key. A lone VM that nobody has read for is not listed.")
-    next: str | None = next_cursor()
 
 
 class HostAnswer(Answer):
@@ -217,9 +222,8 @@ class HostAnswer(Answer):
     vms: list[str] = Field(description="The VMs that live on it.", examples=[["web-0", "web-5"]])
 
 
-class HostsAnswer(Answer):
+class HostsAnswer(ChosenAnswer):
     hosts: list[HostAnswer] = Field(description="By number.")
-    next: str | None = next_cursor()
 
 
 class CampaignHosts(Answer):

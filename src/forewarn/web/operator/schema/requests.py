@@ -312,24 +312,6 @@ class Page(Body):
     limit: int = Field(1000, ge=1, le=10_000, description="At most so many.", examples=[1000])
 
 
-class VmPage(Page):
-    scope: str = Field("", max_length=512, description="Only of this scope.", examples=["availability-set/front"])
-
-
-class EventPage(VmPage):
-    vm: str = Field("", max_length=256, description="Only those that name this VM.", examples=["web-0"])
-    since: Instant | None = Field(
-        None,
-        description="Also those that have ended; of all, those to which something happened at this instant or later.",
-        examples=["2026-01-01T10:00:00Z"],
-    )
-    until: Instant | None = Field(
-        None,
-        description="Also those that have ended; of all, those to which something happened until then.",
-        examples=["2026-01-01T12:00:00Z"],
-    )
-
-
 class JournalPage(Body):
     after: int = Field(0, ge=0, le=2**62, description="The number of the last record you have.", examples=[56])
     limit: int = Field(500, ge=1, le=10_000, description="At most so many.", examples=[500])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from forewarn.web.operator.listing.counts import fleet_fields
 from forewarn.web.operator.routes.events import list_events
 from forewarn.web.operator.schema.fleet_answers import EventAnswer
-from forewarn.web.operator.schema.requests import EventPage
+from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.portal.page import PortalPage, Visit
 
 _MOST_EVENTS = 20
@@ -24,14 +24,15 @@ class Overview:
     more_events: bool
 
 
-def view(visit: Visit) -> Overview:
-    region = visit.look.region
-    events = list_events(EventPage.model_validate({"limit": _MOST_EVENTS}), visit.desk, visit.look)
+async def view(visit: Visit) -> Overview:
+    listed = await visit.listed()
+    fleet = fleet_fields(listed)
+    events = list_events(EventPage.model_validate({"limit": _MOST_EVENTS}), visit.desk, listed)
     return Overview(
-        vms=len(region.vms),
-        power=Counter(vm.power.value for vm in region.vms.values()),
-        hosts=len(region.hosts),
-        health=Counter(host.health.value for host in region.hosts.values()),
+        vms=fleet.vms_total,
+        power=fleet.power,
+        hosts=fleet.hosts_total,
+        health={health: number for health, number in fleet.health.items() if number},
         events=events.events,
         more_events=events.next is not None,
     )
@@ -45,7 +46,7 @@ PAGES = (
         view,
         "pages/overview.html",
         parts={"part-counts": "parts/overview_counts.html", "part-coming": "parts/overview_coming.html"},
-        api=("GET /v1/events", "GET /v1/clock"),
+        api=("GET /v1/fleet", "GET /v1/events", "GET /v1/clock"),
         menu="Overview",
     ),
 )

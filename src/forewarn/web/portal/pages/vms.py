@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from forewarn.web.operator.routes.fleet import list_vms
 from forewarn.web.operator.schema.fleet_answers import VmAnswer
-from forewarn.web.operator.schema.requests import VmPage
+from forewarn.web.operator.schema.listing import VmPage
 from forewarn.web.portal.page import PortalPage, Visit
 
 _ROWS = 50
@@ -25,12 +25,12 @@ class VmList:
     following: str | None
 
 
-def view_list(visit: Visit) -> VmList:
+async def view_list(visit: Visit) -> VmList:
     """The VMs of the whole region, or of ``?scope=``, by name."""
     scope = visit.first("scope")
     asked = {"after": visit.first("after"), "scope": scope, "limit": _ROWS}
-    found = list_vms(VmPage.model_validate(asked), visit.look)
-    return VmList(scope, len(visit.look.region.vms), found.vms, found.next)
+    found = list_vms(VmPage.model_validate(asked), await visit.listed())
+    return VmList(scope, found.total, found.vms, found.next)
 
 
 PAGES = (

@@ -9,7 +9,7 @@ from forewarn.core.commands import Approve
 from forewarn.core.region import Region, fold
 from forewarn.core.specs import ScopeKind
 from forewarn.web import arm_ids
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import actions, finding
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Router
@@ -31,23 +31,23 @@ def add_to(router: Router) -> None:
         router.add("POST", place, _acknowledge_several)
 
 
-async def _acknowledge_one(desk: Desk, call: Call) -> Reply:
+async def _acknowledge_one(desk: ArmDesk, call: Call) -> ArmReply:
     event_id = _guid(call.names["event"])
     if not _concerns(desk.plane.region, event_id, _scopes(desk, call)):
         raise ArmError(404, "InvalidScheduledEventId", "Scheduled event not found")
     await desk.plane.submit(Approve((event_id,), actions.who(call.origin)), call.origin)
-    return Reply(200, {"value": "Successfully approved scheduled event"})
+    return ArmReply(200, {"value": "Successfully approved scheduled event"})
 
 
-async def _acknowledge_several(desk: Desk, call: Call) -> Reply:
+async def _acknowledge_several(desk: ArmDesk, call: Call) -> ArmReply:
     """Those that are there are approved; a 207 tells of those that are not."""
     wanted, scopes = _ids_in(call.body), _scopes(desk, call)
     known = tuple(event_id for event_id in wanted if _concerns(desk.plane.region, event_id, scopes))
     if known:
         await desk.plane.submit(Approve(known, actions.who(call.origin), ignore_unknown=True), call.origin)
     if len(known) == len(wanted):
-        return Reply(200, {"value": "Successfully approved all Scheduled Events in the list"})
-    return Reply(207, {"error": _several_answers([event_id for event_id in wanted if event_id not in known])})
+        return ArmReply(200, {"value": "Successfully approved all Scheduled Events in the list"})
+    return ArmReply(207, {"error": _several_answers([event_id for event_id in wanted if event_id not in known])})
 
 
 def _several_answers(unknown: list[str]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _concerns(region: Region, event_id: str, scopes: set[str] | None) -> bool:
     return event is not None and event.announced and (scopes is None or event.scope in scopes)
 
 
-def _scopes(desk: Desk, call: Call) -> set[str] | None:
+def _scopes(desk: ArmDesk, call: Call) -> set[str] | None:
     """Whose events the path speaks of; None means everybody's."""
     if "kind" not in call.names:
         return None

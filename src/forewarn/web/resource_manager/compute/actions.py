@@ -8,7 +8,7 @@ from uuid import uuid4
 from forewarn.core import commands as c
 from forewarn.core.region import DOWN, Power, Vm
 from forewarn.plane.ports import Origin
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute.schema import Object, read
 from forewarn.web.resource_manager.errors import ArmError
 
@@ -45,13 +45,13 @@ def selection_in(call: Call) -> Object:
     return {} if call.body is None else read(call.body, "InstanceSelection", call.api_version, "parameters")
 
 
-async def simulate_eviction(desk: Desk, call: Call, vm: Vm) -> Reply:
+async def simulate_eviction(desk: ArmDesk, call: Call, vm: Vm) -> ArmReply:
     """Answered at once; the eviction follows by itself."""
     if not vm.spec.spot:
         sentence = "Operation 'simulateEviction' is allowed only for Spot Virtual Machines"
         raise ArmError(409, "OperationNotAllowed", sentence)
     await desk.plane.submit(c.EvictVms((vm.name,), str(uuid4())), call.origin)
-    return Reply(204)
+    return ArmReply(204)
 
 
 def who(origin: Origin) -> str:

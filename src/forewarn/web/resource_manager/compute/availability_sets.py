@@ -8,7 +8,7 @@ from forewarn.core.region import Scope, fold, scope_key
 from forewarn.core.specs import DEFAULT_POLICY, Domains, ScopeKind
 from forewarn.web import arm_ids
 from forewarn.web.arm_ids import AVAILABILITY_SETS
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import bodies, documents, finding, pages, views
 from forewarn.web.resource_manager.compute.event_settings import settle_policy
 from forewarn.web.resource_manager.compute.resource import add_checks, every, in_subscription, one
@@ -32,15 +32,15 @@ def add_to(router: Router) -> None:
     router.add("DELETE", _ONE, _delete)
 
 
-async def _put(desk: Desk, call: Call) -> Reply:
+async def _put(desk: ArmDesk, call: Call) -> ArmReply:
     """200, also for a new one: the clients take nothing else."""
     async with desk.plane.editing:
         current = finding.seek_availability_set(desk, call.names["group"], call.names["name"])
         await desk.plane.submit(c.Together(tuple(_order(desk, call, current))), call.origin)
-    return Reply(200, views.availability_set(desk, call, finding.find_availability_set(desk, call)))
+    return ArmReply(200, views.availability_set(desk, call, finding.find_availability_set(desk, call)))
 
 
-def _order(desk: Desk, call: Call, current: Scope | None) -> list[c.Single]:
+def _order(desk: ArmDesk, call: Call, current: Scope | None) -> list[c.Single]:
     change = bodies.change_in(call, "AvailabilitySet", "availabilitySet")
     base = None if current is None else documents.of_availability_set(desk, current)
     name = call.names["name"] if current is None else current.name
@@ -73,11 +73,11 @@ def _count(properties: Object, base: Object | None, member: str) -> int:
     return count
 
 
-async def _get(desk: Desk, call: Call) -> Reply:
-    return Reply(200, views.availability_set(desk, call, finding.find_availability_set(desk, call)))
+async def _get(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, views.availability_set(desk, call, finding.find_availability_set(desk, call)))
 
 
-async def _list(desk: Desk, call: Call) -> Reply:
+async def _list(desk: ArmDesk, call: Call) -> ArmReply:
     group = call.names.get("group")
     scopes = desk.plane.region.scopes.values()
     sets = (scope for scope in scopes if scope.kind is ScopeKind.AVAILABILITY_SET)
@@ -85,9 +85,9 @@ async def _list(desk: Desk, call: Call) -> Reply:
     return pages.page(call, found, lambda scope: scope.key, lambda scope: views.availability_set(desk, call, scope))
 
 
-async def _delete(desk: Desk, call: Call) -> Reply:
+async def _delete(desk: ArmDesk, call: Call) -> ArmReply:
     scope = finding.seek_availability_set(desk, call.names["group"], call.names["name"])
     if scope is None:
-        return Reply(204)
+        return ArmReply(204)
     await desk.plane.submit(c.DeleteAvailabilitySet(scope.name), call.origin)
-    return Reply(200)
+    return ArmReply(200)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from forewarn.core.deciding import fleet
 from forewarn.core.refusal import Refused
 from forewarn.core.specs import EvictionPolicy, Particulars, VmSpec
-from forewarn.web.resource_manager.call import Call, Desk
+from forewarn.web.resource_manager.call import ArmDesk, Call
 from forewarn.web.resource_manager.compute import particulars
 from forewarn.web.resource_manager.compute.event_settings import TERMINATE, Notices, settle_profile
 from forewarn.web.resource_manager.compute.merging import merge
@@ -105,7 +105,7 @@ class Profile:
         )
 
 
-def settle(desk: Desk, document: Object, profile: Object, at: str, current: VmSpec | None) -> Profile:
+def settle(desk: ArmDesk, document: Object, profile: Object, at: str, current: VmSpec | None) -> Profile:
     """Put the profile of a merged document into the form that is kept, and say what it means."""
     priority = one_of(profile, "priority", _PRIORITIES, at)
     spot = priority in ("Low", "Spot")

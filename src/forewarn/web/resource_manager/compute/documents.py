@@ -13,7 +13,7 @@ from forewarn.core.specs import Orchestration, ScaleInRule, ScaleSetSpec, ScopeK
 from forewarn.web import arm_ids
 from forewarn.web.documents.whereabouts import computer_name_of, location_of
 from forewarn.web.resource_manager import keeping
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 from forewarn.web.resource_manager.compute import finding, particulars
 from forewarn.web.resource_manager.compute.event_settings import Notices, shown_policy, shown_profile
 from forewarn.web.resource_manager.compute.merging import merge
@@ -23,7 +23,7 @@ from forewarn.wire.times import format_iso_duration
 _FIRST_ETAG = '"1"'
 
 
-def kept(desk: Desk, resource_id: str) -> Object | None:
+def kept(desk: ArmDesk, resource_id: str) -> Object | None:
     """What a caller wrote."""
     found = desk.plane.region.resources.get(fold(resource_id))
     return None if found is None else keeping.read(found)
@@ -36,7 +36,7 @@ def keep(resource_id: str, kind: str, document: Object, owner: str) -> KeepResou
 
 
 def keep_model(
-    desk: Desk, kind: str, group: str, name: str, document: Object, base: Object | None, owner: str
+    desk: ArmDesk, kind: str, group: str, name: str, document: Object, base: Object | None, owner: str
 ) -> KeepResource:
     """Remember what a caller wrote of a VM or a scale set, under the ETag that follows that of ``base``."""
     document["etag"] = next_etag(base or {})
@@ -53,7 +53,7 @@ def next_etag(document: Object) -> str:
 # Virtual machines
 
 
-def of_vm(desk: Desk, vm: Vm) -> Object:
+def of_vm(desk: ArmDesk, vm: Vm) -> Object:
     region = desk.plane.region
     document = merge(_made_up_vm(desk, vm), kept(desk, arm_ids.vm_id(desk.subscription, vm)) or {})
     properties = _with_spec(document.get("properties", {}), vm.spec)
@@ -68,7 +68,7 @@ def of_vm(desk: Desk, vm: Vm) -> Object:
     return {**document, "tags": dict(vm.spec.tags), "properties": properties}
 
 
-def _made_up_vm(desk: Desk, vm: Vm) -> Object:
+def _made_up_vm(desk: ArmDesk, vm: Vm) -> Object:
     """What every VM has, said or not: readers look into these parts without asking."""
     made_up: Object = {
         "location": location_of(vm.spec),
@@ -108,7 +108,7 @@ def _put_or_drop(document: Object, name: str, value: Object | None) -> None:
 # Scale sets
 
 
-def of_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
+def of_scale_set(desk: ArmDesk, scale_set: ScaleSet) -> Object:
     written = kept(desk, arm_ids.scale_set_id(desk.subscription, scale_set))
     document = _made_up_scale_set(desk, scale_set) if written is None else written
     properties, spec = dict(document.get("properties", {})), scale_set.spec
@@ -137,7 +137,7 @@ def rolling_policy(spec: ScaleSetSpec) -> Object:
     return {"maxBatchInstancePercent": spec.batch_percent, "pauseTimeBetweenBatches": pause}
 
 
-def _made_up_scale_set(desk: Desk, scale_set: ScaleSet) -> Object:
+def _made_up_scale_set(desk: ArmDesk, scale_set: ScaleSet) -> Object:
     profile = _made_up_profile(scale_set)
     return {"location": desk.location, "properties": {"virtualMachineProfile": profile}, "etag": _FIRST_ETAG}
 
@@ -150,7 +150,7 @@ def _made_up_profile(scale_set: ScaleSet) -> Object:
     }
 
 
-def of_instance(desk: Desk, scale_set: ScaleSet, vm: Vm) -> Object:
+def of_instance(desk: ArmDesk, scale_set: ScaleSet, vm: Vm) -> Object:
     """What is an instance's own: its tags and its protection. All else is its model's."""
     document = kept(desk, arm_ids.instance_id(desk.subscription, scale_set, vm)) or {}
     protection = document.get("properties", {}).get("protectionPolicy", {})
@@ -168,7 +168,7 @@ def protects(protection: Object) -> bool:
 # Availability sets
 
 
-def of_availability_set(desk: Desk, scope: Scope) -> Object:
+def of_availability_set(desk: ArmDesk, scope: Scope) -> Object:
     document = kept(desk, arm_ids.availability_set_id(desk.subscription, scope)) or {"location": desk.location}
     domains = domains_of(desk.plane.region, desk.plane.rules, scope.key)
     properties = {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from forewarn.core.region import Region, ScaleSet, Scope, Vm, fold, scope_key
 from forewarn.core.specs import Orchestration, ScopeKind
 from forewarn.web.arm_ids import AVAILABILITY_SETS, SCALE_SETS, VMS
-from forewarn.web.resource_manager.call import Call, Desk
+from forewarn.web.resource_manager.call import ArmDesk, Call
 from forewarn.web.resource_manager.errors import ArmError, invalid, resource_not_found
 from forewarn.web.resource_manager.places import parse
 
@@ -26,7 +26,7 @@ def is_own_resource(region: Region, vm: Vm) -> bool:
 # By the path
 
 
-def seek_vm(desk: Desk, call: Call) -> Vm | None:
+def seek_vm(desk: ArmDesk, call: Call) -> Vm | None:
     region = desk.plane.region
     vm = region.vms.get(fold(call.names["name"]))
     if vm is None or fold(vm.spec.resource_group) != fold(call.names["group"]):
@@ -34,32 +34,32 @@ def seek_vm(desk: Desk, call: Call) -> Vm | None:
     return vm if is_own_resource(region, vm) else None
 
 
-def find_vm(desk: Desk, call: Call) -> Vm:
+def find_vm(desk: ArmDesk, call: Call) -> Vm:
     vm = seek_vm(desk, call)
     if vm is None:
         raise resource_not_found(VMS, call.names["name"], call.names["group"])
     return vm
 
 
-def seek_scale_set(desk: Desk, call: Call) -> ScaleSet | None:
+def seek_scale_set(desk: ArmDesk, call: Call) -> ScaleSet | None:
     scale_set = desk.plane.region.scale_sets.get(fold(call.names["name"]))
     here = scale_set is not None and fold(scale_set.resource_group) == fold(call.names["group"])
     return scale_set if here else None
 
 
-def find_scale_set(desk: Desk, call: Call) -> ScaleSet:
+def find_scale_set(desk: ArmDesk, call: Call) -> ScaleSet:
     scale_set = seek_scale_set(desk, call)
     if scale_set is None:
         raise resource_not_found(SCALE_SETS, call.names["name"], call.names["group"])
     return scale_set
 
 
-def seek_availability_set(desk: Desk, group: str, name: str) -> Scope | None:
+def seek_availability_set(desk: ArmDesk, group: str, name: str) -> Scope | None:
     scope = desk.plane.region.scopes.get(scope_key(ScopeKind.AVAILABILITY_SET, name))
     return scope if scope is not None and fold(scope.resource_group) == fold(group) else None
 
 
-def find_availability_set(desk: Desk, call: Call) -> Scope:
+def find_availability_set(desk: ArmDesk, call: Call) -> Scope:
     scope = seek_availability_set(desk, call.names["group"], call.names["name"])
     if scope is None:
         raise resource_not_found(AVAILABILITY_SETS, call.names["name"], call.names["group"])
@@ -69,7 +69,7 @@ def find_availability_set(desk: Desk, call: Call) -> Scope:
 # Instances
 
 
-def find_instance(desk: Desk, call: Call) -> tuple[ScaleSet, Vm]:
+def find_instance(desk: ArmDesk, call: Call) -> tuple[ScaleSet, Vm]:
     scale_set = find_scale_set(desk, call)
     number = call.names["instance"]
     if scale_set.orchestration is Orchestration.UNIFORM and not _is_number(number):

@@ -12,7 +12,7 @@ from forewarn.core.specs import Orchestration
 from forewarn.terms import derive_guid
 from forewarn.web import arm_ids
 from forewarn.web.documents.interfaces import interfaces_of
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import documents, finding
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.errors import resource_not_found
@@ -29,25 +29,25 @@ def add_to(router: Router) -> None:
     router.add("GET", f"{_OF_INSTANCE}/{{interface}}", _get)
 
 
-async def _list_of_set(desk: Desk, call: Call) -> Reply:
+async def _list_of_set(desk: ArmDesk, call: Call) -> ArmReply:
     scale_set = finding.find_scale_set(desk, call)
     vms = finding.instances_of(desk.plane.region, scale_set)
-    return Reply(200, {"value": [each for vm in vms for each in _interfaces(desk, scale_set, vm)]})
+    return ArmReply(200, {"value": [each for vm in vms for each in _interfaces(desk, scale_set, vm)]})
 
 
-async def _list(desk: Desk, call: Call) -> Reply:
-    return Reply(200, {"value": list(_interfaces(desk, *finding.find_instance(desk, call)))})
+async def _list(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, {"value": list(_interfaces(desk, *finding.find_instance(desk, call)))})
 
 
-async def _get(desk: Desk, call: Call) -> Reply:
+async def _get(desk: ArmDesk, call: Call) -> ArmReply:
     wanted, found = call.names["interface"], _interfaces(desk, *finding.find_instance(desk, call))
     for each in found:
         if fold(each["name"]) == fold(wanted):
-            return Reply(200, each)
+            return ArmReply(200, each)
     raise resource_not_found(_KIND, wanted, call.names["group"])
 
 
-def _interfaces(desk: Desk, scale_set: ScaleSet, vm: Vm) -> Iterator[Object]:
+def _interfaces(desk: ArmDesk, scale_set: ScaleSet, vm: Vm) -> Iterator[Object]:
     """None where the model says nothing of any."""
     profile = documents.of_scale_set(desk, scale_set)["properties"].get("virtualMachineProfile", {})
     configured = profile.get("networkProfile", {}).get("networkInterfaceConfigurations", [])

@@ -9,7 +9,7 @@ from forewarn.core.region import replace
 from forewarn.web import arm_ids
 from forewarn.web.arm_ids import INSTANCES, SCALE_SETS
 from forewarn.web.resource_manager import lro
-from forewarn.web.resource_manager.call import FILTER, Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import actions, bodies, documents, filters, finding, pages, states, views
 from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object
@@ -31,7 +31,7 @@ def add_to(router: Router) -> None:
     router.add("POST", f"{_ONE}/simulateEviction", _simulate_eviction)
 
 
-async def _list(desk: Desk, call: Call) -> Reply:
+async def _list(desk: ArmDesk, call: Call) -> ArmReply:
     scale_set = finding.find_scale_set(desk, call)
     wanted = filters.instances(call, scale_set)
     region, shown = desk.plane.region, views.Instances(desk, call, scale_set)
@@ -39,18 +39,18 @@ async def _list(desk: Desk, call: Call) -> Reply:
     return pages.page(call, vms, lambda vm: f"{vm.number:012}", shown.entry)
 
 
-async def _get(desk: Desk, call: Call) -> Reply:
+async def _get(desk: ArmDesk, call: Call) -> ArmReply:
     scale_set, vm = finding.find_instance(desk, call)
     shown = views.Instances(desk, call, scale_set)
     return views.reply(200, shown.view(vm, instance_view=views.wants(call, "instanceView")))
 
 
-async def _instance_view(desk: Desk, call: Call) -> Reply:
+async def _instance_view(desk: ArmDesk, call: Call) -> ArmReply:
     _, vm = finding.find_instance(desk, call)
-    return Reply(200, states.vm_view(desk.plane.region, vm))
+    return ArmReply(200, states.vm_view(desk.plane.region, vm))
 
 
-async def _put(desk: Desk, call: Call) -> Reply:
+async def _put(desk: ArmDesk, call: Call) -> ArmReply:
     """An instance's own are its tags and its protection; the rest of the body is its model's, and not looked at."""
     async with desk.plane.editing:
         scale_set, vm = finding.find_instance(desk, call)
@@ -79,14 +79,14 @@ def _own(change: Object) -> Object:
     return own if protection is None else {**own, "properties": {"protectionPolicy": protection}}
 
 
-async def _delete(desk: Desk, call: Call) -> Reply:
+async def _delete(desk: ArmDesk, call: Call) -> ArmReply:
     scale_set, vm = finding.find_instance(desk, call)
     command = c.DeleteInstances(scale_set.name, (vm.name,), str(uuid4()))
     return await lro.accepted(desk, call, f"{INSTANCES}/delete", [command])
 
 
 def _acting(verb: str) -> Handler:
-    async def act(desk: Desk, call: Call) -> Reply:
+    async def act(desk: ArmDesk, call: Call) -> ArmReply:
         _, vm = finding.find_instance(desk, call)
         actions.selection_in(call)
         return await lro.accepted(desk, call, f"{INSTANCES}/{verb}/action", actions.commands_for(verb, [vm]))
@@ -94,6 +94,6 @@ def _acting(verb: str) -> Handler:
     return act
 
 
-async def _simulate_eviction(desk: Desk, call: Call) -> Reply:
+async def _simulate_eviction(desk: ArmDesk, call: Call) -> ArmReply:
     _, vm = finding.find_instance(desk, call)
     return await actions.simulate_eviction(desk, call, vm)

@@ -7,7 +7,7 @@ from heapq import nsmallest
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
-from forewarn.web.resource_manager.call import Call, Reply
+from forewarn.web.resource_manager.call import ArmReply, Call
 from forewarn.web.resource_manager.compute.schema import Object
 
 PAGE = 100
@@ -16,7 +16,7 @@ _CURSOR = "$skiptoken"
 T = TypeVar("T")
 
 
-def page(call: Call, items: Iterable[T], key: Callable[[T], str], view: Callable[[T], Object]) -> Reply:
+def page(call: Call, items: Iterable[T], key: Callable[[T], str], view: Callable[[T], Object]) -> ArmReply:
     """One page in the order of ``key``. Each item is looked at once; only those on the page are sorted and shown."""
     after = call.query.get(_CURSOR, "")
     found = nsmallest(PAGE + 1, (item for item in items if key(item) > after), key=key)
@@ -24,4 +24,4 @@ def page(call: Call, items: Iterable[T], key: Callable[[T], str], view: Callable
     if len(found) > PAGE:
         query = urlencode({**call.query, _CURSOR: key(found[PAGE - 1])}, safe="$,")
         body["nextLink"] = f"{call.base_url}{quote(call.path)}?{query}"
-    return Reply(200, body)
+    return ArmReply(200, body)

@@ -8,7 +8,7 @@ from forewarn.core.region import fold
 from forewarn.core.specs import Particulars, VmSpec
 from forewarn.web.documents.whereabouts import IMAGE_VERSION, LOCATION
 from forewarn.web.resource_manager import generic, images
-from forewarn.web.resource_manager.call import Desk
+from forewarn.web.resource_manager.call import ArmDesk
 from forewarn.web.resource_manager.compute.schema import Object
 
 
@@ -80,7 +80,7 @@ def with_exact_version(properties: Object) -> Object:
     return {**properties, "storageProfile": storage}
 
 
-def os_type(desk: Desk, profile: Object, current: VmSpec | None) -> str:
+def os_type(desk: ArmDesk, profile: Object, current: VmSpec | None) -> str:
     """What the machine runs, where no disk says it outright: its configuration tells, or else its image."""
     system = profile.get("osProfile", {})
     if "windowsConfiguration" in system:
@@ -96,7 +96,7 @@ def os_type(desk: Desk, profile: Object, current: VmSpec | None) -> str:
     return current.os_type if current is not None else "Linux"
 
 
-def _of_image(desk: Desk, image_id: str) -> str:
+def _of_image(desk: ArmDesk, image_id: str) -> str:
     """As the kept image or gallery definition says; by its name where there is none."""
     definition = image_id.partition("/versions/")[0] if "/versions/" in image_id else image_id
     kept: dict[str, Any] = (generic.find(desk, definition) or {}).get("properties", {})

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from forewarn.core import commands as c
 from forewarn.web import arm_ids
 from forewarn.web.resource_manager import lro
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import views
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.routing import Handler, Router
@@ -24,17 +24,17 @@ Shown = TypeVar("Shown", contravariant=True)
 class View(Protocol[Shown]):
     """Shows a resource; ``state`` is what the operation under way says, before anything else."""
 
-    def __call__(self, desk: Desk, call: Call, shown: Shown, *, state: str = "") -> Object: ...
+    def __call__(self, desk: ArmDesk, call: Call, shown: Shown, *, state: str = "") -> Object: ...
 
 
 @dataclass(frozen=True)
-class Resource(Generic[T]):
+class ResourceKind(Generic[T]):
     """One kind of resource, such as Microsoft.Compute/virtualMachines, that takes time to make and to change."""
 
     kind: str
-    seek: Callable[[Desk, Call], T | None]  # what the path names
-    find: Callable[[Desk, Call], T]  # the same, or the service's 404
-    order: Callable[[Desk, Call, T | None], Sequence[c.Single]]  # the commands that make it so, or the refusal
+    seek: Callable[[ArmDesk, Call], T | None]  # what the path names
+    find: Callable[[ArmDesk, Call], T]  # the same, or the service's 404
+    order: Callable[[ArmDesk, Call, T | None], Sequence[c.Single]]  # the commands that make it so, or the refusal
     view: View[T]
 
     def add_to(self, router: Router) -> None:
@@ -42,7 +42,7 @@ class Resource(Generic[T]):
         router.add("PUT", one(self.kind), self.put)
         add_checks(router, self.kind, self.find, self.put)
 
-    async def put(self, desk: Desk, call: Call) -> Reply:
+    async def put(self, desk: ArmDesk, call: Call) -> ArmReply:
         """201 for a new one, else 200, with the resource as it will be and where to follow the operation."""
         async with desk.plane.editing:
             current = self.seek(desk, call)
@@ -67,16 +67,16 @@ def in_subscription(kind: str) -> str:
     return arm_ids.resource_id(arm_ids.IN_SUBSCRIPTION, kind)
 
 
-def add_checks(router: Router, kind: str, find: Callable[[Desk, Call], object], put: Handler) -> None:
+def add_checks(router: Router, kind: str, find: Callable[[ArmDesk, Call], object], put: Handler) -> None:
     """PATCH, which is a PUT of what must be there already, and HEAD."""
 
-    async def patch(desk: Desk, call: Call) -> Reply:
+    async def patch(desk: ArmDesk, call: Call) -> ArmReply:
         find(desk, call)
         return await put(desk, call)
 
-    async def head(desk: Desk, call: Call) -> Reply:
+    async def head(desk: ArmDesk, call: Call) -> ArmReply:
         find(desk, call)
-        return Reply(204)
+        return ArmReply(204)
 
     router.add("PATCH", one(kind), patch)
     router.add("HEAD", one(kind), head)

@@ -19,7 +19,7 @@ from forewarn.core.specs import (
     VmSpec,
 )
 from forewarn.web import arm_ids
-from forewarn.web.resource_manager.call import Call, Desk
+from forewarn.web.resource_manager.call import ArmDesk, Call
 from forewarn.web.resource_manager.compute import bodies, documents
 from forewarn.web.resource_manager.compute.event_settings import says_nothing, settle_policy
 from forewarn.web.resource_manager.compute.merging import digest
@@ -44,7 +44,7 @@ _UPGRADES = tuple(str(mode) for mode in UpgradeMode)
 _RULES = tuple(str(rule) for rule in ScaleInRule)
 
 
-def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
+def order(desk: ArmDesk, call: Call, current: ScaleSet | None) -> list[c.Single]:
     """The commands that make a scale set, or change it, so that it is as the body says."""
     patch = call.method == "PATCH"
     change = bodies.change_in(call, "VirtualMachineScaleSetUpdate" if patch else "VirtualMachineScaleSet", "vmss")
@@ -64,7 +64,13 @@ def order(desk: Desk, call: Call, current: ScaleSet | None) -> list[c.Single]:
 
 
 def _command(
-    desk: Desk, call: Call, name: str, document: Object, change: Object, current: ScaleSet | None, base: Object | None
+    desk: ArmDesk,
+    call: Call,
+    name: str,
+    document: Object,
+    change: Object,
+    current: ScaleSet | None,
+    base: Object | None,
 ) -> c.PutScaleSet:
     properties = document["properties"]
     orchestration = _orchestration(properties, current)

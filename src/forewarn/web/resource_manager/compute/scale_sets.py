@@ -8,14 +8,14 @@ from forewarn.core import commands as c
 from forewarn.core.region import fold
 from forewarn.web.arm_ids import SCALE_SETS
 from forewarn.web.resource_manager import lro
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import actions, bodies, finding, pages, scale_set_orders, states, views
-from forewarn.web.resource_manager.compute.resource import Resource, every, in_subscription, one
+from forewarn.web.resource_manager.compute.resource import ResourceKind, every, in_subscription, one
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Handler, Router
 
 _ALL, _ONE = every(SCALE_SETS), one(SCALE_SETS)
-_RESOURCE = Resource(
+_RESOURCE = ResourceKind(
     SCALE_SETS, finding.seek_scale_set, finding.find_scale_set, scale_set_orders.order, views.scale_set
 )
 
@@ -37,32 +37,32 @@ def add_to(router: Router) -> None:
     router.add("GET", f"{_ONE}/rollingUpgrades/latest", _latest_rolling)
 
 
-async def _get(desk: Desk, call: Call) -> Reply:
+async def _get(desk: ArmDesk, call: Call) -> ArmReply:
     return views.reply(200, views.scale_set(desk, call, finding.find_scale_set(desk, call)))
 
 
-async def _list(desk: Desk, call: Call) -> Reply:
+async def _list(desk: ArmDesk, call: Call) -> ArmReply:
     group = call.names.get("group")
     sets = desk.plane.region.scale_sets.values()
     found = (each for each in sets if group is None or fold(each.resource_group) == fold(group))
     return pages.page(call, found, lambda each: each.key, lambda each: views.scale_set(desk, call, each))
 
 
-async def _instance_view(desk: Desk, call: Call) -> Reply:
+async def _instance_view(desk: ArmDesk, call: Call) -> ArmReply:
     region, scale_set = desk.plane.region, finding.find_scale_set(desk, call)
     vms = [region.vms[key] for key in scale_set.instances]
-    return Reply(200, states.scale_set_view(region, scale_set, vms))
+    return ArmReply(200, states.scale_set_view(region, scale_set, vms))
 
 
-async def _delete(desk: Desk, call: Call) -> Reply:
+async def _delete(desk: ArmDesk, call: Call) -> ArmReply:
     scale_set = finding.seek_scale_set(desk, call)
     if scale_set is None:
-        return Reply(204)
+        return ArmReply(204)
     return await lro.accepted(desk, call, f"{SCALE_SETS}/delete", [c.DeleteScaleSet(scale_set.name, str(uuid4()))])
 
 
 def _acting(verb: str) -> Handler:
-    async def act(desk: Desk, call: Call) -> Reply:
+    async def act(desk: ArmDesk, call: Call) -> ArmReply:
         region, scale_set = desk.plane.region, finding.find_scale_set(desk, call)
         numbers = actions.selection_in(call).get("instanceIds")
         vms = finding.chosen_instances(region, scale_set, numbers)
@@ -73,37 +73,37 @@ def _acting(verb: str) -> Handler:
     return act
 
 
-async def _upgrade(desk: Desk, call: Call) -> Reply:
+async def _upgrade(desk: ArmDesk, call: Call) -> ArmReply:
     scale_set, names = _named(desk, call)
     commands = [c.UpgradeInstances(scale_set, names)] if names else []
     return await lro.accepted(desk, call, f"{SCALE_SETS}/manualUpgrade/action", commands)
 
 
-async def _start_rolling(desk: Desk, call: Call) -> Reply:
+async def _start_rolling(desk: ArmDesk, call: Call) -> ArmReply:
     """Answered when it has started; how far it is, ``rollingUpgrades/latest`` tells."""
     command = c.StartRollingUpgrade(finding.find_scale_set(desk, call).name)
     return await lro.accepted(desk, call, f"{SCALE_SETS}/osRollingUpgrade/action", [command])
 
 
-async def _cancel_rolling(desk: Desk, call: Call) -> Reply:
+async def _cancel_rolling(desk: ArmDesk, call: Call) -> ArmReply:
     command = c.CancelRollingUpgrade(finding.find_scale_set(desk, call).name)
     return await lro.accepted(desk, call, f"{SCALE_SETS}/rollingUpgrades/action", [command])
 
 
-async def _latest_rolling(desk: Desk, call: Call) -> Reply:
+async def _latest_rolling(desk: ArmDesk, call: Call) -> ArmReply:
     scale_set = finding.find_scale_set(desk, call)
     if scale_set.rolling is None:
         raise ArmError(404, "NotFound", f"There was no rolling upgrade of scale set '{scale_set.name}' yet.")
-    return Reply(200, views.rolling_upgrade(desk, scale_set, scale_set.rolling))
+    return ArmReply(200, views.rolling_upgrade(desk, scale_set, scale_set.rolling))
 
 
-async def _delete_instances(desk: Desk, call: Call) -> Reply:
+async def _delete_instances(desk: ArmDesk, call: Call) -> ArmReply:
     scale_set, names = _named(desk, call)
     commands = [c.DeleteInstances(scale_set, names, str(uuid4()))] if names else []
     return await lro.accepted(desk, call, f"{SCALE_SETS}/delete/action", commands)
 
 
-def _named(desk: Desk, call: Call) -> tuple[str, tuple[str, ...]]:
+def _named(desk: ArmDesk, call: Call) -> tuple[str, tuple[str, ...]]:
     """The set, and the VMs that the body must name: for these two verbs, nothing does not mean everything."""
     scale_set = finding.find_scale_set(desk, call)
     numbers = actions.selection_in(call).get("instanceIds")

@@ -7,7 +7,7 @@ from forewarn.core.region import Rolling, ScaleSet, Scope, Vm
 from forewarn.core.specs import Orchestration
 from forewarn.terms import derive_guid
 from forewarn.web import arm_ids
-from forewarn.web.resource_manager.call import EXPAND, Call, Desk, Reply
+from forewarn.web.resource_manager.call import EXPAND, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import documents, particulars, states
 from forewarn.web.resource_manager.compute.schema import Object, without_newer
 from forewarn.web.resource_manager.lro import iso
@@ -22,10 +22,10 @@ def wants(call: Call, part: str) -> bool:
     return part.lower() in asked
 
 
-def reply(status: int, document: Object, headers: dict[str, str] | None = None) -> Reply:
+def reply(status: int, document: Object, headers: dict[str, str] | None = None) -> ArmReply:
     """A resource, with its ETag where it has one."""
     tagged = {"ETag": document["etag"]} if "etag" in document else {}
-    return Reply(status, document, {**tagged, **(headers or {})})
+    return ArmReply(status, document, {**tagged, **(headers or {})})
 
 
 def _whole(document: Object, resource_id: str, kind: str, properties: Object) -> Object:
@@ -35,7 +35,7 @@ def _whole(document: Object, resource_id: str, kind: str, properties: Object) ->
     return {**head, **rest, "properties": properties}
 
 
-def vm(desk: Desk, call: Call, shown: Vm, *, state: str = "", instance_view: bool = False) -> Object:
+def vm(desk: ArmDesk, call: Call, shown: Vm, *, state: str = "", instance_view: bool = False) -> Object:
     """``state`` is what the operation under way says, before anything else."""
     region, document = desk.plane.region, documents.of_vm(desk, shown)
     properties = {
@@ -52,7 +52,7 @@ def vm(desk: Desk, call: Call, shown: Vm, *, state: str = "", instance_view: boo
     return without_newer(found, "VirtualMachine", call.api_version)
 
 
-def scale_set(desk: Desk, call: Call, shown: ScaleSet, *, state: str = "") -> Object:
+def scale_set(desk: ArmDesk, call: Call, shown: ScaleSet, *, state: str = "") -> Object:
     document = documents.of_scale_set(desk, shown)
     properties = {
         **document["properties"],
@@ -69,7 +69,7 @@ def scale_set(desk: Desk, call: Call, shown: ScaleSet, *, state: str = "") -> Ob
     return without_newer(found, "VirtualMachineScaleSet", call.api_version)
 
 
-def rolling_upgrade(desk: Desk, shown: ScaleSet, latest: Rolling) -> Object:
+def rolling_upgrade(desk: ArmDesk, shown: ScaleSet, latest: Rolling) -> Object:
     """The latest rolling upgrade of a set, and how far it is. An instance is upgraded in an instant and never fails."""
     code = "Cancelled" if latest.canceled else "RollingForward" if latest.ended_at is None else "Completed"
     last = latest.ended_at if latest.canceled and latest.ended_at else latest.started_at
@@ -98,7 +98,7 @@ def rolling_upgrade(desk: Desk, shown: ScaleSet, latest: Rolling) -> Object:
     }
 
 
-def availability_set(desk: Desk, call: Call, shown: Scope) -> Object:
+def availability_set(desk: ArmDesk, call: Call, shown: Scope) -> Object:
     document = documents.of_availability_set(desk, shown)
     members = desk.plane.region.members_of(shown)
     properties = {
@@ -117,7 +117,7 @@ def availability_set(desk: Desk, call: Call, shown: Scope) -> Object:
 class Instances:
     """Views of a scale set's instances; its model is read once, not for each of them."""
 
-    def __init__(self, desk: Desk, call: Call, scale_set: ScaleSet) -> None:
+    def __init__(self, desk: ArmDesk, call: Call, scale_set: ScaleSet) -> None:
         self._desk = desk
         self._call = call
         self._set = scale_set

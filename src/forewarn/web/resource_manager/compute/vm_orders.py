@@ -9,7 +9,7 @@ from forewarn.core.region import Vm, fold, replace
 from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.web import arm_ids
 from forewarn.web.resource_manager import nic_bindings
-from forewarn.web.resource_manager.call import Call, Desk
+from forewarn.web.resource_manager.call import ArmDesk, Call
 from forewarn.web.resource_manager.compute import bodies, documents, finding
 from forewarn.web.resource_manager.compute.event_settings import settle_policy
 from forewarn.web.resource_manager.compute.schema import Object
@@ -19,7 +19,7 @@ _DEFAULT_SIZE = VmSpec().size
 _AVAILABILITY_SET = "properties.availabilitySet.id"
 
 
-def order(desk: Desk, call: Call, current: Vm | None) -> list[c.Single]:
+def order(desk: ArmDesk, call: Call, current: Vm | None) -> list[c.Single]:
     """The commands that make a VM, or change it, so that it is as the body says."""
     change = bodies.change_in(call, "VirtualMachine", "vm")
     base = None if current is None else documents.of_vm(desk, current)
@@ -40,7 +40,7 @@ def order(desk: Desk, call: Call, current: Vm | None) -> list[c.Single]:
     return [*commands, kept]
 
 
-def _spec(desk: Desk, call: Call, document: Object, current: Vm | None) -> VmSpec:
+def _spec(desk: ArmDesk, call: Call, document: Object, current: Vm | None) -> VmSpec:
     properties, known = document["properties"], None if current is None else current.spec
     profile = bodies.settle(desk, document, properties, "properties", known)
     group = call.names["group"] if known is None else known.resource_group
@@ -52,7 +52,7 @@ def _spec(desk: Desk, call: Call, document: Object, current: Vm | None) -> VmSpe
     return replace(spec, kind=kind, set_name=set_name)
 
 
-def _set(desk: Desk, call: Call, properties: Object, current: Vm | None) -> tuple[ScopeKind, str]:
+def _set(desk: ArmDesk, call: Call, properties: Object, current: Vm | None) -> tuple[ScopeKind, str]:
     """Where the VM belongs, which is said once."""
     found = _availability_set(desk, call, properties)
     scale_set = properties.get("virtualMachineScaleSet", {}).get("id")
@@ -69,7 +69,7 @@ def _set(desk: Desk, call: Call, properties: Object, current: Vm | None) -> tupl
     return spec.kind, spec.set_name
 
 
-def _availability_set(desk: Desk, call: Call, properties: Object) -> str:
+def _availability_set(desk: ArmDesk, call: Call, properties: Object) -> str:
     reference = properties.get("availabilitySet", {}).get("id")
     if not reference:
         return ""
@@ -86,7 +86,7 @@ def _availability_set(desk: Desk, call: Call, properties: Object) -> str:
     return scope.name
 
 
-def _check_free(desk: Desk, name: str) -> None:
+def _check_free(desk: ArmDesk, name: str) -> None:
     """Names are unique in a region, whatever the group."""
     taken = desk.plane.region.vms.get(fold(name))
     if taken is not None:
@@ -96,13 +96,13 @@ def _check_free(desk: Desk, name: str) -> None:
         )
 
 
-def _changes(desk: Desk, current: Vm, spec: VmSpec) -> list[c.Single]:
+def _changes(desk: ArmDesk, current: Vm, spec: VmSpec) -> list[c.Single]:
     if desk.plane.region.leaving(current):
         raise ArmError(409, "OperationNotAllowed", f"VM '{current.name}' is marked for deletion and cannot be changed.")
     return [c.RespecifyVm(current.name, spec)] if spec != current.spec else []
 
 
-def _policy(desk: Desk, document: Object, name: str, spec: VmSpec, current: Vm | None) -> list[c.Single]:
+def _policy(desk: ArmDesk, document: Object, name: str, spec: VmSpec, current: Vm | None) -> list[c.Single]:
     """A VM alone has its own policy; in a set, the set's counts, and what stands here is only told back."""
     properties = document["properties"]
     if "scheduledEventsPolicy" not in properties:

@@ -48,7 +48,7 @@ class Access:
         return f"{signed}.{_base64(self._signature(signed))}"
 
     def accepts(self, token: str, now: datetime) -> bool:
-        """Whether a bearer token opens the door."""
+        """Without a client secret any token that is not empty; with one, a token of ours that has not expired."""
         if not self.secret:
             return bool(token)
         signed, _, signature = token.rpartition(".")

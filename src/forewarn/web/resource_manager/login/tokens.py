@@ -8,7 +8,7 @@ from typing import Any
 
 from forewarn.plane.clock import wall_time
 from forewarn.web.introduction import Introduction
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.images import ALIASES
 from forewarn.web.resource_manager.login.access import IDENTITY, TOKEN_LIFE, Access
 from forewarn.web.resource_manager.routing import Router
@@ -44,7 +44,7 @@ def add_to(router: Router) -> None:
     router.add("POST", "/{tenant}/oauth2/token", _token)
 
 
-def introduction(url: str, authority_pem: str, desk: Desk) -> Introduction:
+def introduction(url: str, authority_pem: str, desk: ArmDesk) -> Introduction:
     """What others may tell about this Resource Manager, which is found at ``url``."""
     return Introduction(
         url=url,
@@ -61,7 +61,7 @@ def introduction(url: str, authority_pem: str, desk: Desk) -> Introduction:
     )
 
 
-def _identity_token(desk: Desk, headers: Mapping[str, str], query: Mapping[str, str]) -> tuple[int, Any]:
+def _identity_token(desk: ArmDesk, headers: Mapping[str, str], query: Mapping[str, str]) -> tuple[int, Any]:
     reply = identity_answer(desk.access, headers, query, desk.tenant)
     return reply.status, reply.body
 
@@ -88,7 +88,7 @@ def endpoints(url: str, as_list: bool) -> Any:
     return [found] if as_list else found
 
 
-def identity_answer(access: Access, headers: Mapping[str, str], query: Mapping[str, str], tenant: str) -> Reply:
+def identity_answer(access: Access, headers: Mapping[str, str], query: Mapping[str, str], tenant: str) -> ArmReply:
     """A managed identity's token, as a VM or an App Service gets it. ``headers`` and ``query`` have lower-case keys."""
     asked = headers.get("metadata", "").lower() == "true" or "x-identity-header" in headers
     if not asked or "x-forwarded-for" in headers:
@@ -99,7 +99,7 @@ def identity_answer(access: Access, headers: Mapping[str, str], query: Mapping[s
     if not resource:
         return _no(400, "invalid_request", "The query parameter 'resource' is missing.")
     now = wall_time()
-    return Reply(
+    return ArmReply(
         200,
         {
             "access_token": access.issue(resource, f"https://sts.windows.net/{tenant}/", tenant, now),
@@ -113,27 +113,27 @@ def identity_answer(access: Access, headers: Mapping[str, str], query: Mapping[s
     )
 
 
-async def _endpoints(desk: Desk, call: Call) -> Reply:
-    return Reply(200, endpoints(call.base_url, "list" in call.query))
+async def _endpoints(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, endpoints(call.base_url, "list" in call.query))
 
 
-async def _aliases(desk: Desk, call: Call) -> Reply:
-    return Reply(200, ALIASES)
+async def _aliases(desk: ArmDesk, call: Call) -> ArmReply:
+    return ArmReply(200, ALIASES)
 
 
-async def _identity(desk: Desk, call: Call) -> Reply:
+async def _identity(desk: ArmDesk, call: Call) -> ArmReply:
     return identity_answer(desk.access, call.headers, call.query, desk.tenant)
 
 
-async def _configuration(desk: Desk, call: Call) -> Reply:
+async def _configuration(desk: ArmDesk, call: Call) -> ArmReply:
     """Entra's. A client takes the tenant's id from the path of the token endpoint."""
     tenant = f"{call.base_url}/{call.names['tenant']}"
-    return Reply(200, _places(f"{tenant}/v2.0", f"{tenant}/oauth2/v2.0/authorize", f"{tenant}/oauth2/v2.0/token"))
+    return ArmReply(200, _places(f"{tenant}/v2.0", f"{tenant}/oauth2/v2.0/authorize", f"{tenant}/oauth2/v2.0/token"))
 
 
-async def _adfs_configuration(desk: Desk, call: Call) -> Reply:
+async def _adfs_configuration(desk: ArmDesk, call: Call) -> ArmReply:
     adfs = f"{call.base_url}/adfs"
-    return Reply(200, _places(adfs, f"{adfs}/oauth2/authorize/", f"{adfs}/oauth2/token/"))
+    return ArmReply(200, _places(adfs, f"{adfs}/oauth2/authorize/", f"{adfs}/oauth2/token/"))
 
 
 def _places(issuer: str, authorize: str, token: str) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _places(issuer: str, authorize: str, token: str) -> dict[str, Any]:
     }
 
 
-async def _token(desk: Desk, call: Call) -> Reply:
+async def _token(desk: ArmDesk, call: Call) -> ArmReply:
     """A service principal logs in. Whoever it says it is, it is the same one here."""
     form = call.body if isinstance(call.body, dict) else {}
     if form.get("grant_type") != "client_credentials":
@@ -158,10 +158,12 @@ async def _token(desk: Desk, call: Call) -> Reply:
     audience = str(form.get("scope") or form.get("resource") or call.base_url).removesuffix("/.default")
     seconds = int(TOKEN_LIFE.total_seconds())
     token = desk.access.issue(audience, f"{call.base_url}/{desk.tenant}/v2.0", desk.tenant, wall_time())
-    return Reply(200, {"token_type": "Bearer", "expires_in": seconds, "ext_expires_in": seconds, "access_token": token})
+    return ArmReply(
+        200, {"token_type": "Bearer", "expires_in": seconds, "ext_expires_in": seconds, "access_token": token}
+    )
 
 
-def _no(status: int, error: str, description: str) -> Reply:
+def _no(status: int, error: str, description: str) -> ArmReply:
     """How token services say no, which is not how a Resource Manager does; the last two are an App Service's words."""
     body = {"error": error, "error_description": description, "statusCode": status, "message": description}
-    return Reply(status, body)
+    return ArmReply(status, body)

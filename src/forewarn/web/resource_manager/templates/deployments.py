@@ -1,4 +1,4 @@
-"""Deployments: templates carried out by putting each resource through the same door as everybody else.
+"""Deployments: templates carried out by putting each resource through the same routes as a client's own PUT.
 
 A deployment makes its resources while the caller waits for the answer, and waits for nothing but that: what becomes of
 them afterwards has operations of its own. So a status is final when it is first asked for, and it is kept.
@@ -21,7 +21,7 @@ from forewarn.core.refusal import Refused
 from forewarn.core.region import Resource, fold
 from forewarn.web.arm_ids import IN_GROUP, group_id, part_id, resource_id
 from forewarn.web.resource_manager import groups, keeping, listing
-from forewarn.web.resource_manager.call import FILTER, RETRY_AFTER_SECONDS, TOP, Call, Desk, Reply
+from forewarn.web.resource_manager.call import FILTER, RETRY_AFTER_SECONDS, TOP, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
 from forewarn.web.resource_manager.lro import iso
 from forewarn.web.resource_manager.reading import check_names
@@ -73,7 +73,7 @@ class _Deployments:
         async with self.evaluating:
             return await asyncio.to_thread(evaluate)
 
-    async def put(self, desk: Desk, call: Call) -> Reply:
+    async def put(self, desk: ArmDesk, call: Call) -> ArmReply:
         plan = await self._understood(desk, call)
         outcome = await self._carry_out(desk, call, plan)
         document = _document(desk, call, plan, outcome)
@@ -84,9 +84,9 @@ class _Deployments:
         operation = document["properties"]["correlationId"]
         url = f"{call.base_url}{document['id']}/operationStatuses/{operation}?api-version={call.api_version}"
         headers = {"Azure-AsyncOperation": url, "Retry-After": str(RETRY_AFTER_SECONDS)}
-        return Reply(201, {**document, "properties": accepted}, headers)
+        return ArmReply(201, {**document, "properties": accepted}, headers)
 
-    async def _carry_out(self, desk: Desk, call: Call, plan: DeploymentPlan) -> _Outcome:
+    async def _carry_out(self, desk: ArmDesk, call: Call, plan: DeploymentPlan) -> _Outcome:
         """Put the resources in order. The first that fails ends it; what was made before it stays, as there."""
         made: list[Planned] = []
         for planned in plan.resources:
@@ -103,11 +103,11 @@ class _Deployments:
             return _Outcome(tuple(made), {}, _failed(desk, call, [_error(plan, problem, "")]))
         return _Outcome(tuple(made), outputs)
 
-    async def _understood(self, desk: Desk, call: Call) -> DeploymentPlan:
+    async def _understood(self, desk: ArmDesk, call: Call) -> DeploymentPlan:
         """The plan of the request's template, or a 400; nothing is made."""
         return await self._aside(_planning(desk, call))
 
-    async def _settled(self, desk: Desk, call: Call, plan: DeploymentPlan, evaluate: Callable[[], Any]) -> Any:
+    async def _settled(self, desk: ArmDesk, call: Call, plan: DeploymentPlan, evaluate: Callable[[], Any]) -> Any:
         """A value of the template, with the resources fetched that it refers to."""
         for _ in range(_MOST_REFERENCES):
             try:
@@ -119,7 +119,7 @@ class _Deployments:
                 plan.references[path.lower()] = found.body
         raise TemplateError("The template refers to too many resources.")
 
-    async def validate(self, desk: Desk, call: Call) -> Reply:
+    async def validate(self, desk: ArmDesk, call: Call) -> ArmReply:
         plan = await self._understood(desk, call)
         resources = [{"id": planned.id} for planned in plan.resources]
         properties = {
@@ -128,27 +128,27 @@ class _Deployments:
             "parameters": _shown_parameters(plan),
             "validatedResources": resources,
         }
-        return Reply(200, without_secrets({**_head(desk, call), "properties": properties}))
+        return ArmReply(200, without_secrets({**_head(desk, call), "properties": properties}))
 
-    async def show(self, desk: Desk, call: Call) -> Reply:
-        return Reply(200, _find(desk, call))
+    async def show(self, desk: ArmDesk, call: Call) -> ArmReply:
+        return ArmReply(200, _find(desk, call))
 
-    async def exists(self, desk: Desk, call: Call) -> Reply:
-        return Reply(204 if _kept(desk, call) is not None else 404)
+    async def exists(self, desk: ArmDesk, call: Call) -> ArmReply:
+        return ArmReply(204 if _kept(desk, call) is not None else 404)
 
-    async def list_all(self, desk: Desk, call: Call) -> Reply:
+    async def list_all(self, desk: ArmDesk, call: Call) -> ArmReply:
         prefix = fold(_prefix(desk, call.names["group"]))
         kept = desk.plane.region.resources
         found = (keeping.read(kept[key]) for key in kept if key.startswith(prefix))
-        return Reply(200, {"value": listing.first_of(call, filter(listing.of_deployments(call), found))})
+        return ArmReply(200, {"value": listing.first_of(call, filter(listing.of_deployments(call), found))})
 
-    async def delete(self, desk: Desk, call: Call) -> Reply:
+    async def delete(self, desk: ArmDesk, call: Call) -> ArmReply:
         if _kept(desk, call) is None:
-            return Reply(204)
+            return ArmReply(204)
         await desk.plane.submit(ForgetResource(_head(desk, call)["id"]), call.origin)
-        return Reply(204)
+        return ArmReply(204)
 
-    async def cancel(self, desk: Desk, call: Call) -> Reply:
+    async def cancel(self, desk: ArmDesk, call: Call) -> ArmReply:
         found = _find(desk, call)
         raise ArmError(
             409,
@@ -156,16 +156,16 @@ class _Deployments:
             f"The deployment '{found['name']}' cannot be cancelled because it is not active anymore.",
         )
 
-    async def status(self, desk: Desk, call: Call) -> Reply:
+    async def status(self, desk: ArmDesk, call: Call) -> ArmReply:
         properties = _find(desk, call)["properties"]
         if fold(call.names["operation"]) != fold(properties["correlationId"]):
             raise ArmError(404, "NotFound", "The operation is not known here; a later deployment took its place.")
         found = {"status": properties["provisioningState"]}
         if "error" in properties:
             found["error"] = properties["error"]
-        return Reply(200, found)
+        return ArmReply(200, found)
 
-    async def operations(self, desk: Desk, call: Call) -> Reply:
+    async def operations(self, desk: ArmDesk, call: Call) -> ArmReply:
         """What ``az deployment operation group list`` shows: one for each resource."""
         document = _find(desk, call)
         made = [
@@ -176,7 +176,7 @@ class _Deployments:
             _operation(document, len(made), {"provisioningState": "Failed", "statusMessage": {"error": each}})
             for each in document["properties"].get("error", {}).get("details", [])
         ]
-        return Reply(200, {"value": made + failed})
+        return ArmReply(200, {"value": made + failed})
 
 
 def _operation(document: dict[str, Any], place: int, properties: dict[str, Any]) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _operation(document: dict[str, Any], place: int, properties: dict[str, Any])
     }
 
 
-def _planning(desk: Desk, call: Call) -> Callable[[], DeploymentPlan]:
+def _planning(desk: ArmDesk, call: Call) -> Callable[[], DeploymentPlan]:
     """How to understand the request's template, once it is known to be one; what looks at the region looks now."""
     body = call.body if isinstance(call.body, dict) else {}
     properties = body.get("properties")
@@ -238,7 +238,7 @@ def _error(plan: DeploymentPlan, problem: ArmError | Refused | TemplateError, ta
     return {**error, "target": error.get("target") or target} if target else error
 
 
-def _failed(desk: Desk, call: Call, details: list[Any]) -> dict[str, Any]:
+def _failed(desk: ArmDesk, call: Call, details: list[Any]) -> dict[str, Any]:
     message = (
         "At least one resource deployment operation failed. Please list deployment operations for details. "
         "Please see https://aka.ms/arm-deployment-operations for usage details."
@@ -249,20 +249,20 @@ def _failed(desk: Desk, call: Call, details: list[Any]) -> dict[str, Any]:
 # Documents
 
 
-def _prefix(desk: Desk, group: str) -> str:
+def _prefix(desk: ArmDesk, group: str) -> str:
     return resource_id(group_id(desk.subscription, group), _KIND) + "/"
 
 
-def _head(desk: Desk, call: Call) -> dict[str, Any]:
+def _head(desk: ArmDesk, call: Call) -> dict[str, Any]:
     name = call.names["deployment"]
     return {"id": _prefix(desk, call.names["group"]) + name, "name": name, "type": _KIND}
 
 
-def _kept(desk: Desk, call: Call) -> Resource | None:
+def _kept(desk: ArmDesk, call: Call) -> Resource | None:
     return desk.plane.region.resources.get(fold(_head(desk, call)["id"]))
 
 
-def _find(desk: Desk, call: Call) -> dict[str, Any]:
+def _find(desk: ArmDesk, call: Call) -> dict[str, Any]:
     kept = _kept(desk, call)
     if kept is None:
         name = call.names["deployment"]
@@ -270,7 +270,7 @@ def _find(desk: Desk, call: Call) -> dict[str, Any]:
     return keeping.read(kept)
 
 
-def _document(desk: Desk, call: Call, plan: DeploymentPlan, outcome: _Outcome) -> dict[str, Any]:
+def _document(desk: ArmDesk, call: Call, plan: DeploymentPlan, outcome: _Outcome) -> dict[str, Any]:
     template = msgspec.json.encode(plan.definitions)
     properties: dict[str, Any] = {
         "templateHash": str(int.from_bytes(hashlib.sha256(template).digest()[:8])),
@@ -301,7 +301,7 @@ def _shown_parameters(plan: DeploymentPlan) -> dict[str, Any]:
     return shown
 
 
-async def _keep(desk: Desk, call: Call, document: dict[str, Any]) -> None:
+async def _keep(desk: ArmDesk, call: Call, document: dict[str, Any]) -> None:
     """Keep it, and forget the oldest of a group that has had very many."""
     kept, prefix = desk.plane.region.resources, fold(_prefix(desk, call.names["group"]))
     keys = [key for key in kept if key.startswith(prefix)]

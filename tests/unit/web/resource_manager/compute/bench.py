@@ -20,7 +20,7 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.terms import ScheduledEvent
 from forewarn.web.documents.whereabouts import SUBSCRIPTION
 from forewarn.web.resource_manager import compute, lro
-from forewarn.web.resource_manager.call import Call, Desk, Reply
+from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
 from forewarn.web.resource_manager.routing import Router
 
@@ -80,7 +80,7 @@ class Bench:
 
     def __init__(self, plane: Plane) -> None:
         self.plane = plane
-        self.desk = Desk(plane)
+        self.desk = ArmDesk(plane)
         self._router = Router()
         compute.add_to(self._router)
         self._router.add("GET", lro.OPERATIONS, lro.look)
@@ -95,14 +95,14 @@ class Bench:
         group: str = "rg1",
         headers: Mapping[str, str] | None = None,
         **query: str,
-    ) -> Reply:
+    ) -> ArmReply:
         """A reply, whatever it is: refusals come in the envelope, as the app would send them."""
         asked = {"api-version": version, **{f"${name}": value for name, value in query.items()}}
         origin = Origin("resource-manager", "a test")
         call = Call(method, path_of(place, group), asked, body, BASE_URL, origin, headers or {})
         return await self.answer(call)
 
-    async def answer(self, call: Call) -> Reply:
+    async def answer(self, call: Call) -> ArmReply:
         try:
             return await self._router.answer(self.desk, call)
         except ArmError as no:
@@ -170,7 +170,7 @@ class Bench:
 class Operation:
     """Something under way, followed as the clients follow it."""
 
-    def __init__(self, bench: Bench, reply: Reply) -> None:
+    def __init__(self, bench: Bench, reply: ArmReply) -> None:
         self._bench = bench
         self.reply = reply
         self.status_url = reply.headers["Azure-AsyncOperation"]
@@ -188,7 +188,7 @@ class Operation:
             assert result.body is None
         return str(reply.body["status"])
 
-    async def _follow(self, url: str) -> Reply:
+    async def _follow(self, url: str) -> ArmReply:
         parts = urlsplit(url)
         assert f"{parts.scheme}://{parts.netloc}" == BASE_URL
         return await self._bench.answer(

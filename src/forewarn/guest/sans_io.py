@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypedDict
 
 from forewarn.guest.endpoint import places
-from forewarn.guest.exchange import Line, Lost, Manners, Report
+from forewarn.guest.exchange import Lost, Manners, ServiceLine, TellFault
 from forewarn.guest.faults import Fault
 from forewarn.guest.session import Session
 from forewarn.guest.system import DhcpFailed, this_machine
@@ -21,7 +21,7 @@ OnFault = Callable[[Fault, float], None]
 
 
 class Haste(TypedDict, total=False):
-    """The arguments of a ``Caller`` that say how long it waits."""
+    """The arguments of a ``SansIoClient`` that say how long it waits."""
 
     patience_seconds: float
     first_timeout_seconds: float
@@ -37,7 +37,7 @@ def hasty(patience_seconds: float) -> Haste:
     }
 
 
-class Caller:
+class SansIoClient:
     """A guest of the metadata service, without a way to reach it: ``Client`` and ``AsyncClient`` have one each."""
 
     def __init__(
@@ -76,12 +76,12 @@ class Caller:
         )
         self._system = system or this_machine()
         found = places(endpoint, self._system.environment)
-        self._session = Session(Line(found, manners, self._system.clock, self._system.chance))
+        self._session = Session(ServiceLine(found, manners, self._system.clock, self._system.chance))
         self._on_fault = on_fault
         if found.doubt and on_fault is None:
             warnings.warn(found.doubt, FutureWarning, stacklevel=2)
         elif found.doubt:
-            self._report(Report(Fault(found.doubt)))
+            self._report(TellFault(Fault(found.doubt)))
         self._set_up()
 
     def _set_up(self) -> None:
@@ -111,6 +111,6 @@ class Caller:
         except OSError as problem:
             return Lost(f"DHCP: {problem}")
 
-    def _report(self, report: Report) -> None:
+    def _report(self, report: TellFault) -> None:
         if self._on_fault is not None:
             self._on_fault(report.fault, report.retry_seconds)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-class Standing:
+class OpenedFiles:
     """Files as they were when they were opened."""
 
     def __init__(self, directory: Path) -> None:

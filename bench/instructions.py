@@ -1,0 +1,112 @@
+"""A VM's GET in instructions, beside the version before: what a noisy machine cannot hide.
+
+Both programs run under valgrind's callgrind, one after the other. Requests go over one kept-alive connection: some to
+warm up, then a counted number of them, with the counters set to zero before and read after. What the kernel does is
+not counted. Valgrind makes a program some fifty times slower, so this part takes minutes and is run only when named.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import count, islice
+from pathlib import Path
+
+from bench.before import packages_before
+from bench.figures import Figure, figure_of
+from bench.lines import Exchange, Line, get
+from bench.load import Workload
+from bench.processes import CannotMeasure
+from bench.reads import WORKLOADS
+from bench.region import DOCUMENT, Served
+
+PART = "instructions"
+_VMS = 100
+_WARM_UP = 300  # each VM is read three times before anything is counted
+_COUNTED = 200
+_TIMES = 7
+_START_SECONDS = 900.0  # two seconds, fifty times slower, on a machine that others use
+
+
+def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
+    """One round is a fresh process of each program."""
+    if shutil.which("valgrind") is None:
+        raise CannotMeasure("valgrind is not installed (Debian: apt-get install valgrind)")
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as directory:
+        packages = {"now": "", "0.1": str(packages_before(Path(directory)))}
+        taken = {name: [_count(name, path, say) for _ in range(rounds)] for name, path in packages.items()}
+    for workload in WORKLOADS:
+        counts = {name: [each[workload] for each in runs] for name, runs in taken.items()}
+        figures += [figure_of(PART, f"{name}, {workload.what}", each, "instructions") for name, each in counts.items()]
+        ratios = [now / before for now, before in zip(counts["now"], counts["0.1"], strict=True)]
+        figures.append(figure_of(PART, f"now to 0.1, {workload.what}", ratios, "x"))
+    return figures
+
+
+def _count(name: str, packages: str, say: Callable[[str], None]) -> dict[Workload, float]:
+    """Instructions of one program for each answer, by workload."""
+    with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as own:
+        region = Served(Path(own), program=_under_valgrind(Path(own), packages))
+        try:
+            region.wait(_START_SECONDS)
+            region.create("web", _VMS)
+            counted = {workload: _instructions(region, workload) for workload in WORKLOADS}
+        finally:
+            region.end()
+    say(f"{name}: " + ", ".join(f"{workload.what} {each:,.0f}" for workload, each in counted.items()))
+    return counted
+
+
+def _under_valgrind(directory: Path, packages: str) -> str:
+    """A command that runs forewarn and counts. The seed of hashes is fixed, or two runs would differ."""
+    command = directory / "counted"
+    valgrind = f"valgrind --tool=callgrind --callgrind-out-file={directory}/callgrind.out"
+    run = f'exec {valgrind} {sys.executable} -m forewarn "$@" 2>/dev/null'
+    command.write_text(f"#!/bin/sh\nexport PYTHONPATH={packages} PYTHONHASHSEED=0\n{run}\n")
+    command.chmod(0o755)
+    return str(command)
+
+
+def _instructions(region: Served, workload: Workload) -> float:
+    """For each answer, the lowest of some times: what else a server does meanwhile, by its clock, only adds."""
+    line = Line(region.metadata_port)
+    exchange = Exchange([line])
+    requests = _requests(workload)
+    try:
+        _ask(exchange, line, islice(requests, _WARM_UP))
+        return min(_counted(region, exchange, line, requests) for _ in range(_TIMES)) / _COUNTED
+    finally:
+        exchange.close()
+
+
+def _counted(region: Served, exchange: Exchange, line: Line, requests: Iterator[bytes]) -> int:
+    _since_the_last_dump(region)
+    _ask(exchange, line, islice(requests, _COUNTED))
+    return _since_the_last_dump(region)
+
+
+def _requests(workload: Workload) -> Iterator[bytes]:
+    for turn in count():
+        request = get(f"/vm/web-{turn % min(workload.vms, _VMS)}/{DOCUMENT}")
+        yield request.replace(b"\r\n\r\n", b"\r\nX-Turn: %d\r\n\r\n" % turn) if workload.new else request
+
+
+def _ask(exchange: Exchange, line: Line, requests: Iterator[bytes]) -> None:
+    for request in requests:
+        if exchange.ask({line: request})[line].status != 200:
+            raise CannotMeasure("a VM was not answered with its document")
+
+
+def _since_the_last_dump(region: Served) -> int:
+    """The instructions of all threads. Writing them down sets the counters to zero."""
+    subprocess.run(["callgrind_control", "--dump", str(region.pid)], capture_output=True, check=True)
+    newest = max(region.directory.glob("callgrind.out.*"), key=lambda path: int(path.suffix[1:]))
+    found = re.search(r"^(?:summary|totals): (\d+)", newest.read_text(), re.MULTILINE)
+    if found is None:
+        raise CannotMeasure(f"{newest} has no sum")
+    return int(found[1])

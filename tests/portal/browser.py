@@ -1,0 +1,181 @@
+"""Debian's Chromium, driven over the DevTools protocol. What a page may never do is watched from its start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, CDPSession, ConsoleMessage, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / ".build/portal/node_modules/axe-core/axe.min.js"
+SHOTS = ROOT / ".build/portal/shots"
+CHROMIUM = "/usr/bin/chromium"
+PATIENCE_MS = 30_000  # for something to end at all; how long it took is not judged
+LAPTOP = (1366, 768)
+PHONE = (360, 740)
+Theme = Literal["light", "dark"]
+
+# As root there is no sandbox to be had. The rest keeps the browser from talking to its maker.
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--font-render-hinting=none",
+]
+_LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser of its own. It must end before a test that runs a loop: its driver leaves one running in the thread."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Watch:
+    """What one page did: errors on its console, breaches of its policy, requests and whom they went to."""
+
+    page: Page
+    protocol: CDPSession
+    expected: list[str] = field(default_factory=list)  # parts of complaints that the test provokes
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    @classmethod
+    def over(cls, page: Page) -> Watch:
+        watch = cls(page, page.context.new_cdp_session(page))
+        page.on("console", watch._said)
+        page.on("pageerror", lambda error: watch.complaints.append(f"script: {error}"))
+        watch.protocol.on("Audits.issueAdded", watch._issue)
+        watch.protocol.on("Network.requestWillBeSent", lambda told: watch.requests.append(told["request"]["url"]))
+        for domain in ("Audits", "Network", "DOM", "Runtime", "Page"):
+            watch.protocol.send(f"{domain}.enable")
+        return watch
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"console: {message.text} {message.location}")
+
+    def _issue(self, told: dict[str, Any]) -> None:
+        issue = told["issue"]
+        if issue["code"] in ("ContentSecurityPolicyIssue", "MixedContentIssue", "CookieIssue"):
+            self.complaints.append(f"{issue['code']}: {issue['details']}")
+
+    def elsewhere(self, origin: str) -> list[str]:
+        """Requests to anybody but our server."""
+        own = {"data", "blob", "about"}
+        parts = [urlsplit(url) for url in self.requests]
+        return [
+            part.geturl() for part in parts if part.scheme not in own and f"{part.scheme}://{part.netloc}" != origin
+        ]
+
+    def inaccessible(self) -> list[str]:
+        """What axe finds, in a world of its own beside the page's scripts: the page's policy stays as it is."""
+        frame = self.protocol.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        world = self.protocol.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})[
+            "executionContextId"
+        ]
+        self._evaluate(AXE.read_text() + ";0", world)
+        options = f"{{runOnly: {_LEVELS}, resultTypes: ['violations'], rules: {{}}}}"
+        found = self._evaluate(f"axe.run(document, {options}).then((result) => result.violations)", world)
+        return [
+            f"{each['id']}: {each['help']}: {node['html'][:200]} {node.get('failureSummary', '')[:300]}"
+            for each in found
+            for node in each["nodes"]
+        ]
+
+    def _evaluate(self, script: str, world: int) -> Any:
+        asked = {"expression": script, "contextId": world, "awaitPromise": True, "returnByValue": True}
+        answer = self.protocol.send("Runtime.evaluate", asked)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+
+@dataclass
+class Visitor:
+    """Somebody with a browser of their own: nothing is remembered from others. Every page they open is watched."""
+
+    context: BrowserContext
+    origin: str
+    watches: list[Watch] = field(default_factory=list)
+
+    def open(self, path: str = "/portal/") -> Page:
+        """A new tab."""
+        page = self.context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        self.watches.append(Watch.over(page))
+        page.goto(f"{self.origin}{path}")
+        return page
+
+    def watch(self, page: Page) -> Watch:
+        return next(watch for watch in self.watches if watch.page is page)
+
+    def expect_complaint(self, part: str) -> None:
+        """The test provokes it: a refused form is an error on the console, too."""
+        for watch in self.watches:
+            watch.expected.append(part)
+
+    def assert_nothing_amiss(self) -> None:
+        """How every flow ends."""
+        for watch in self.watches:
+            unexpected = [each for each in watch.complaints if not any(part in each for part in watch.expected)]
+            assert unexpected == []
+            assert watch.elsewhere(self.origin) == []
+            if not watch.page.is_closed():
+                assert watch.inaccessible() == [], watch.page.url
+                assert sideways(watch.page) == [], watch.page.url
+
+
+def sideways(page: Page) -> list[str]:
+    """What is wider than the window, so that the page would have to be pushed about."""
+    found: list[str] = page.evaluate(
+        """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+        [...document.querySelectorAll("body *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+        .map((each) => `${each.tagName}.${each.className} ${each.getBoundingClientRect().right}`).slice(0, 8)"""
+    )
+    return found
+
+
+@contextmanager
+def visitor(
+    browser: Browser,
+    origin: str,
+    size: tuple[int, int] = LAPTOP,
+    theme: Theme = "light",
+    scripts: bool = True,
+    zone: str = "Europe/Berlin",
+) -> Iterator[Visitor]:
+    """A visitor whose every page is looked over when the block ends well."""
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme=theme,
+        java_script_enabled=scripts,
+        timezone_id=zone,
+        locale="en-GB",
+    )
+    try:
+        somebody = Visitor(context, origin)
+        yield somebody
+        somebody.assert_nothing_amiss()
+    finally:
+        context.close()
+
+
+def keep_shot(page: Page, name: str) -> None:
+    """For a person to look at: ``.build/portal/shots``."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
