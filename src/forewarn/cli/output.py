@@ -84,6 +84,14 @@ class Output:
     def json(self, value: object) -> None:
         print(_json(value, indent=2), flush=self.terminal)
 
+    def raw(self, content: bytes) -> None:
+        """Text as it is, without a line end that it does not have; on a terminal nothing in it can do harm."""
+        text = content.decode("utf-8", "replace")
+        if self.terminal:
+            self.line(text)
+        else:
+            sys.stdout.write(text)
+
     def json_line(self, value: object) -> None:
         """One value on one line, sent on at once: for streams."""
         print(_json(value), flush=True)

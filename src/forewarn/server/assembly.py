@@ -26,6 +26,7 @@ from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.operator.app import operator_app
+from forewarn.web.operator.desk import Visible
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.resource_manager import group_deletion, nic_bindings
 from forewarn.web.resource_manager.app import resource_manager_app
@@ -65,7 +66,12 @@ class Assembly:
         return MetadataFace(self.plane, self.parts.faults, self.parts.metadata)
 
     def operator_app(
-        self, *, metadata_url: str, hosts: Collection[str] = (), resource_manager: Introduction | None = None
+        self,
+        *,
+        metadata_url: str,
+        hosts: Collection[str] = (),
+        resource_manager: Introduction | None = None,
+        visible: Visible | None = None,
     ) -> FastAPI:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
         parts = self.parts
@@ -84,6 +90,7 @@ class Assembly:
             region_name=parts.region_name,
             kept_in=parts.kept_in,
             resource_manager=resource_manager,
+            visible=visible,
             not_before_format=parts.metadata.not_before_format,
             sessions=portal.sessions if portal else None,
         )

@@ -30,6 +30,7 @@ from forewarn.web.health import HealthPaths, NodeHealth, nothing_else
 from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.app import end_streams
+from forewarn.web.operator.desk import Visible
 from forewarn.web.resource_manager.login.tls import CERTIFICATE, TlsFiles, prepare
 from forewarn.web.resource_manager.login.tokens import introduction
 
@@ -95,6 +96,7 @@ class _Opening:
         self._settings = settings
         self._stack = stack
         self.health = NodeHealth()
+        self._visible: Visible | None = None  # of the metadata face, if this node has one
 
     async def open_health(self) -> dict[str, str]:
         """Before everything else: a start may take long, and this says so."""
@@ -121,6 +123,7 @@ class _Opening:
     async def _open_metadata(self, server: Assembly, address: Address) -> str:
         tell_if_short_of_files(server.parts.metadata.limits)
         face = server.metadata_face()
+        self._visible = face.visible
         with explained(address, "metadata"):
             await face.start(address.host, address.port)
         self._stack.push_async_callback(face.close)
@@ -148,7 +151,9 @@ class _Opening:
         self, server: Assembly, address: Address, metadata_url: str, introduced: Introduction | None
     ) -> str:
         listening, hosts = self._listen(address, "control"), (*hosts_of(address), *self._settings.hosts)
-        app = server.operator_app(metadata_url=metadata_url, hosts=hosts, resource_manager=introduced)
+        app = server.operator_app(
+            metadata_url=metadata_url, hosts=hosts, resource_manager=introduced, visible=self._visible
+        )
         await self._serve(self._behind(app), listening, "operator API")
         self._stack.callback(end_streams, app)
         return url_of("http", address, listening)

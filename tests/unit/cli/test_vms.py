@@ -257,3 +257,27 @@ def test_an_address_goes_to_one_vm_only(run: Run, region: Region) -> None:
 
     assert (result.status, "belongs to a single VM" in result.err) == (2, True)
     assert not region.plane.region.vms
+
+
+def test_a_look_at_a_document_is_no_read(run: Run, region: Region) -> None:
+    run("vm", "create", "db", "--tag", "team=web")
+
+    looked = run("vm", "document", "DB")
+    raw = run("vm", "document", "db", "--raw", "--api-version", "2017-08-01")
+    instance = run("vm", "instance", "db", "--json")
+
+    assert looked.json == {"DocumentIncarnation": 1, "Events": []}
+    assert "Nobody reads for vm/db: this is what its first read would get." in looked.err
+    assert raw.out == '{"DocumentIncarnation":1,"Events":[]}'
+    assert instance.json["compute"]["tags"] == "team:web"
+    assert region.plane.region.scopes.get("vm/db") is None
+    run("vm", "read", "db")
+    assert run("vm", "document", "db").err == ""
+
+
+def test_a_look_at_nobody_or_in_no_version_is_refused(run: Run, region: Region) -> None:
+    run("vm", "create", "db")
+
+    assert run("vm", "document", "nobody").status == 4
+    assert "2020-07-01" in run("vm", "document", "db", "--api-version", "2021-01-01").err
+    assert run("vm", "instance", "db", "--api-version", "1999-01-01").status == 1

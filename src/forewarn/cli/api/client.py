@@ -21,6 +21,7 @@ from forewarn.cli.api.shapes import (
     Event,
     EventStory,
     Fault,
+    Forecast,
     Host,
     Nodes,
     Outcome,
@@ -111,6 +112,20 @@ class Server:
             connection.close()
         return self.answer(response, content)
 
+    def content(self, path: str, parameters: Parameters) -> tuple[bytes, Mapping[str, str]]:
+        """The body of a GET as it is, and its header fields by their names in lower case."""
+        connection, response = self.open("GET", path, parameters)
+        try:
+            found = response.read()
+        except (OSError, HTTPException) as problem:
+            raise self._unreachable(problem) from None
+        finally:
+            response.close()
+            connection.close()
+        if response.status >= 400:
+            self.answer(response, found)
+        return found, {name.lower(): value for name, value in response.headers.items()}
+
     def answer(self, response: HTTPResponse, content: bytes) -> Any:
         """The JSON of an answer, or the refusal in it."""
         try:
@@ -200,6 +215,10 @@ class OperatorClient:
     def vm(self, name: str) -> VmStory:
         return cast(VmStory, self.server.ask("GET", _named("/v1/vms/{}", name)))
 
+    def seen(self, name: str, what: str, api_version: str = "") -> tuple[bytes, Mapping[str, str]]:
+        """``what`` is document or instance: the bytes that the VM would get, and the header fields about them."""
+        return self.server.content(_named("/v1/vms/{}/{}", name, what), {"api-version": api_version})
+
     def read(self, name: str, api_version: str = "") -> Read:
         """One read by this VM, which enables its scope."""
         path = _named("/v1/vms/{}/read", name)
@@ -286,7 +305,11 @@ class OperatorClient:
         """``operation`` is approve or cancel."""
         return cast(Outcome, self._order("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
 
-    # Clock
+    # Time
+    def forecast(self, wanted: Parameters) -> Forecast:
+        """What will happen if nobody acts, until an instant, of one event, scope or VM."""
+        return cast(Forecast, self.server.ask("GET", "/v1/forecast", wanted))
+
     def clock(self) -> Clock:
         return cast(Clock, self.server.ask("GET", "/v1/clock"))
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from forewarn.cli import parsing
 from forewarn.cli.api.client import NAMES_AT_ONCE, OperatorClient
-from forewarn.cli.api.shapes import Vm, VmStory
 from forewarn.cli.commands import bindings
 from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output, Progress
 from forewarn.cli.parsing import Subparsers
+from forewarn.cli.vm_card import show_vm
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
 from forewarn.settings.region_file import read_region_file
-from forewarn.settings.times import parse_instant, show_moment
+from forewarn.settings.times import parse_instant
 
 # operation -> (summary, description)
 _OPERATIONS = {
@@ -117,9 +118,46 @@ def add_to(subparsers: Subparsers) -> None:
     )
     read.add_argument("name", metavar="NAME", help="name of a VM")
     read.add_argument("--api-version", default="", metavar="DATE", help="form of the document (default: the newest)")
+    _add_seen(group)
     for operation, (summary, description) in _OPERATIONS.items():
         _add_operation(group, operation, summary, description)
     bindings.add_to_vm(group)
+
+
+def _add_seen(group: Subparsers) -> None:
+    """What a VM sees, by looking; ``read`` is the one that counts as a read."""
+    shown = (
+        (
+            "document",
+            "show the document that a VM sees",
+            (
+                "Print the document that a GET of this VM would get now. Unlike 'vm read' this is no read: nothing is "
+                "noted and nothing is enabled. Where nobody has read for the VM's scope, it is what the first read "
+                "would get."
+            ),
+            "2017-08-01",
+        ),
+        (
+            "instance",
+            "show the instance metadata of a VM",
+            "Print what /metadata/instance answers this VM.",
+            "2021-02-01",
+        ),
+    )
+    for what, summary, description, version in shown:
+        parser = parsing.add_client_command(
+            group,
+            what,
+            _see,
+            summary,
+            description,
+            f"forewarn vm {what} web-0",
+            f"forewarn vm {what} web-0 --raw --api-version {version}",
+        )
+        parser.add_argument("name", metavar="NAME", help="name of a VM")
+        parser.add_argument("--api-version", default="", metavar="DATE", help="form of it (default: the newest)")
+        parser.add_argument("--raw", action="store_true", help="print the bytes as they are, not laid out")
+        parser.set_defaults(what=what)
 
 
 def _add_operation(group: Subparsers, operation: str, summary: str, description: str) -> None:
@@ -303,6 +341,17 @@ def _read(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
+def _see(args: argparse.Namespace, out: Output) -> int:
+    content, about = parsing.client_of(args).seen(args.name, args.what, args.api_version)
+    if about.get("x-forewarn-enabled") == "false":
+        out.note(f"Nobody reads for {about['x-forewarn-scope']}: this is what its first read would get.")
+    if args.raw:
+        out.raw(content)
+    else:
+        out.json(json.loads(content))
+    return Exit.OK
+
+
 def _show(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
     found = [client.vm(name) for name in parsing.names_of(args.names)]
@@ -313,55 +362,11 @@ def _show(args: argparse.Namespace, out: Output) -> int:
     for position, vm in enumerate(found):
         if position:
             out.line()
-        _show_fields(out, vm)
+        show_vm(out, vm)
         if vm["events"]:
             out.line()
             show_events(out, vm["events"], now)
     return Exit.OK
-
-
-def _show_fields(out: Output, vm: VmStory) -> None:
-    resource = vm["resource_name"] if vm["resource_name"] != vm["name"] else None
-    out.fields(
-        [
-            ("name", vm["name"]),
-            ("resource name", resource),
-            ("power", vm["power"]),
-            ("scope", vm["scope"]),
-            ("host", vm["host"]),
-            ("update domain", vm["update_domain"]),
-            ("fault domain", vm["fault_domain"]),
-            ("spot", vm["eviction_policy"] if vm["spot"] else None),
-            ("boots", vm["boots"]),
-            ("ephemeral disks", vm["ephemeral_disks"]),
-            ("terminate notice", show_seconds(vm["terminate_notice_seconds"])),
-            ("os image notice", show_seconds(vm["os_image_notice_seconds"])),
-            ("scale set", vm["scale_set"]),
-            ("instance id", vm["instance_id"]),
-            ("model", show_model(vm)),
-            ("protected", "from scale-in" if vm["protected"] else None),
-            ("resource group", vm["resource_group"]),
-            ("size", vm["size"]),
-            ("system", vm["os_type"]),
-            ("tags", vm["tags"]),
-            ("virtual network", vm["vnet"]),
-            ("created", show_moment(vm["created_at"])),
-            ("vm id", vm["vm_id"]),
-            *((key.replace("_", " "), value) for key, value in vm["binding"].items()),
-            ("shared address", vm["shared_address"]),
-        ]
-    )
-
-
-def show_seconds(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds:g} s"
-
-
-def show_model(vm: Vm) -> str:
-    """The version of its scale set's model that an instance has."""
-    if vm["model"] is None:
-        return ""
-    return str(vm["model"]) if vm["latest_model"] else f"{vm['model']} (not the latest)"
 
 
 def _operate(args: argparse.Namespace, out: Output, operation: str) -> int:

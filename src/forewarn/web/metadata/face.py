@@ -37,6 +37,11 @@ class MetadataFace:
         """How many there are now."""
         return len(self._connections)
 
+    @property
+    def visible(self) -> Callable[[str], Region] | None:
+        """What the guests of a scope may see already; None where they see everything at once."""
+        return self._service.reading.visible if self._settings.visibility_lag else None
+
     async def start(self, host: str, port: int) -> None:
         """Listen for guests; port 0 takes any free one."""
         self._unsubscribe = self._plane.subscribe(self._publish)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, Query, Request
 from fastapi.dependencies.models import Dependant
@@ -28,6 +28,7 @@ from forewarn.plane.read_models.register import Register
 from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
+from forewarn.web.operator.live.changes import Changes
 from forewarn.web.operator.made_up import made_up, without
 from forewarn.web.operator.schema.answers import CommandAnswer, SettingView
 from forewarn.web.operator.stream import Streams
@@ -42,6 +43,8 @@ _NO_DRY_RUN = (
 _P = ParamSpec("_P")
 _Told = TypeVar("_Told", bound=CommandAnswer)
 
+Visible: TypeAlias = Callable[[str], Region]  # what the guests of a scope may see already
+
 
 @dataclass(frozen=True)
 class Desk:
@@ -52,10 +55,12 @@ class Desk:
     settings: tuple[SettingView, ...]
     metadata_url: str
     streams: Streams
+    changes: Changes
     resource_manager: Introduction | None = None
     not_before_format: NotBeforeFormat = "rfc1123"  # as the metadata face of this server writes its documents
     region_name: str = ""
     kept_in: str = ""
+    visible: Visible | None = None  # of the metadata face of this server; None where it shows everything at once
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from fastapi.responses import StreamingResponse
 from starlette.types import Send
@@ -63,7 +64,7 @@ async def follow(
                 records = await asyncio.to_thread(plane.journal.read, after, min(_AT_ONCE, plane.seq - after))
                 after = records[-1].seq
                 yield records
-            elif not streams.closed and not await _happens(woken, keep_alive_seconds):
+            elif not streams.closed and not await happens(woken, keep_alive_seconds):
                 yield ()
             if streams.closed:
                 return
@@ -72,7 +73,8 @@ async def follow(
             each()
 
 
-async def _happens(event: asyncio.Event, within_seconds: float) -> bool:
+async def happens(event: asyncio.Event, within_seconds: float) -> bool:
+    """Whether it is set before so many seconds have passed."""
     try:
         async with asyncio.timeout(within_seconds):
             await event.wait()
@@ -93,7 +95,7 @@ async def server_sent(batches: AsyncGenerator[Sequence[Record], None]) -> AsyncG
             _log.warning("A stream of the journal ended early: %s", fault)
 
 
-class JournalStream(StreamingResponse):
+class EventStream(StreamingResponse):
     """A streaming response that closes its source itself, rather than leaving that to the garbage collector."""
 
     media_type = "text/event-stream"
@@ -105,3 +107,19 @@ class JournalStream(StreamingResponse):
     async def stream_response(self, send: Send) -> None:
         async with aclosing(self._content):
             await super().stream_response(send)
+
+
+def stream_responses(example: str, told: str) -> dict[int | str, dict[str, Any]]:
+    """A stream in the OpenAPI document."""
+    return {
+        200: {"content": {"text/event-stream": {"example": example}}, "description": told},
+        "default": {
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}},
+            "description": "Refused or failed; nothing has changed.",
+        },
+    }
+
+
+def returned_from(last_event_id: str) -> int | None:
+    """The number that a browser sends when it comes back; None where it sends nothing that is a number."""
+    return int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else None

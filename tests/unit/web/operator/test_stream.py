@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 class Listening:
     """A client of the stream, seen from the server's side of the socket."""
 
-    def __init__(self, app: FastAPI, query: str = "", **headers: str) -> None:
+    def __init__(self, app: FastAPI, query: str = "", path: str = "/v1/journal/stream", **headers: str) -> None:
         self._sent: asyncio.Queue[Any] = asyncio.Queue()
         self._gone = asyncio.Event()
         self._asked = False
@@ -34,8 +34,8 @@ class Listening:
             "http_version": "1.1",
             "method": "GET",
             "scheme": "http",
-            "path": "/v1/journal/stream",
-            "raw_path": b"/v1/journal/stream",
+            "path": path,
+            "raw_path": path.encode(),
             "query_string": query.encode(),
             "root_path": "",
             "headers": [(b"host", b"localhost"), *((k.encode(), v.encode()) for k, v in headers.items())],

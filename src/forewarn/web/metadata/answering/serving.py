@@ -148,16 +148,17 @@ class Serving:
     def _served(self, vm: Vm, scope: Scope, question: ReadDocument) -> Served:
         """The document that this VM gets to see now, and a note that it has looked."""
         self._plane.read_by(vm)
-        shown = self._skips.shown(vm, self._visible(scope.key))
+        shown = self._skips.shown(vm, self.visible(scope.key))
         return self._documents.served(shown, shown.scopes[scope.key], question.version)
 
     # What shows
 
-    def _visible(self, scope: str = "") -> Region:
+    def visible(self, scope: str = "") -> Region:
+        """The newest region that the guests of a scope may see."""
         return self._published.region if self._lag is None else self._lag.region(scope)
 
     def _follow_faults(self) -> None:
-        self._skips.follow(self._visible())
+        self._skips.follow(self.visible())
 
     async def _wake_at(self, at: datetime, scopes: Iterable[str]) -> None:
         await self._plane.clock.sleep_until(at)

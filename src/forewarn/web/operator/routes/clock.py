@@ -7,10 +7,9 @@ from datetime import UTC, timedelta
 
 from fastapi import APIRouter
 
-from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.refusal import Hint, Refused
-from forewarn.plane.plane import Plane
-from forewarn.web.operator.desk import Asker, Look, TheMover, ThePlane
+from forewarn.web.operator.desk import Asker, Look, TheDesk, TheMover, ThePlane
+from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.operator.on_the_way import on_the_way
 from forewarn.web.operator.schema.answers import ClockAnswer, ClockTurned, ClockTurnedToNext
 from forewarn.web.operator.schema.requests import AdvanceBody, InstantBody, NothingBody, SpeedBody
@@ -59,15 +58,11 @@ async def advance_to(body: InstantBody, asker: TheMover) -> ClockTurned:
 
 
 @router.post("/speed", summary="Set how fast the clock runs")
-async def set_speed(body: SpeedBody, plane: ThePlane) -> ClockAnswer:
+async def set_speed(body: SpeedBody, plane: ThePlane, desk: TheDesk) -> ClockAnswer:
     """Region seconds in one real second; 0 makes it stand still. A real clock has one speed."""
     plane.set_speed(body.speed)
+    desk.changes.clock_turned()
     return clock_fields(plane)
-
-
-def clock_fields(plane: Plane) -> ClockAnswer:
-    clock = plane.clock
-    return ClockAnswer(now=plane.now(), kind=clock.kind, speed=clock.speed, next_deadline=next_deadline(plane.region))
 
 
 async def _turned(asker: Asker, before: Look) -> ClockTurned:

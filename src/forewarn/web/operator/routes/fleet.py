@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.lookup import vm_named
 from forewarn.core.region import fold
 from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
+from forewarn.web.documents.document import document_bytes
 from forewarn.web.documents.interfaces import shared_address
 from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheListed, TheLook
-from forewarn.web.operator.documents import find_version, read_by
+from forewarn.web.operator.documents import find_version, instance_of, read_by, seen_by
 from forewarn.web.operator.listing.choosing import vms_of
 from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
 from forewarn.web.operator.schema.listing import VmPage
+from forewarn.web.operator.schema.looks import InstanceQuery, ReadQuery
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, duration
 from forewarn.web.operator.views import event_fields, vm_fields
+from forewarn.wire.errors import JSON
 from forewarn.wire.versions import NEWEST
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])
 DocumentVersion = Annotated[
     str, Query(alias="api-version", max_length=32, description="As a guest would ask for it.", examples=[NEWEST.date])
 ]
+
+_SEEN: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {}}, "description": "As a guest gets it."}
+}
 
 
 @router.post("", status_code=201, summary="Create VMs")
@@ -82,6 +89,30 @@ async def show(name: str, look: TheLook) -> VmStory:
     shown = [event_fields(look, event) for event in events if event.announced]
     shared = shared_address(look.region, vm)
     return VmStory(**dict(vm_fields(look.region, vm)), events=shown, shared_address=shared)
+
+
+@router.get("/{name}/document", summary="Show the document that a VM sees", responses=_SEEN, response_class=Response)
+async def document(name: str, query: Annotated[ReadQuery, Query()], look: TheLook, desk: TheDesk) -> Response:
+    """The bytes that the metadata face would send this VM now, as they are, with their `ETag`.
+
+    Looking is not reading: nothing is noted and nothing is enabled. Where nobody has read for the scope, which
+    `X-Forewarn-Enabled` says, it is what the first read would get. No throttle or fault rule is in the way.
+    """
+    version = find_version(query.api_version)
+    region, scope, enabled = seen_by(look, desk.visible, name, desk.plane.rules)
+    headers = {
+        "ETag": f'"{scope.incarnation}"',
+        "X-Forewarn-Scope": scope.key,
+        "X-Forewarn-Enabled": str(enabled).lower(),
+    }
+    return Response(document_bytes(region, scope, version, desk.not_before_format), 200, headers, JSON)
+
+
+@router.get("/{name}/instance", summary="Show the instance metadata of a VM", responses=_SEEN, response_class=Response)
+async def instance(name: str, query: Annotated[InstanceQuery, Query()], look: TheLook) -> Response:
+    """The bytes that the metadata face would send this VM for `/metadata/instance`, as they are."""
+    vm = vm_named(look.region, name)
+    return Response(instance_of(look.region, vm, query.api_version), 200, None, JSON)
 
 
 @router.post("/{name}/read", summary="Let a VM read its document")

@@ -13,8 +13,8 @@ from forewarn.plane.ports import Record
 from forewarn.web.operator.desk import TheDesk, TheLook, ThePlane
 from forewarn.web.operator.records import as_subject, record_fields
 from forewarn.web.operator.schema.answers import RecordsAnswer, VerifyAnswer
-from forewarn.web.operator.schema.requests import JournalPage, StreamFrom
-from forewarn.web.operator.stream import JournalStream, follow, server_sent
+from forewarn.web.operator.schema.looks import JournalPage, StreamFrom
+from forewarn.web.operator.stream import EventStream, follow, returned_from, server_sent, stream_responses
 
 router = APIRouter(prefix="/v1/journal", tags=["journal"])
 
@@ -40,14 +40,8 @@ def _read(plane: Plane, page: JournalPage, head: int) -> list[Record]:
     "/stream",
     summary="Follow the journal",
     status_code=200,
-    response_class=JournalStream,
-    responses={
-        200: {"content": {"text/event-stream": {"example": _STREAM_EXAMPLE}}, "description": "Records."},
-        "default": {
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}},
-            "description": "Refused or failed; nothing has changed.",
-        },
-    },
+    response_class=EventStream,
+    responses=stream_responses(_STREAM_EXAMPLE, "Records."),
 )
 async def stream(
     start: Annotated[StreamFrom, Query()],
@@ -56,15 +50,15 @@ async def stream(
     last_event_id: Annotated[
         str, Header(max_length=20, description="What a browser sends when it comes back.", examples=["56"])
     ] = "",
-) -> JournalStream:
+) -> EventStream:
     """Server-sent events: `id` is the record's number and `data` the record, the same as in the journal's pages."""
     after = _start(start.after, last_event_id, plane.seq)
-    return JournalStream(server_sent(follow(plane, after, desk.streams)))
+    return EventStream(server_sent(follow(plane, after, desk.streams)))
 
 
 def _start(asked: int | None, last_event_id: str, head: int) -> int:
     """A client that comes back knows best where it was."""
-    returned = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else None
+    returned = returned_from(last_event_id)
     after = returned if returned is not None else asked
     if after is not None and after > head:
         raise Refused(Hint.INVALID, f"The journal ends at {head}, so nothing can be after {after}; is it another one?")

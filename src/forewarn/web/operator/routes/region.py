@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from forewarn import __version__
 from forewarn.web.operator.desk import TheDesk, TheLook
-from forewarn.web.operator.routes.clock import clock_fields
+from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.operator.schema.answers import PingAnswer, SettingAnswer, SettingView
 
 router = APIRouter(prefix="/v1", tags=["service"])

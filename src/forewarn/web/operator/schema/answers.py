@@ -72,6 +72,29 @@ class ClockAnswer(Answer):
     )
 
 
+class ChangeHint(Answer):
+    """That something has changed, and what to look at again; never what it has become."""
+
+    seq: int = Field(description="The number of the last record in the journal.", examples=[57])
+    at: datetime | None = Field(
+        description="The instant of that record, in the time of the region; null before the first.",
+        examples=["2026-01-01T12:00:00Z"],
+    )
+    clock: ClockAnswer = Field(description="The clock of the region.")
+    subjects: list[str] = Field(
+        description="What has changed, at most 50: `vm/NAME`, `availability-set/NAME`, `cloud-service/NAME`, "
+        "`scale-set/NAME`, `placement-group/NAME`, `host/NAME`, `event/ID`, `campaign/ID`, `clock`, `faults`. Names "
+        "are in lower case.",
+        examples=[["vm/web-0", "availability-set/front"]],
+    )
+    more: bool = Field(description="Whether others have changed too, which may be any.", examples=[False])
+    faults: int = Field(description="How many fault rules are in force at this node.", examples=[0])
+    events: int = Field(description="How many events have not ended, told of or not.", examples=[4])
+    portal: str = Field(
+        description="A digest of the portal's files at this node; empty where it has no portal.", examples=["9f86d081"]
+    )
+
+
 class Happened(Answer):
     """What happened at one instant, while the clock was turned."""
 

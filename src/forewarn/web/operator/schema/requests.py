@@ -312,17 +312,6 @@ class Page(Body):
     limit: int = Field(1000, ge=1, le=10_000, description="At most so many.", examples=[1000])
 
 
-class JournalPage(Body):
-    after: int = Field(0, ge=0, le=2**62, description="The number of the last record you have.", examples=[56])
-    limit: int = Field(500, ge=1, le=10_000, description="At most so many.", examples=[500])
-    about: str = Field(
-        "",
-        max_length=512,
-        description="Only about this: an event's or campaign's id, `vm/NAME`, `host/N`, a scope.",
-        examples=["vm/web-0"],
-    )
-
-
 class ActivityPage(Body):
     after: int | None = Field(
         None,
@@ -349,14 +338,4 @@ class ActivityPage(Body):
         False,
         description="Tell like requests that follow each other as one, with their number as `times`.",
         examples=[True],
-    )
-
-
-class StreamFrom(Body):
-    after: int | None = Field(
-        None,
-        ge=0,
-        le=2**62,
-        description="The number of the last record you have; from now on if left out. `Last-Event-ID` counts too.",
-        examples=[56],
     )
