@@ -15,7 +15,7 @@ from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.desk import Desk, Visible, check_parameters
 from forewarn.web.operator.errors import answer_errors
-from forewarn.web.operator.gate import Gate, Sessions
+from forewarn.web.operator.gate import Gate, PortalSessions
 from forewarn.web.operator.live.changes import Changes
 from forewarn.web.operator.routes import activity as routes_activity
 from forewarn.web.operator.routes import bindings as routes_bindings
@@ -91,7 +91,7 @@ def operator_app(
     region_name: str = "",
     kept_in: str = "",
     visible: Visible | None = None,
-    sessions: Sessions | None = None,
+    sessions: PortalSessions | None = None,
 ) -> FastAPI:
     """The ASGI app.
 
