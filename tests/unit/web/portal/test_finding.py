@@ -9,6 +9,7 @@ from forewarn.web.operator.schema.listing import VmPage
 from forewarn.web.portal.filter_box import read_filter
 from tests.unit.web.portal.conftest import OpenPortal
 from tests.unit.web.portal.regions import small
+from tests.unit.web.portal.visitor import read
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ async def test_a_search_finds_what_the_api_finds_and_the_palette_gets_the_links_
         await small(browser)
         told = await browser.api("/v1/search", q="web")
         page = await browser.page("/portal/search?q=web")
-        alone = await browser.page("/portal/search?q=web", **{"X-Forewarn-Part": "part-found"})
+        alone = read((await browser.client.get("/portal/search?q=web", headers={"X-Forewarn-Part": "part-found"})).text)
     names = [each["name"] for each in told["found"]]
     assert [link.text for link in page.all("a") if "data-kind" in link.attributes] == names
     assert [link.text for link in alone.all("a")] == names
