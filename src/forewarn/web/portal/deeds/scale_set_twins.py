@@ -29,7 +29,7 @@ def creating(body: Mapping[str, Any]) -> tuple[Twin, ...]:
     )
 
 
-def changing(name: str, group: str, body: Mapping[str, Any]) -> tuple[Twin, ...]:
+def changing(group: str, name: str, body: Mapping[str, Any]) -> tuple[Twin, ...]:
     notice = body["terminate_notice_seconds"]
     az_words = ["--enable-terminate-notification", "true" if notice else "false"]
     if notice:

@@ -59,9 +59,7 @@ async def _create(filled: Filled, asker: Asker, desk: Desk) -> Any:
 
 
 async def _configure(filled: Filled, asker: Asker, desk: Desk) -> Any:
-    return await scale_sets.change(
-        filled.typed("scale_set"), checked(ScaleSetChangeBody, values_of(filled)), asker
-    )
+    return await scale_sets.change(filled.typed("scale_set"), checked(ScaleSetChangeBody, values_of(filled)), asker)
 
 
 async def _scale(filled: Filled, asker: Asker, desk: Desk) -> Any:
@@ -177,7 +175,7 @@ DEEDS = (
         do=_configure,
         tell=told,
         call=lambda filled: Call("PUT", _path(filled), values_of(filled)),
-        twins=lambda filled, region: changing(*reversed(_named(filled, region)), values_of(filled)),
+        twins=lambda filled, region: changing(*_named(filled, region), body=values_of(filled)),
         hint="Notices, upgrade and scale-in policy of an existing set.",
     ),
     PortalDeed(

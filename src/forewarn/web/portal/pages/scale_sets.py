@@ -41,9 +41,7 @@ class ScaleSetList:
 
 
 def view_list(visit: Visit) -> ScaleSetList:
-    found = scale_sets.list_scale_sets(
-        Page.model_validate({"after": visit.first("after"), "limit": _ROWS}), visit.look
-    )
+    found = scale_sets.list_scale_sets(Page.model_validate({"after": visit.first("after"), "limit": _ROWS}), visit.look)
     return ScaleSetList(found.scale_sets, found.next)
 
 

@@ -6,7 +6,7 @@ Nothing is kept between steps, so a link shows somebody else the same, and going
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.scale_set_form import (
@@ -57,11 +57,10 @@ async def management(visit: Visit) -> WizardStep:
     """Says beside the field what the region would refuse about it, once somebody has chosen."""
     given = _known(visit)
     asking = await asking_of(visit, DEEDS[CREATE], given) if "notification" in given else None
-    where = "" if asking is None else _where(asking)
-    own = where in {field.name for field in MANAGEMENT}
-    return WizardStep(
-        "new-scale-set-management", MANAGEMENT, BASICS, given, asking.refusal if asking and own else "", where if own else ""
-    )
+    step = WizardStep("new-scale-set-management", MANAGEMENT, BASICS, given)
+    if asking is None or _where(asking) not in {field.name for field in MANAGEMENT}:
+        return step
+    return replace(step, refusal=asking.refusal, where=_where(asking))
 
 
 def _where(asking: Asking) -> str:
