@@ -17,9 +17,10 @@ from forewarn.core.rules import Rules
 from forewarn.plane.clock import Clock, ClockFrom
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
+from forewarn.plane.forecasting import Forecasts
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
-from forewarn.plane.ports import CLOCK, Engine, Journal, Origin
+from forewarn.plane.ports import CLOCK, Engine, Journal, Origin, Published
 from forewarn.plane.read_models.keeping import ReadModels
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
@@ -27,7 +28,7 @@ from forewarn.plane.standing import Standing
 from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.plane.ticking import Ticking, Turning
 from forewarn.plane.writer import Loaded, Writer, load
-from forewarn.plane.writing import Listener, Published, Writing
+from forewarn.plane.writing import Listener, Writing
 
 
 class Plane:
@@ -56,16 +57,16 @@ class Plane:
         )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(engine, self.standing)
+        self.forecasts = Forecasts(engine, rules, self._book, system.elapsed)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
         self.published: Published = self._writing  # ``region`` and ``seq``, without a call
-        self._ticking = Ticking(self._writing, clock, self.standing)
-        self._turning = Turning(self._writing, clock)
+        self._ticking, self._turning = Ticking(self._writing, clock, self.standing), Turning(self._writing, clock)
         self._pulses = Pulses(self._book, clock, self.standing, rules.disable_after, shared=many)
         self.membership = Membership(shared, self.standing, lambda: self.seq, rules, system, pace)
         parts = (self._writing, self.standing, self._ticking.agree, system, pace)
         self._follower = Follower(journal, shared, *parts) if shared is not None else None
-        self.editing, self.read_models = Editing(shared, self.refresh), ReadModels(self, system.elapsed)
+        self.editing, self.read_models = Editing(shared, self.refresh), ReadModels(self.published, system.elapsed)
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
@@ -148,10 +149,7 @@ class Plane:
         return await self._writing.enqueue(command, origin)
 
     def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
-        """The region and the facts that ``submit`` would lead to, or ``Refused``. Nothing is written or published.
-
-        Takes as long as the command itself, without the journal: call it in a thread.
-        """
+        """What ``submit`` would lead to, or ``Refused``; nothing is written or published. It may take a while."""
         self.standing.check()
         return self._writing.rehearse(region, command)
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from forewarn.core.commands import Command
 from forewarn.core.facts import Fact
+from forewarn.core.forecast import Lasting
 from forewarn.core.region import Event, Region
 
 
@@ -179,6 +180,21 @@ class Engine(Protocol):
     """
 
     def begin(self, event: Event, now: datetime) -> datetime | None: ...
+
+    def lasting(self, event: Event) -> Lasting:
+        """How long the impact of an event would last, for forecasts: nothing is done, in any thread."""
+
+
+class Published(Protocol):
+    """The last published state and its number, for readers that look for every request; and word of the next ones."""
+
+    @property
+    def region(self) -> Region: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    def subscribe(self, listener: Callable[[Region, Sequence[Record]], None]) -> Callable[[], None]: ...
 
 
 class Writes(Protocol):

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from forewarn.core.commands import BeginImpact, Command
 from forewarn.core.facts import Fact
@@ -28,16 +28,6 @@ Listener = Callable[[Region, Sequence[Record]], None]
 _log = logging.getLogger(__name__)
 _ENGINE = Origin("driver")  # an older word for the engine, which journals and `--door` know
 _T = TypeVar("_T")
-
-
-class Published(Protocol):
-    """The last published state and its number, as plain attributes: for readers that look for every request."""
-
-    @property
-    def region(self) -> Region: ...
-
-    @property
-    def seq(self) -> int: ...
 
 
 class Writing:

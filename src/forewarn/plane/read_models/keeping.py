@@ -8,27 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from forewarn.core.region import Region
-from forewarn.plane.ports import Record
+from forewarn.plane.ports import Published, Record
 from forewarn.plane.read_models.making import Models, Steps, made, moved, steps_of
 from forewarn.plane.read_models.touched import Touched
 
 PORTION_SECONDS = 0.003  # of the loop's time at once: everybody else waits for so long
 _UNASKED_MOST = 20_000  # facts that are noted for somebody who may ask again
-
-
-class Published(Protocol):
-    """What is asked of the plane: the published region, and to be told of the next ones."""
-
-    @property
-    def region(self) -> Region: ...
-
-    @property
-    def seq(self) -> int: ...
-
-    def subscribe(self, listener: Callable[[Region, Sequence[Record]], None]) -> Callable[[], None]: ...
 
 
 class ReadModels:

@@ -84,6 +84,7 @@ class Portal:
     def add_to(self, app: FastAPI) -> None:
         """Pages at ``/portal/``, and ``/`` that leads there."""
         self._operator = app
+        self._desk().changes.portal = self._files.digest
         for path in ("/", ROOT):
             app.router.routes.append(Route(path, _lead_in))
         app.router.routes.append(Mount(ROOT, self))
@@ -126,8 +127,7 @@ class Portal:
         templates = {**_FRAME_PARTS, **page.parts}
         parts = [templates[name] for name in request.headers.get(PART, "").split() if name in templates]
         html = await asyncio.to_thread(self._html, page, visit, view, parts)
-        status = getattr(view, "status", 200) if posted else 200
-        return answer(request, html, status, {"X-Forewarn-Digest": self._files.digest})
+        return answer(request, html, getattr(view, "status", 200) if posted else 200)
 
     def _html(self, page: PortalPage, visit: Visit, view: object, parts: Sequence[str] = ()) -> str:
         """Those parts one after the other, or the whole page."""
