@@ -19,7 +19,7 @@ from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, outcome, some
 from forewarn.web.portal.deeds.scale_set_form import FORM, MANAGEMENT, values_of
 from forewarn.web.portal.deeds.scale_set_twins import changing, creating
 from forewarn.web.portal.forms import Filled, FormField, checked
-from forewarn.web.portal.twins import NOT_RUN, Call, Twin, az, cannot, forewarn
+from forewarn.web.portal.twins import NOT_RUN, ApiCall, Twin, az, cannot, forewarn
 
 CREATE = "create-scale-set"
 CONFIGURE = "configure-scale-set"
@@ -100,7 +100,7 @@ def _protection(protected: bool) -> PortalDeed:
         fields=(_SET, FormField("vm", "Instance", "hidden", required=True)),
         do=do,
         tell=outcome,
-        call=lambda filled: Call(
+        call=lambda filled: ApiCall(
             "POST", _path(filled, "/protect"), {"instance": filled.typed("vm"), "protected": protected}
         ),
         twins=twins,
@@ -163,7 +163,7 @@ DEEDS = (
         fields=FORM,
         do=_create,
         tell=told,
-        call=lambda filled: Call("POST", "/v1/scale-sets", values_of(filled)),
+        call=lambda filled: ApiCall("POST", "/v1/scale-sets", values_of(filled)),
         twins=lambda filled, region: creating(values_of(filled)),
         hint="A model, and as many instances of it as are wanted.",
     ),
@@ -174,7 +174,7 @@ DEEDS = (
         fields=(_SET, *MANAGEMENT),
         do=_configure,
         tell=told,
-        call=lambda filled: Call("PUT", _path(filled), values_of(filled)),
+        call=lambda filled: ApiCall("PUT", _path(filled), values_of(filled)),
         twins=lambda filled, region: changing(*_named(filled, region), body=values_of(filled)),
         hint="Notices, upgrade and scale-in policy of an existing set.",
     ),
@@ -185,7 +185,7 @@ DEEDS = (
         fields=(_SET, FormField("capacity", "Instance count", "whole", required=True, longest=5)),
         do=_scale,
         tell=told,
-        call=lambda filled: Call("POST", _path(filled, "/scale"), {"capacity": filled.values["capacity"]}),
+        call=lambda filled: ApiCall("POST", _path(filled, "/scale"), {"capacity": filled.values["capacity"]}),
         twins=_scale_twins,
         hint="More instances of the latest model, or fewer by the scale-in policy.",
     ),
@@ -199,7 +199,7 @@ DEEDS = (
         fields=(_SET, _INSTANCES),
         do=_upgrade,
         tell=outcome,
-        call=lambda filled: Call("POST", _path(filled, "/upgrade"), {"instances": list(filled.all("vm"))}),
+        call=lambda filled: ApiCall("POST", _path(filled, "/upgrade"), {"instances": list(filled.all("vm"))}),
         twins=_upgrade_twins,
         hint="Instances take over the latest model.",
     ),
@@ -210,7 +210,7 @@ DEEDS = (
         fields=(_SET, FormField("vm", "Instances", "names", "instances", required=True)),
         do=_delete_instances,
         tell=told,
-        call=lambda filled: Call("POST", _path(filled, "/delete-instances"), {"instances": list(filled.all("vm"))}),
+        call=lambda filled: ApiCall("POST", _path(filled, "/delete-instances"), {"instances": list(filled.all("vm"))}),
         twins=_delete_twins,
         final="a deleted instance does not come back",
         danger=True,
@@ -223,7 +223,7 @@ DEEDS = (
         fields=(_SET,),
         do=_delete,
         tell=told,
-        call=lambda filled: Call("DELETE", _path(filled)),
+        call=lambda filled: ApiCall("DELETE", _path(filled)),
         twins=_end_twins,
         final="the set goes with its last instance, and neither comes back",
         danger=True,

@@ -11,7 +11,7 @@ from forewarn.web.operator.schema.requests import PolicyBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed
 from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
 from forewarn.web.portal.forms import Filled, FormField, checked
-from forewarn.web.portal.twins import Call, Twin, cannot, forewarn
+from forewarn.web.portal.twins import ApiCall, Twin, cannot, forewarn
 
 
 def _policy(filled: Filled) -> dict[str, bool]:
@@ -52,7 +52,7 @@ DEEDS = (
         ),
         do=_set,
         tell=_told,
-        call=lambda filled: Call(
+        call=lambda filled: ApiCall(
             "PUT", f"/v1/scopes/{filled.typed('kind')}/{filled.typed('name')}/policy", _policy(filled)
         ),
         twins=_twins,
