@@ -447,3 +447,19 @@ async def test_instances_are_spread_over_as_many_fault_domains_as_asked_for(benc
     assert [vm["fault_domain"] for vm in shown] == [0, 1, 0, 1, 0]
     answer = await bench.client.post(SETS, json={"name": "db", "fault_domains": 4, "orchestration": "Flexible"})
     assert (answer.status_code, "1 to 3 fault domains" in answer.text) == (400, True)
+
+
+async def test_deletions_that_wait_already_are_not_told_as_what_another_request_did(bench: Bench) -> None:
+    await bench.post("/v1/scale-sets", {"name": "pool", "capacity": 4, "terminate_notice_seconds": 300}, 201)
+    await bench.post("/v1/vms/pool_0/read")
+    await bench.post("/v1/scale-sets/pool/delete-instances", {"instances": ["0"]}, 202)
+
+    other = await bench.post("/v1/scale-sets/pool/delete-instances", {"instances": ["1"]}, 202)
+    again = await bench.post("/v1/scale-sets/pool/delete-instances", {"instances": ["0"]}, 202)
+    changed = await bench.client.put("/v1/scale-sets/pool", json={"terminate_notice_seconds": 600})
+
+    assert [event["vms"] for event in other["events"]] == [["pool_1"]]
+    assert "Joined" not in other["message"]
+    assert [event["vms"] for event in again["events"]] == [["pool_0"]]
+    assert "Joined an event" in again["message"]
+    assert (changed.status_code, changed.json()["events"]) == (202, [])

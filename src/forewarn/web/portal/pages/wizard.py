@@ -78,8 +78,8 @@ class Review:
     given: Given
     chosen: tuple[tuple[str, str], ...]
     mend: str  # the step that has the field in question
-
-    step = "new-scale-set-review"
+    step: str = "new-scale-set-review"
+    carried: tuple[FormField, ...] = FORM
 
 
 async def review(visit: Visit) -> Review:
