@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from forewarn.core.lookup import scope_named
+from forewarn.core.looking.lookup import scope_named
 from forewarn.core.region import Region, Scope, Vm
 from forewarn.core.specs import ScopeKind
 from forewarn.web.operator.routes.scopes import list_scopes
