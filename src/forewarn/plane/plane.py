@@ -17,6 +17,7 @@ from forewarn.core.rules import Rules
 from forewarn.plane.clock import Clock, ClockFrom
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
+from forewarn.plane.forecasting import Forecasts
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
 from forewarn.plane.ports import CLOCK, Engine, Journal, Origin, Published
@@ -56,6 +57,7 @@ class Plane:
         )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(engine, self.standing)
+        self.forecasts = Forecasts(engine, rules, self._book, system.elapsed)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
         self.published: Published = self._writing  # ``region`` and ``seq``, without a call
@@ -147,10 +149,7 @@ class Plane:
         return await self._writing.enqueue(command, origin)
 
     def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
-        """The region and the facts that ``submit`` would lead to, or ``Refused``. Nothing is written or published.
-
-        Takes as long as the command itself, without the journal: call it in a thread.
-        """
+        """What ``submit`` would lead to, or ``Refused``; nothing is written or published. It may take a while."""
         self.standing.check()
         return self._writing.rehearse(region, command)
 

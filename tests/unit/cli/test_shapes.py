@@ -22,6 +22,7 @@ _NAMED: dict[str, str] = {
     "Verdict": "VerifyAnswer",
     "Turned": "ClockTurned",
     "Happened": "Happened",
+    "ForecastFact": "ForecastFact",
     "CampaignHosts": "CampaignHosts",
 }
 _JSON = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", dict: "object"}

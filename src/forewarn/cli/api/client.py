@@ -21,6 +21,7 @@ from forewarn.cli.api.shapes import (
     Event,
     EventStory,
     Fault,
+    Forecast,
     Host,
     Nodes,
     Outcome,
@@ -304,7 +305,11 @@ class OperatorClient:
         """``operation`` is approve or cancel."""
         return cast(Outcome, self._order("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
 
-    # Clock
+    # Time
+    def forecast(self, wanted: Parameters) -> Forecast:
+        """What will happen if nobody acts, until an instant, of one event, scope or VM."""
+        return cast(Forecast, self.server.ask("GET", "/v1/forecast", wanted))
+
     def clock(self) -> Clock:
         return cast(Clock, self.server.ask("GET", "/v1/clock"))
 

@@ -247,6 +247,31 @@ class Campaign(TypedDict):
     ended_at: str | None
 
 
+class ForecastFact(TypedDict):
+    at: str
+    fact: str
+    text: str
+    event: str | None
+    type: str | None
+    announced: bool | None
+    scope: str | None
+    vms: list[str]
+    vms_total: int
+    host: str | None
+    campaign: str | None
+    estimated: bool
+
+
+class Forecast(TypedDict):
+    """What will happen if nobody acts."""
+
+    now: str
+    until: str
+    seq: int
+    facts: list[ForecastFact]
+    cut_at: str | None
+
+
 class Fault(TypedDict):
     id: str
     kind: str

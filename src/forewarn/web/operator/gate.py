@@ -66,7 +66,7 @@ class _SignIn(Exception):  # noqa: N818 - a way to go, not an error
     back: str
 
 
-class Sessions(Protocol):
+class PortalSessions(Protocol):
     """Who has signed in, as the portal knows it."""
 
     def visitor(self, headers: Headers, scheme: str) -> str | None:
@@ -83,7 +83,7 @@ class Gate:
         hosts: frozenset[str],
         token: str | None,
         new_id: Callable[[], str],
-        sessions: Sessions | None = None,
+        sessions: PortalSessions | None = None,
     ) -> None:
         self._app = app
         self._sessions = sessions  # where there is a portal

@@ -12,13 +12,13 @@ _FAR = 2_000  # records after the one that was the last when the request came
 
 
 @dataclass(frozen=True)
-class News:
+class JustHappened:
     text: str
     outcome: str
     about: tuple[str, ...]
 
 
-def news_of(visit: Visit) -> News | None:
+def news_of(visit: Visit) -> JustHappened | None:
     """Of ``?did=REQUEST_ID&since=SEQ``. Reads the journal: not on the loop. An id that is not there is no news."""
     request_id, since = visit.first("did"), visit.first("since")
     if not request_id or not since.isascii() or not since.isdigit() or len(since) > 18:
@@ -27,8 +27,8 @@ def news_of(visit: Visit) -> News | None:
     try:
         run = [each for each in journal.read(int(since), _FAR) if each.origin.request_id == request_id]
         if not run:
-            return News("Nothing had to be changed.", "", ())
+            return JustHappened("Nothing had to be changed.", "", ())
         told = activity_fields([run], Book(visit.look.region, journal))
     except JournalFault:
         return None
-    return News(told.text, told.outcome, tuple(told.about))
+    return JustHappened(told.text, told.outcome, tuple(told.about))

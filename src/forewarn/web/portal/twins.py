@@ -13,7 +13,7 @@ MOST_LINES = 10
 
 
 @dataclass(frozen=True)
-class Call:
+class ApiCall:
     """A request of the operator API."""
 
     method: str
@@ -63,7 +63,7 @@ def _cut(door: str, lines: list[str], note: str) -> Twin:
     return Twin(door, tuple(lines[:MOST_LINES]), note)
 
 
-def curl(call: Call, here: Here) -> Twin:
+def curl(call: ApiCall, here: Here) -> Twin:
     words = ["curl", "-sS", *(() if call.method == "GET" else ("-X", call.method))]
     if call.body is not None:
         words += ["-H", "Content-Type: application/json", "-d", json.dumps(call.body)]

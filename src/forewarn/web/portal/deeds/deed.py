@@ -12,7 +12,7 @@ from forewarn.core.region import Region, fold
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.schema.fleet_answers import EventAnswer
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import Call, Twin
+from forewarn.web.portal.twins import ApiCall, Twin
 
 MANY = 20  # VMs that may be hit without their number being typed
 
@@ -51,7 +51,7 @@ class PortalDeed:
     fields: tuple[FormField, ...]
     do: Doing
     tell: Callable[[Any], Outlook]  # the operator's answer, as the confirmation shows it
-    call: Callable[[Filled], Call]  # the request of the operator API
+    call: Callable[[Filled], ApiCall]  # the request of the operator API
     twins: Callable[[Filled, Region], tuple[Twin, ...]] = field(default=lambda filled, region: ())
     final: str = ""  # why it cannot be taken back, where it cannot
     danger: bool = False

@@ -11,7 +11,7 @@ from forewarn.web.operator.routes import events
 from forewarn.web.operator.schema.requests import EventIdsBody
 from forewarn.web.portal.deeds.deed import PortalDeed, body_of, outcome
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import Call, Twin, az, cannot, forewarn
+from forewarn.web.portal.twins import ApiCall, Twin, az, cannot, forewarn
 from forewarn.web.portal.written import count
 
 _EVENTS = (FormField("event", "Events", "names", "ids", required=True),)
@@ -58,7 +58,7 @@ DEEDS = (
         fields=_EVENTS,
         do=_approve,
         tell=outcome,
-        call=lambda filled: Call("POST", "/v1/events/approve", body_of(filled, EventIdsBody)),
+        call=lambda filled: ApiCall("POST", "/v1/events/approve", body_of(filled, EventIdsBody)),
         twins=lambda filled, region: (
             forewarn(["event", "approve", *filled.all("event")]),
             _acknowledge(filled, region),
@@ -73,7 +73,7 @@ DEEDS = (
         fields=_EVENTS,
         do=_cancel,
         tell=outcome,
-        call=lambda filled: Call("POST", "/v1/events/cancel", body_of(filled, EventIdsBody)),
+        call=lambda filled: ApiCall("POST", "/v1/events/cancel", body_of(filled, EventIdsBody)),
         twins=lambda filled, region: (
             forewarn(["event", "cancel", *filled.all("event")]),
             cannot("az", "Azure does not let users take maintenance back; an operator of the platform may."),

@@ -13,7 +13,7 @@ from forewarn.web.operator.routes import fleet
 from forewarn.web.operator.schema.requests import NamesBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of, outcome, some
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import Call, Cmdlet, Twin, az, cannot, forewarn, power_shell
+from forewarn.web.portal.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
 
 _VMS = (FormField("vm", "VMs", "names", "names", required=True),)
 _MODULE = "az.compute"
@@ -143,7 +143,7 @@ def _deed(operation: _Operation) -> PortalDeed:
         fields=_VMS,
         do=do,
         tell=outcome,
-        call=lambda filled: Call("POST", f"/v1/vms/{operation.key}", body_of(filled, NamesBody)),
+        call=lambda filled: ApiCall("POST", f"/v1/vms/{operation.key}", body_of(filled, NamesBody)),
         twins=twins,
         final=operation.final,
         danger=bool(operation.final),
@@ -170,7 +170,7 @@ _READ = PortalDeed(
     fields=(FormField("vm", "VM", "hidden", required=True),),
     do=_read,
     tell=_told_of_read,
-    call=lambda filled: Call("POST", f"/v1/vms/{filled.typed('vm')}/read"),
+    call=lambda filled: ApiCall("POST", f"/v1/vms/{filled.typed('vm')}/read"),
     twins=lambda filled, region: (
         forewarn(["vm", "read", filled.typed("vm")]),
         cannot("az", "A read is a VM's own: az has none."),
