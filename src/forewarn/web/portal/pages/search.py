@@ -26,7 +26,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class FoundPlace:
     """One thing that was found, and where it is shown."""
 
     thing: FoundThing
@@ -35,29 +35,29 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchView:
     words: str
-    places: tuple[Place, ...]
+    places: tuple[FoundPlace, ...]
     answer: SearchAnswer | None  # none where nothing was asked, or what was asked is no name
     refusal: str = ""
 
 
-async def view_search(visit: Visit) -> Search:
+async def view_search(visit: Visit) -> SearchView:
     words = visit.first("q").strip()
     if not words:
-        return Search("", (), None)
+        return SearchView("", (), None)
     try:
         query = SearchQuery.model_validate({"q": words, "limit": _MOST})
     except ValidationError:
-        return Search(words, (), None, "No name and no id looks like that.")
+        return SearchView(words, (), None, "No name and no id looks like that.")
     found = await find(query, visit.desk.plane)
-    return Search(words, tuple(map(_place, found.found)), found)
+    return SearchView(words, tuple(map(_place, found.found)), found)
 
 
-def _place(thing: FoundThing) -> Place:
+def _place(thing: FoundThing) -> FoundPlace:
     page, field = _PLACES[thing.kind]
     named = {field: thing.name if field == "name" else thing.id}
-    return Place(thing, page, {**named, "kind": thing.kind} if page == "scope" else named)
+    return FoundPlace(thing, page, {**named, "kind": thing.kind} if page == "scope" else named)
 
 
 PAGES = (
