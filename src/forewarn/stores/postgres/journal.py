@@ -14,7 +14,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault, Record, Transaction
 from forewarn.stores.codec import newer_format
 from forewarn.stores.postgres import facts, snapshots
-from forewarn.stores.postgres.address import ConnectionString, describe
+from forewarn.stores.postgres.address import PATIENCE, ConnectionString, Patience, describe
 from forewarn.stores.postgres.connections import PostgresSession, Sessions
 from forewarn.stores.postgres.facts import Position
 from forewarn.stores.postgres.schema import ensure, prepare
@@ -32,8 +32,9 @@ _RESTORE = "Nothing was changed; restore the database from a backup"
 class PostgresJournal:
     """One node's way to the region at ``conninfo``, from construction until ``close``."""
 
-    def __init__(self, conninfo: str) -> None:
-        self._address = ConnectionString(conninfo)
+    def __init__(self, conninfo: str, patience: Patience = PATIENCE, part_bytes: int = snapshots.PART_BYTES) -> None:
+        self._address = ConnectionString(conninfo, patience)
+        self._part_bytes = part_bytes  # of a snapshot, in one row
         self._connections = Sessions(self._address)
         self._seen = LastSeen(self._address)
         try:
@@ -110,7 +111,7 @@ class PostgresJournal:
         with self._connections.lent() as connection:
             self._seen.check_kept(seen, facts.chain_at(connection, seen.seq))
             place = Position(seq, facts.chain_at(connection, seq))
-            snapshots.keep(connection, region, place, self._keys.snapshots)
+            snapshots.keep(connection, region, place, self._keys.snapshots, self._part_bytes)
 
     # Care
 
