@@ -25,7 +25,7 @@ _LOOKS_MOST = 1_000  # at one thing in one settling; more would mean that two ru
 
 
 class DoesNotSettleError(RuntimeError):
-    """Two rules chase each other: a fault of ours, which must end the command and not the process."""
+    """Rules chase each other, or leave undone what is due: a fault of ours. It ends the command, not the process."""
 
 
 def settle(draft: Draft) -> None:
