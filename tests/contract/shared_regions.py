@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 
 from forewarn.plane.ports import Entry, Journal, Node, Shared
-from forewarn.stores.postgres.address import PATIENCE, Patience
+from forewarn.stores.postgres.address import PATIENCE, ServerPatience
 from forewarn.stores.postgres.journal import PostgresJournal, describe
 from forewarn.stores.postgres.snapshots import PART_BYTES
 from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
@@ -56,7 +56,7 @@ class InMemory:
 
 
 class InPostgres:
-    def __init__(self, server: Server, patience: Patience = PATIENCE) -> None:
+    def __init__(self, server: Server, patience: ServerPatience = PATIENCE) -> None:
         self.server, self._patience = server, patience
         self.url = server.region()
         self.schema = self.url.rpartition("%3D")[2]

@@ -12,7 +12,7 @@ import pytest
 from forewarn.core.facts import subject_of
 from forewarn.core.region import Region
 from forewarn.plane.ports import Diverged, JournalFault, Uncertain
-from forewarn.stores.postgres.address import PATIENCE, ConnectionString, Patience
+from forewarn.stores.postgres.address import PATIENCE, ConnectionString, ServerPatience
 from forewarn.stores.postgres.connections import connect
 from forewarn.stores.postgres.journal import PostgresJournal, describe, prepare
 from tests.contract.lossy import Break, Lossy
@@ -25,17 +25,17 @@ EVERYTHING = 1_000_000
 
 
 @pytest.fixture
-def patience() -> Patience:
+def patience() -> ServerPatience:
     """Of the nodes in a test; one that wants another is parametrized with it."""
     return PATIENCE
 
 
 def impatient(**seconds: float) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("patience", [Patience(**seconds)], ids=["impatient"])
+    return pytest.mark.parametrize("patience", [ServerPatience(**seconds)], ids=["impatient"])
 
 
 @pytest.fixture
-def region(postgres: Server, patience: Patience) -> Iterator[InPostgres]:
+def region(postgres: Server, patience: ServerPatience) -> Iterator[InPostgres]:
     made = InPostgres(postgres, patience)
     yield made
     made.close()
@@ -48,7 +48,7 @@ def wire(postgres: Server) -> Iterator[Lossy]:
 
 
 @pytest.fixture
-def journal(region: InPostgres, wire: Lossy, patience: Patience) -> Iterator[PostgresJournal]:
+def journal(region: InPostgres, wire: Lossy, patience: ServerPatience) -> Iterator[PostgresJournal]:
     """One that reaches the region over the wire, and has written two records."""
     prepare(region.url)
     made = PostgresJournal(region.server.url(schema=region.schema, port=wire.port), patience)

@@ -28,7 +28,7 @@ _PARAMETERS = {
     "keepalives_count": "3",
     "target_session_attrs": "read-write",
 }
-# For the server: nobody waits long for a lock, and a node that froze or vanished does not keep one.
+# For the server: no statement waits long for a lock, and a node that froze or vanished does not keep one.
 _SETTINGS = {
     "lock_timeout": "5s",
     "idle_in_transaction_session_timeout": "30s",
@@ -45,7 +45,7 @@ _OPTION = re.compile(r"(?:-c\s*|--)([\w.-]+)=((?:\\.|\S)*)")
 
 
 @dataclass(frozen=True)
-class Patience:
+class ServerPatience:
     """How long this node waits for the server, beside what libpq and the server are told to do by themselves."""
 
     # A server that says nothing for so long is given up. Four times ``lock_timeout``, so that a statement that waits
@@ -55,13 +55,13 @@ class Patience:
     finding_out_seconds: float = 6.0
 
 
-PATIENCE = Patience()
+PATIENCE = ServerPatience()
 
 
 class ConnectionString:
     """A connection string, understood. ``str`` of it may be shown to anybody."""
 
-    def __init__(self, conninfo: str, patience: Patience = PATIENCE) -> None:
+    def __init__(self, conninfo: str, patience: ServerPatience = PATIENCE) -> None:
         self.patience = patience
         try:
             given = {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}

@@ -1,4 +1,4 @@
-"""Connections to a shared region: set up alike, given up when nobody answers, and lent to one thread at a time."""
+"""Connections to a shared region: set up alike, given up when they fall silent, and lent to one thread at a time."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _settle_in(connection: PostgresSession, address: ConnectionString) -> None:
 
 
 class Sessions:
-    """Sessions for whoever wants one for a moment."""
+    """A pool of sessions: lent for one block, kept for the next, at most ``_KEPT_IDLE`` of them idle."""
 
     def __init__(self, address: ConnectionString) -> None:
         self._address = address
@@ -124,7 +124,7 @@ class Sessions:
 
     @contextmanager
     def lent(self) -> Iterator[PostgresSession]:
-        """A connection for one thread. An error of any sort ends it: nobody gets what is half done."""
+        """A connection for one thread. An error of any sort closes it: no session with half a transaction is lent again."""
         with explained(self._address):
             connection = self._take()
             try:

@@ -90,7 +90,7 @@ def following(rows: Sequence[Row], seq: int) -> list[Record]:
 
 
 class BlockWriter:
-    """One block at a time."""
+    """Writes blocks, one at a time, over a session of its own; says of each whether it was done."""
 
     def __init__(self, address: ConnectionString, connections: Sessions, seen: LastSeen, channel: str) -> None:
         self._address = address
@@ -215,7 +215,7 @@ class BlockWriter:
         return is_there
 
     def close(self) -> None:
-        """Called after ``connections.close``: whoever waits for a turn finds out that it is over."""
+        """Called after ``connections.close``: a thread that waits for its turn finds the journal closed."""
         with self._writing:
             if self._connection is not None:
                 self._connection.close()
