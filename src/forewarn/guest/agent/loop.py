@@ -1,6 +1,5 @@
 """The agent. One thread decides; others read the document, do steps, send approvals and ask the members of a shared
-event, and tell the one through its inbox. So the deciding thread never waits for anything slow, and it
-alone writes.
+event, and tell the one through its inbox. So the deciding thread waits for nothing slow, and alone writes.
 """
 
 from __future__ import annotations

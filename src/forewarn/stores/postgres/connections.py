@@ -124,7 +124,7 @@ class Sessions:
 
     @contextmanager
     def lent(self) -> Iterator[PostgresSession]:
-        """A connection for one thread. An error of any sort closes it: no session with half a transaction is lent again."""
+        """A session for one thread. Any error closes it: none with half a transaction is lent again."""
         with explained(self._address):
             connection = self._take()
             try:
