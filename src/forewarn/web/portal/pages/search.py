@@ -1,26 +1,63 @@
-"""Search: anything by a part of its name or id. The palette takes what it offers from here."""
+"""Finding anything by a part of its name or id. The palette reads the same list."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from pydantic import ValidationError
 
 from forewarn.web.operator.routes.whole_fleet import find
 from forewarn.web.operator.schema.counts import FoundThing, SearchAnswer
 from forewarn.web.operator.schema.listing import SearchQuery
 from forewarn.web.portal.page import PortalPage, Visit
 
+_MOST = 50
+# Kind of thing -> the page that shows it, and the field of its address that names it
+_PLACES: Mapping[str, tuple[str, str]] = {
+    "vm": ("vm", "name"),
+    "scale-set": ("scale-set", "name"),
+    "availability-set": ("scope", "name"),
+    "cloud-service": ("scope", "name"),
+    "host": ("host", "name"),
+    "event": ("event", "id"),
+    "campaign": ("campaign", "id"),
+}
+
 
 @dataclass(frozen=True)
-class Search:
-    q: str
-    answer: SearchAnswer
+class FoundPlace:
+    """One thing that was found, and where it is shown."""
+
+    thing: FoundThing
+    page: str
+    fields: Mapping[str, str]
 
 
-async def view(visit: Visit) -> Search:
-    q = "".join(letter for letter in visit.first("q").strip() if letter.isprintable())[:256]
-    if not q:
-        return Search("", SearchAnswer(found=list[FoundThing](), more=False, ready=True, share=1.0))
-    return Search(q, await find(SearchQuery.model_validate({"q": q}), visit.desk.plane))
+@dataclass(frozen=True)
+class SearchView:
+    words: str
+    places: tuple[FoundPlace, ...]
+    answer: SearchAnswer | None  # none where nothing was asked, or what was asked is no name
+    refusal: str = ""
+
+
+async def view_search(visit: Visit) -> SearchView:
+    words = visit.first("q").strip()
+    if not words:
+        return SearchView("", (), None)
+    try:
+        query = SearchQuery.model_validate({"q": words, "limit": _MOST})
+    except ValidationError:
+        return SearchView(words, (), None, "No name and no id looks like that.")
+    found = await find(query, visit.desk.plane)
+    return SearchView(words, tuple(map(_place, found.found)), found)
+
+
+def _place(thing: FoundThing) -> FoundPlace:
+    page, field = _PLACES[thing.kind]
+    named = {field: thing.name if field == "name" else thing.id}
+    return FoundPlace(thing, page, {**named, "kind": thing.kind} if page == "scope" else named)
 
 
 PAGES = (
@@ -28,7 +65,7 @@ PAGES = (
         "search",
         "/search",
         "Search",
-        view,
+        view_search,
         "pages/search.html",
         parts={"part-found": "parts/found.html"},
         api=("GET /v1/search",),
