@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import groupby
+from datetime import timedelta
 
 from forewarn.plane.read_models.census import HEALTHS, WORK, down_at
 from forewarn.web.operator.listing.counts import fleet_fields
@@ -13,18 +12,15 @@ from forewarn.web.operator.routes.events import list_events
 from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
 from forewarn.web.operator.routes.forecast import show as forecast
 from forewarn.web.operator.schema.counts import DomainCount, FleetAnswer
-from forewarn.web.operator.schema.fleet_answers import EventAnswer
 from forewarn.web.operator.schema.listing import EventPage
-from forewarn.web.portal.axis import Axis
+from forewarn.web.portal.coming import LINES_MOST, ComingLine, Window, lines_of, window_of
 from forewarn.web.portal.page import PortalPage, Visit
 
 SPANS = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "24h": timedelta(days=1), "7d": timedelta(days=7)}
-_BARS_MOST = 40
 _EVENTS_MOST = 1_000  # that are looked at for the bars
 _CELLS_MOST = 600  # of the map: where there are more hosts, a cell stands for several
 _COLUMNS = 30
 _NOTABLE_MOST = 20
-_PAST_SHARE = 0.15  # of the axis that lies before now
 
 
 @dataclass(frozen=True)
@@ -52,20 +48,6 @@ class HostMap:
 
 
 @dataclass(frozen=True)
-class Bar:
-    """One line of what is coming: an event, several that are alike, or what else will happen."""
-
-    id: str
-    text: str
-    event: str  # the one event, where it is one
-    phase: str
-    not_before: datetime | None
-    notice: tuple[float, float]
-    impact: tuple[float, float] | None
-    recovery: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
 class Overview:
     fleet: FleetAnswer
     grid: list[tuple[int, list[DomainCount | None]]]
@@ -73,9 +55,9 @@ class Overview:
     hosts: HostMap
     span: str
     spans: tuple[str, ...]
-    axis: Axis
+    window: Window
     now_x: float
-    bars: list[Bar]
+    lines: list[ComingLine]
     lapses: list[ForecastFact]
     more_events: bool
 
@@ -84,9 +66,9 @@ async def view(visit: Visit) -> Overview:
     listed = await visit.listed()
     fleet, now = fleet_fields(listed), listed.look.now
     span = visit.first("span") if visit.first("span") in SPANS else "1h"
-    axis = _axis(now, SPANS[span])
+    window = window_of(now, SPANS[span])
     events = list_events(EventPage.model_validate({"limit": _EVENTS_MOST, "order": "not_before"}), visit.desk, listed)
-    query = ForecastQuery.model_validate({"until": axis.end.isoformat()})
+    query = ForecastQuery.model_validate({"until": window.end.isoformat()})
     ahead = (await forecast(query, visit.desk, listed.look)).facts
     return Overview(
         fleet=fleet,
@@ -95,10 +77,10 @@ async def view(visit: Visit) -> Overview:
         hosts=host_map(listed.census.hosts),
         span=span,
         spans=tuple(SPANS),
-        axis=axis,
-        now_x=axis.x(now),
-        bars=_bars(axis, events.events, ahead),
-        lapses=[fact for fact in ahead if fact.fact == "ScopeDisabled"][:_BARS_MOST],
+        window=window,
+        now_x=window.x(now),
+        lines=lines_of(window, events.events, ahead),
+        lapses=[fact for fact in ahead if fact.fact == "ScopeDisabled"][:LINES_MOST],
         more_events=events.next is not None,
     )
 
@@ -154,52 +136,6 @@ def told_of(host: int) -> str:
     if down := down_at(host):
         words.append(f"{down if down < 31 else '31 or more'} {'VM does' if down == 1 else 'VMs do'} not run")
     return ", ".join(words)
-
-
-# What is coming
-
-
-def _axis(now: datetime, span: timedelta) -> Axis:
-    return Axis(now - span * _PAST_SHARE, now + span)
-
-
-def _bars(axis: Axis, events: Sequence[EventAnswer], ahead: Sequence[ForecastFact]) -> list[Bar]:
-    """One for each event; where there are very many, one for those of a type that start together."""
-    shown = [event for event in events if event.scheduled_at <= axis.end]
-    steps: dict[str, dict[str, datetime]] = {}
-    for fact in ahead:
-        if fact.event is not None:
-            steps.setdefault(fact.event, {})[fact.fact] = fact.at
-    if len(shown) <= _BARS_MOST:
-        return [_bar(axis, [event], steps.get(event.id, {})) for event in shown]
-    alike = groupby(sorted(shown, key=_likeness), key=_likeness)
-    groups = [list(group) for _, group in alike]
-    return [_bar(axis, group, steps.get(group[0].id, {})) for group in groups[:_BARS_MOST]]
-
-
-def _likeness(event: EventAnswer) -> tuple[datetime, str, str]:
-    return event.not_before, event.type, event.phase
-
-
-def _bar(axis: Axis, events: Sequence[EventAnswer], ahead: dict[str, datetime]) -> Bar:
-    """What has happened is known; the rest is the forecast's."""
-    event = events[0]
-    started = event.started_at or ahead.get("EventStarted")
-    began = event.impact_began_at or ahead.get("ImpactBegan") or started
-    ended = event.impact_ended_at or event.impact_ends_at or ahead.get("ImpactEnded")
-    gone = ahead.get("EventCompleted")
-    vms = event.vms[0] if event.vms else event.scope
-    single = f"{vms} and {len(event.vms) - 1} more" if len(event.vms) > 1 else vms
-    return Bar(
-        id=event.id,
-        text=f"{event.type} {single}" if len(events) == 1 else f"{event.type}, {len(events)} events",
-        event=event.id if len(events) == 1 else "",
-        phase=event.phase,
-        not_before=event.not_before,
-        notice=(axis.x(event.scheduled_at), axis.x(started or event.not_before)),
-        impact=None if began is None or ended is None else (axis.x(began), axis.x(ended)),
-        recovery=None if ended is None or gone is None else (axis.x(ended), axis.x(gone)),
-    )
 
 
 PAGES = (
