@@ -19,9 +19,9 @@ from forewarn.stores.postgres.connections import connect
 from forewarn.stores.postgres.journal import PostgresJournal, describe, prepare
 from tests.contract.lossy import Break, Lossy
 from tests.contract.shared_regions import LONG, InPostgres, append, node
-from tests.contract.until import until
 from tests.postgres import PASSWORD, Server
 from tests.unit.stores.examples import entries
+from tests.waiting import until
 
 EVERYTHING = 1_000_000
 

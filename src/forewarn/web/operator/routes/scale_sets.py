@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.deciding.scale_sets import put_as_it_is
-from forewarn.core.lookup import scale_set_named
+from forewarn.core.looking.lookup import scale_set_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
 from forewarn.web.operator import outcomes
