@@ -6,7 +6,19 @@ A new page is a module here, a row in its ``PAGES``, a template, and something t
 from __future__ import annotations
 
 from forewarn.web.portal.page import PortalPage
-from forewarn.web.portal.pages import doing, overview, scale_sets, scopes, search, sign_in, vms, wizard
+from forewarn.web.portal.pages import (
+    doing,
+    faults,
+    nodes,
+    overview,
+    scale_sets,
+    scopes,
+    search,
+    settings_page,
+    sign_in,
+    vms,
+    wizard,
+)
 
 PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation
     *overview.PAGES,
@@ -14,6 +26,9 @@ PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation
     *scale_sets.PAGES,
     *wizard.PAGES,
     *scopes.PAGES,
+    *faults.PAGES,
+    *nodes.PAGES,
+    *settings_page.PAGES,
     *search.PAGES,
     *doing.PAGES,
     *sign_in.PAGES,
