@@ -30,14 +30,16 @@ _OF_EVENTS = (
 )
 
 
-def past_events(journal: Journal, look: Look, since: datetime | None, until: datetime | None) -> list[Event]:
+def past_events(
+    journal: Journal, look: Look, since: datetime | None, until: datetime | None, most: int = MOST_RECORDS
+) -> list[Event]:
     """Announced events to which something happened in that time, as they are now or were at their end."""
     start = 0 if since is None else last_before(journal, since, look.seq)
     end = look.seq if until is None else last_until(journal, until, look.seq)
-    if end - start > MOST_RECORDS:
+    if end - start > most:
         raise Refused(
             Hint.INVALID,
-            f"In that time the journal has {end - start} records, and {MOST_RECORDS} are read at once; ask for a "
+            f"In that time the journal has {end - start} records, and {most} are read at once; ask for a "
             "shorter time with 'since' and 'until'.",
         )
     stories: dict[str, list[Record]] = {}
