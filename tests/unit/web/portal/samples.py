@@ -20,6 +20,10 @@ def _events(browser: Browser) -> Given:
     return {"event": tuple(found[:1])}
 
 
+def _campaign(browser: Browser) -> Given:
+    return {"campaign": tuple(browser.plane.region.campaigns)[:1]}
+
+
 SAMPLES: dict[str, Callable[[Browser], Given]] = {
     "restart": _vm("web-2"),
     "redeploy": _vm("web-2"),
@@ -32,6 +36,12 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
     "read": _vm("lone"),
     "approve": _events,
     "cancel": _events,
+    "maintain": lambda browser: {"host": ("host-2",), "kind": ("reboot",)},
+    "fail": lambda browser: {"host": ("host-2",)},
+    "start-campaign": lambda browser: {"kind": ("freeze",), "host": ("host-2",), "hosts_at_once": ("1",)},
+    "pause-campaign": _campaign,
+    "resume-campaign": _campaign,
+    "cancel-campaign": _campaign,
     "create-scale-set": lambda browser: {
         "name": ("fresh",),
         "capacity": ("3",),

@@ -6,11 +6,24 @@ A new page is a module here, a row in its ``PAGES``, a template, and something t
 from __future__ import annotations
 
 from forewarn.web.portal.page import PortalPage
-from forewarn.web.portal.pages import doing, overview, scale_sets, scopes, search, sign_in, vms, wizard
+from forewarn.web.portal.pages import (
+    campaigns,
+    doing,
+    hosts,
+    overview,
+    scale_sets,
+    scopes,
+    search,
+    sign_in,
+    vms,
+    wizard,
+)
 
 PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation
     *overview.PAGES,
     *vms.PAGES,
+    *hosts.PAGES,
+    *campaigns.PAGES,
     *scale_sets.PAGES,
     *wizard.PAGES,
     *scopes.PAGES,
