@@ -22,7 +22,7 @@ def _cells(page: Element, label: str) -> list[str]:
 
 
 async def _event(browser: Browser, vm: str) -> str:
-    (event,) = (await browser.api("/v1/events", vm=vm))["events"]
+    (event,) = (await browser.api("/v1/events", vm=vm, type="Reboot"))["events"]
     found: str = event["id"]
     return found
 
