@@ -26,10 +26,14 @@ _LONGEST_WAIT_SECONDS = 3600.0  # a deadline years ahead would be more than a ti
 class Ticking:
     """Ticks while the clock runs."""
 
-    def __init__(self, writing: Writing, clock: Clock, standing: Standing) -> None:
+    def __init__(
+        self, writing: Writing, clock: Clock, standing: Standing, journal: Journal, watch_seconds: float
+    ) -> None:
         self._writing = writing
         self._clock = clock
         self._standing = standing
+        self._journal = journal
+        self._watch_seconds = watch_seconds
         standing.on_lead(lambda leads: self.look_again())
 
     def look_again(self) -> None:
@@ -57,11 +61,11 @@ class Ticking:
                 timeout = min((due.at - clock.now()).total_seconds() / clock.speed, _LONGEST_WAIT_SECONDS)
             await _wait(writing.published, timeout)
 
-    async def watch_on(self, journal: Journal, seconds: float) -> None:
+    async def watch_on(self) -> None:
         """See, and say in the log, what may go wrong while nobody asks: the machine's clock, and the store's place."""
         while True:
-            await asyncio.sleep(seconds)
-            journal.ailment()
+            await asyncio.sleep(self._watch_seconds)
+            self._journal.ailment()
             self._look_if_due(self._clock.now())
 
     def _look_if_due(self, now: datetime) -> None:

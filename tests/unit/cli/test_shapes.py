@@ -24,6 +24,9 @@ _NAMED: dict[str, str] = {
     "Happened": "Happened",
     "ForecastFact": "ForecastFact",
     "CampaignHosts": "CampaignHosts",
+    "DomainCount": "DomainCount",
+    "EventCount": "EventCount",
+    "FoundThing": "FoundThing",
 }
 _JSON = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", dict: "object"}
 SHAPES = {name: shape for name, shape in vars(shapes).items() if is_typeddict(shape)}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Any
 
-from forewarn.terms import derive_guid
+from forewarn.core.guids import derive_guid
 from forewarn.web.arm_ids import part_id
 
 NAMESPACE = "microsoft.network"

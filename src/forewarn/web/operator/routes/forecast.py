@@ -11,8 +11,8 @@ from pydantic import Field
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES
 from forewarn.core.forecast import Foreseen
+from forewarn.core.looking.lookup import scope_named, vm_named
 from forewarn.core.looking.story import tell
-from forewarn.core.lookup import scope_named, vm_named
 from forewarn.core.refusal import Hint, Refused, no_event
 from forewarn.core.region import Region
 from forewarn.plane.forecasting import FACTS_MOST, LONGEST, Forecast, Wanted
