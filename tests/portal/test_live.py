@@ -12,11 +12,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Page, expect
 
 from tests.e2e.program import PATIENCE_SECONDS, ServerProgram
-from tests.portal.browser import PATIENCE_MS
 from tests.portal.conftest import Visit
 from tests.portal.regions import FRONT, tell
-
-expect.set_options(timeout=PATIENCE_MS)
 
 
 @contextmanager

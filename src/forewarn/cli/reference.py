@@ -64,7 +64,7 @@ def _section(parser: Parser, level: int) -> str:
 
 
 class _Steady(Formatter):
-    """Help of one width, whatever the terminal of whoever makes the documentation."""
+    """Help of one width, so that the documentation does not depend on the terminal it is made in."""
 
     def __init__(self, prog: str, width: int | None = _WIDTH) -> None:
         super().__init__(prog, width)

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core.deciding.settle import DoesNotSettleError
 from forewarn.core.lifecycle import EventFact
 from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.phases import Phase
@@ -83,7 +84,8 @@ class _Course:
         while (due := self._next()) is not None:
             self._now = max(due, self._now)
             yield from self._tick()
-            assert self._next() != due, "ticks did not do what was due"
+            if self._next() == due:
+                raise DoesNotSettleError(f"what is due at {due} is still due after a tick")
 
     def _next(self) -> datetime | None:
         return min(filter(None, (next_deadline(self._region), self._ends[0][0] if self._ends else None)), default=None)

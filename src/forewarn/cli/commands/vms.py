@@ -224,7 +224,7 @@ def _create(args: argparse.Namespace, out: Output) -> int:
 
 
 def _refuse_other_options(args: argparse.Namespace) -> None:
-    """An option beside --file would be a wish that nobody hears."""
+    """Refuse an option beside --file: it would have no effect."""
     if _entry_of(args, "") != FleetEntry(name=""):
         raise usage("with --file, the VMs' options stand in the file; leave them off the command line.")
 

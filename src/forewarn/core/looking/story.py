@@ -23,7 +23,7 @@ def remembered(facts: Iterable[f.Fact]) -> Event | None:
 
 
 def tell(fact: f.Fact) -> str:
-    """The fact as a sentence; its kind and subject where nobody has written one."""
+    """The fact as a sentence; its kind and subject where there is no sentence for it."""
     if isinstance(fact, EventFact):
         return tell_step(fact)
     match fact:

@@ -6,7 +6,7 @@ A new page is a module here, a row in its ``PAGES``, a template, and something t
 from __future__ import annotations
 
 from forewarn.web.portal.page import PortalPage
-from forewarn.web.portal.pages import activity, doing, events, overview, sign_in, vm, vms
+from forewarn.web.portal.pages import activity, doing, events, overview, search, sign_in, vm, vms
 
 PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation; of two paths that fit, the first is taken
     *overview.PAGES,
@@ -14,6 +14,7 @@ PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation; of two path
     *vms.PAGES,
     *vm.PAGES,
     *activity.PAGES,
+    *search.PAGES,
     *doing.PAGES,
     *sign_in.PAGES,
 )

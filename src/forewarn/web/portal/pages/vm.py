@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from forewarn.core.lookup import vm_named
+from forewarn.core.looking.lookup import vm_named
 from forewarn.web.documents.document import document_bytes
 from forewarn.web.operator.documents import find_version, instance_of, seen_by
 from forewarn.web.operator.routes import activity, faults, fleet

@@ -29,8 +29,9 @@ async function confirmation(address) {
   const found = (await fragment(answer)).querySelector("#confirm");
   if (!found) return void location.assign(address);
   one("dialog.confirmation")?.remove();
-  const heading = make("h2", { id: "confirm-heading" }, found.getAttribute("data-title") ?? "");
-  open("confirmation", make("div", { class: "dialog-body" }, heading, found)).setAttribute("aria-labelledby", heading.id);
+  const heading = one("h2", found);
+  if (heading) heading.id ||= "confirm-heading";
+  open("confirmation", make("div", { class: "dialog-body" }, found)).setAttribute("aria-labelledby", heading?.id ?? "");
   one("[autofocus], [aria-invalid=true], input:not([type=hidden]), select, textarea, button", found)?.focus();
 }
 
