@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlencode
 
+from forewarn.web.operator.desk import Desk
 from tests.unit.web.portal.conftest import Browser
 
 Given = dict[str, tuple[str, ...]]
@@ -24,6 +25,11 @@ def _campaign(browser: Browser) -> Given:
     return {"campaign": tuple(browser.plane.region.campaigns)[:1]}
 
 
+def _fault(browser: Browser) -> Given:
+    desk: Desk = browser.app.state.desk
+    return {"fault": (desk.faults.list()[0].id,)}
+
+
 SAMPLES: dict[str, Callable[[Browser], Given]] = {
     "restart": _vm("web-2"),
     "redeploy": _vm("web-2"),
@@ -34,6 +40,16 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
     "evict": _vm("lone"),
     "delete": _vm("lone", "off"),
     "read": _vm("lone"),
+    "create-vms": lambda browser: {
+        "name": ("new",),
+        "count": ("2",),
+        "availability_set": ("front",),
+        "tags": ("team=web\nx=a b",),
+        "terminate_notice": ("5",),
+        "size": ("Standard_D2s_v5",),
+        "os_type": ("Linux",),
+        "read": ("on",),
+    },
     "approve": _events,
     "cancel": _events,
     "maintain": lambda browser: {"host": ("host-2",), "kind": ("reboot",)},
@@ -66,6 +82,10 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
         "name": ("front",),
         "auto_approve_reboot": ("On",),
     },
+    "clock-next": lambda browser: {},
+    "clock-advance": lambda browser: {"minutes": ("15",)},
+    "fault-add": lambda browser: {"kind": ("gone",), "vm": ("web-0",), "times": ("3",)},
+    "fault-clear": _fault,
 }
 
 
