@@ -30,6 +30,16 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
     "evict": _vm("lone"),
     "delete": _vm("lone", "off"),
     "read": _vm("lone"),
+    "create-vms": lambda browser: {
+        "name": ("new",),
+        "count": ("2",),
+        "availability_set": ("front",),
+        "tags": ("team=web\nx=a b",),
+        "terminate_notice": ("5",),
+        "size": ("Standard_D2s_v5",),
+        "os_type": ("Linux",),
+        "read": ("on",),
+    },
     "approve": _events,
     "cancel": _events,
 }

@@ -6,12 +6,15 @@ A new page is a module here, a row in its ``PAGES``, a template, and something t
 from __future__ import annotations
 
 from forewarn.web.portal.page import PortalPage
-from forewarn.web.portal.pages import doing, overview, search, sign_in, vms
+from forewarn.web.portal.pages import activity, doing, events, overview, search, sign_in, vm, vms
 
-PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation
+PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation; of two paths that fit, the first is taken
     *overview.PAGES,
+    *events.PAGES,
     *vms.PAGES,
     *search.PAGES,
+    *vm.PAGES,
+    *activity.PAGES,
     *doing.PAGES,
     *sign_in.PAGES,
 )

@@ -101,7 +101,7 @@ def _first(given: Given, name: str) -> str:
 
 
 def _digest(filled: Filled, outlook: Outlook) -> str:
-    told = json.dumps([sorted(filled.given.items()), outlook.shape()], default=str)
+    told = json.dumps([sorted(filled.values.items()), outlook.shape()], default=str)  # what it means, however typed
     return blake2b(told.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
