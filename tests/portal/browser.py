@@ -137,8 +137,8 @@ class Visitor:
             assert unexpected == []
             assert watch.elsewhere(self.origin) == []
             if not watch.page.is_closed():
-                assert self._inaccessible(watch) == [], watch.page.url
-                assert sideways(watch.page) == [], watch.page.url
+                assert (watch.page.url, self._inaccessible(watch)) == (watch.page.url, [])
+                assert (watch.page.url, sideways(watch.page)) == (watch.page.url, [])
 
     def _inaccessible(self, watch: Watch) -> list[str]:
         """Axe is a script. Where scripts are off, it looks at the same HTML in a browser that has them."""
