@@ -12,9 +12,9 @@ PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation; of two path
     *overview.PAGES,
     *events.PAGES,
     *vms.PAGES,
-    *search.PAGES,
     *vm.PAGES,
     *activity.PAGES,
+    *search.PAGES,
     *doing.PAGES,
     *sign_in.PAGES,
 )
