@@ -26,6 +26,21 @@ HOME = "http://127.0.0.1:16926"
 SETTINGS = (SettingView("vms_per_host", "4", "file", "VMs that fit on one host"),)
 
 
+def filled_by(form: Element) -> dict[str, str | list[str]]:
+    """What a browser sends of a form that nobody has touched."""
+    fields: dict[str, list[str]] = {}
+    for each in (each for each in form.walk() if each.tag in ("input", "select", "textarea")):
+        told = each.attributes
+        if each.tag == "select":
+            chosen = [option for option in each.all("option") if "selected" in option.attributes] or each.all("option")
+            value = chosen[0].attributes["value"]
+        else:
+            value = "".join(each.texts).removeprefix("\n") if each.tag == "textarea" else told.get("value", "")
+        if told.get("type") not in ("radio", "checkbox") or "checked" in told:
+            fields.setdefault(told["name"], []).append(value)
+    return dict(fields)
+
+
 class Browser:
     """What a test holds: the plane behind the pages, and somebody who looks at them."""
 

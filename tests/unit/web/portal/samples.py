@@ -42,6 +42,30 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
     },
     "approve": _events,
     "cancel": _events,
+    "create-scale-set": lambda browser: {
+        "name": ("fresh",),
+        "capacity": ("3",),
+        "tags": ("team=web\nstage=a b",),
+        "notification": ("On",),
+        "delay": ("10",),
+        "os_image": ("On",),
+        "upgrade": ("Automatic",),
+        "scale_in": ("OldestVM",),
+        "single_placement_group": ("On",),
+        "all_instances_down": ("Off",),
+    },
+    "configure-scale-set": lambda browser: {"scale_set": ("pool",), "notification": ("On",), "delay": ("5",)},
+    "scale": lambda browser: {"scale_set": ("pool",), "capacity": ("1",)},
+    "upgrade-instances": lambda browser: {"scale_set": ("pool",), "vm": ("pool_0",)},
+    "delete-instances": lambda browser: {"scale_set": ("pool",), "vm": ("pool_0", "pool_1")},
+    "delete-scale-set": lambda browser: {"scale_set": ("pool",)},
+    "protect-instance": lambda browser: {"scale_set": ("pool",), "vm": ("pool_0",)},
+    "unprotect-instance": lambda browser: {"scale_set": ("pool",), "vm": ("pool_0",)},
+    "set-policy": lambda browser: {
+        "kind": ("availability-set",),
+        "name": ("front",),
+        "auto_approve_reboot": ("On",),
+    },
 }
 
 
