@@ -31,7 +31,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Tick:
+class AxisLabel:
     x: int
     at: datetime
 
@@ -41,7 +41,7 @@ class Axis:
     """``viewBox`` is WIDTH wide; heights are the template's."""
 
     bars: tuple[Bar, ...]
-    ticks: tuple[Tick, ...]
+    ticks: tuple[AxisLabel, ...]
     now: int | None
     width: int = WIDTH
 
@@ -64,12 +64,12 @@ def axis_of(spans: Sequence[Span], now: datetime) -> Axis:
     return Axis(bars, _ticks(spans, place), place(now) if 0 <= place(now) <= WIDTH else None)
 
 
-def _ticks(spans: Iterable[Span], place: object) -> tuple[Tick, ...]:
+def _ticks(spans: Iterable[Span], place: object) -> tuple[AxisLabel, ...]:
     """Where something begins or ends; of several in one place the first."""
     assert callable(place)
-    found: dict[int, Tick] = {}
+    found: dict[int, AxisLabel] = {}
     for at in sorted({each for span in spans for each in (span.start, span.end)}):
         x = place(at)
         if all(abs(x - other) > WIDTH // 12 for other in found):
-            found[x] = Tick(x, at)
+            found[x] = AxisLabel(x, at)
     return tuple(found.values())

@@ -19,7 +19,7 @@ from forewarn.server.assembly import Parts, running
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.operator.schema.answers import SettingView
 from tests.unit.web.apps import reused
-from tests.unit.web.portal.visitor import Element, read, sent_by
+from tests.unit.web.portal.visitor import Element, read
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOME = "http://127.0.0.1:16926"
@@ -62,7 +62,7 @@ class Browser:
     async def confirm(self, path: str, **typed: str) -> httpx.Response:
         """Look at what a deed would do, and confirm it."""
         (form,) = (each for each in (await self.page(path)).all("form") if "/do/" in each.attributes["action"])
-        return await self.send(form.attributes["action"], {**sent_by(form), **typed})
+        return await self.send(form.attributes["action"], {**filled_by(form), **typed})
 
     async def api(self, path: str, status: int = 200, **query: Any) -> Any:
         answer = await self.client.get(path, params=query)

@@ -70,22 +70,3 @@ def read(html: str) -> Element:
     reader.close()
     assert reader.open is reader.root, f"<{reader.open.tag}> is not closed"
     return reader.root
-
-
-def sent_by(form: Element) -> dict[str, list[str]]:
-    """What a browser would send of a form that nobody has touched."""
-    found: dict[str, list[str]] = {}
-    for each in form.walk():
-        value: str | None = None
-        match each.tag:
-            case "input" if each.attributes.get("type") not in ("checkbox", "radio") or "checked" in each.attributes:
-                value = each.attributes.get("value", "")
-            case "textarea":
-                value = "".join(each.texts).removeprefix("\n")
-            case "select":
-                options = each.all("option")
-                chosen = next((one for one in options if "selected" in one.attributes), options[0])
-                value = chosen.attributes.get("value", chosen.text)
-        if value is not None and "name" in each.attributes:
-            found.setdefault(each.attributes["name"], []).append(value)
-    return found

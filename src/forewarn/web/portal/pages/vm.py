@@ -26,7 +26,7 @@ _LINES = 50
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenBytes:
     """Bytes as the metadata face would send them: as they are, and laid out for a reader."""
 
     version: str
@@ -46,7 +46,7 @@ class VmPageView:
     first: tuple[PortalDeed, ...]
     more: tuple[PortalDeed, ...]
     metadata_url: str
-    seen: Seen | None = None
+    seen: SeenBytes | None = None
     faults: tuple[FaultAnswer, ...] = ()
     activity: tuple[ActivityAnswer, ...] = ()
 
@@ -79,7 +79,7 @@ def _offered(vm: VmStory) -> Iterable[PortalDeed]:
         yield DEEDS["delete"]
 
 
-async def _seen(visit: Visit, name: str, tab: str) -> Seen:
+async def _seen(visit: Visit, name: str, tab: str) -> SeenBytes:
     """Looking is not reading: nothing is noted, nothing enabled."""
     look, desk = visit.look, visit.desk
     if tab == "instance":
@@ -92,11 +92,11 @@ async def _seen(visit: Visit, name: str, tab: str) -> Seen:
     return _shown(body, found.date, tuple(each.date for each in API_VERSIONS), scope.incarnation)
 
 
-def _shown(body: bytes, version: str, versions: Iterable[str], incarnation: int | None = None) -> Seen:
+def _shown(body: bytes, version: str, versions: Iterable[str], incarnation: int | None = None) -> SeenBytes:
     raw = body.decode("utf-8", "replace")
     laid_out = json.dumps(json.loads(raw), indent=2, ensure_ascii=False)
     newest_first, lines = tuple(sorted(versions, reverse=True)), tuple(laid_out.split("\n"))
-    return Seen(version, newest_first, raw, lines, len(body), incarnation)
+    return SeenBytes(version, newest_first, raw, lines, len(body), incarnation)
 
 
 async def _faults(visit: Visit, name: str) -> tuple[FaultAnswer, ...]:
