@@ -20,7 +20,7 @@ LINES_MOST = 40
 
 
 @dataclass(frozen=True)
-class Mark:
+class AxisTick:
     x: float
     text: str
 
@@ -38,14 +38,14 @@ class Window:
         share = (at - self.begin) / (self.end - self.begin)
         return round(self.left + (WIDTH - self.left) * min(max(share, 0.0), 1.0), 1)
 
-    def ticks(self) -> list[Mark]:
+    def ticks(self) -> list[AxisTick]:
         """At round instants, few enough that their texts do not touch."""
         span = self.end - self.begin
         step = next((step for step in _STEPS if span / step <= _TICKS_MOST), _STEPS[-1])
         midnight = self.begin.replace(hour=0, minute=0, second=0, microsecond=0)
-        at, found = midnight + step * -(-(self.begin - midnight) // step), list[Mark]()
+        at, found = midnight + step * -(-(self.begin - midnight) // step), list[AxisTick]()
         while at <= self.end:
-            found.append(Mark(self.x(at), f"{at:%H:%M}" if step < timedelta(days=1) else f"{at:%m-%d}"))
+            found.append(AxisTick(self.x(at), f"{at:%H:%M}" if step < timedelta(days=1) else f"{at:%m-%d}"))
             at += step
         return found
 

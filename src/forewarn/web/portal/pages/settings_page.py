@@ -10,7 +10,7 @@ from forewarn.web.portal.page import PortalPage, Visit
 
 
 @dataclass(frozen=True)
-class Settings:
+class SettingsView:
     q: str
     settings: list[SettingAnswer]
     total: int
@@ -18,12 +18,12 @@ class Settings:
     metadata: str
 
 
-async def view(visit: Visit) -> Settings:
+async def view(visit: Visit) -> SettingsView:
     """Those with ``?q=`` in their name, their value or what they do."""
     q, every = visit.first("q").strip(), await settings(visit.desk)
     part = q.lower()
     found = [each for each in every if part in f"{each.name} {each.value} {each.source} {each.help}".lower()]
-    return Settings(q, found, len(every), visit.desk.kept_in, visit.desk.metadata_url)
+    return SettingsView(q, found, len(every), visit.desk.kept_in, visit.desk.metadata_url)
 
 
 PAGES = (
