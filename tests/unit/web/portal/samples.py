@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlencode
 
+from forewarn.web.operator.desk import Desk
 from tests.unit.web.portal.conftest import Browser
 
 Given = dict[str, tuple[str, ...]]
@@ -18,6 +19,11 @@ def _events(browser: Browser) -> Given:
     """Those of the availability set, which wait."""
     found = [each.id for each in browser.plane.region.events.values() if each.scope == "availability-set/front"]
     return {"event": tuple(found[:1])}
+
+
+def _fault(browser: Browser) -> Given:
+    desk: Desk = browser.app.state.desk
+    return {"fault": (desk.faults.list()[0].id,)}
 
 
 SAMPLES: dict[str, Callable[[Browser], Given]] = {
@@ -66,6 +72,10 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
         "name": ("front",),
         "auto_approve_reboot": ("On",),
     },
+    "clock-next": lambda browser: {},
+    "clock-advance": lambda browser: {"minutes": ("15",)},
+    "fault-add": lambda browser: {"kind": ("gone",), "vm": ("web-0",), "times": ("3",)},
+    "fault-clear": _fault,
 }
 
 

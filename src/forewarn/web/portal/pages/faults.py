@@ -6,17 +6,8 @@ from dataclasses import dataclass
 
 from forewarn.web.operator.routes.faults import list_faults
 from forewarn.web.operator.schema.answers import FaultAnswer
+from forewarn.web.portal.deeds.faults import EFFECTS
 from forewarn.web.portal.page import PortalPage, Visit
-
-EFFECTS = {
-    "gone": "the answer is 410 Gone",
-    "throttled": "the answer is 429 Too Many Requests",
-    "error": "the answer is 500",
-    "empty": "the answer is 200 without a body",
-    "delay": "the answer comes late",
-    "drop": "the connection is closed without an answer",
-    "skip": "one incarnation of the document is left out",
-}
 
 
 @dataclass(frozen=True)
