@@ -10,8 +10,8 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import Origin
-from forewarn.web.operator import activity_words
-from forewarn.web.operator.activity import Book, Bounds, Wanted, activity_fields, after, newest
+from forewarn.web.operator.history import activity_words
+from forewarn.web.operator.history.activity import Book, Bounds, Wanted, activity_fields, after, newest
 from forewarn.web.operator.schema.requests import Door
 
 if TYPE_CHECKING:

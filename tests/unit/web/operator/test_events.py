@@ -8,7 +8,7 @@ import pytest
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.operator.desk import look_at
-from forewarn.web.operator.past_events import past_events
+from forewarn.web.operator.history.past_events import past_events
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench

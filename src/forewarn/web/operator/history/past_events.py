@@ -12,8 +12,8 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Event
 from forewarn.plane.ports import Journal, Record
 from forewarn.web.operator.desk import Look
+from forewarn.web.operator.history.spans import last_before, last_until, records
 from forewarn.web.operator.records import MOST_STEPS
-from forewarn.web.operator.spans import last_before, last_until, records
 
 MOST_RECORDS = 200_000  # read for one answer: a matter of seconds
 

@@ -17,9 +17,9 @@ from forewarn.core.facts import subject_of
 from forewarn.core.region import Event, Region, scope_key
 from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Journal, Record
-from forewarn.web.operator.activity_words import kinds_of, kinds_of_outcome, outcome_of_facts, words_of
+from forewarn.web.operator.history.activity_words import kinds_of, kinds_of_outcome, outcome_of_facts, words_of
+from forewarn.web.operator.history.spans import records
 from forewarn.web.operator.schema.answers import ActivityAnswer
-from forewarn.web.operator.spans import records
 
 MOST_SHOWN = 20  # things that one request was about
 
