@@ -7,7 +7,7 @@ SPREAD := --numprocesses auto --maxprocesses 4
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help try demo serve check test torture fuzz bench docs lock advisories clean system
+.PHONY: help try demo serve check test torture fuzz bench docs pictures lock advisories clean system
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench: system-bench $(VENV)/dev ## measure against peers in one run; see docs/pe
 docs: $(VENV)/dev ## write the generated parts of docs/ (diagram, settings, command line) and wrap its prose
 	$(BIN)/python -m tests.docs.generate
 	$(BIN)/python -m tests.docs.wrap
+
+pictures: system-test $(VENV)/dev ## take the pictures of README and docs/portal.md anew, in Chromium
+	$(BIN)/python -m tests.portal.pictures
 
 lock: $(VENV)/dev ## pin the dependencies anew
 	$(PIP) install uv

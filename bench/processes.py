@@ -33,13 +33,6 @@ def raise_open_files() -> int:
     return soft
 
 
-def free_port() -> int:
-    """A port of the loopback address that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def cores() -> tuple[set[int], set[int]]:
     """One core for the server under test, the others for what asks it."""
     first, *others = sorted(os.sched_getaffinity(0))

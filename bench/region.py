@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import processes
-from bench.processes import CannotMeasure, end, free_port, wait_for
+from bench.processes import CannotMeasure, end, wait_for
+from tests.ports import free_port
 
 PROGRAM = str(Path(sys.executable).with_name("forewarn"))
 DOCUMENT = "metadata/scheduledevents?api-version=2020-07-01"

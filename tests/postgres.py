@@ -10,7 +10,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -24,6 +23,8 @@ from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg import sql
+
+from tests.ports import free_port
 
 USER, PASSWORD = "postgres", "pass-word/of:the@tests"  # with what has to be quoted in a URL
 _PATIENCE_SECONDS = 60.0
@@ -45,7 +46,7 @@ class Server:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.data = self.directory / "data"
         self.log = self.directory / "log"
-        self.port = _free_port()
+        self.port = free_port()
         self._settings = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": str(self.directory) if len(str(self.directory)) < _LONGEST_SOCKET else "",
@@ -248,12 +249,6 @@ def _let_in(directory: Path) -> None:
         mode = above.stat().st_mode
         if not mode & 0o001:
             above.chmod(mode | 0o001)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _children(pid: int) -> list[int]:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.processes import CannotMeasure, free_port, running, wait_for
+from bench.processes import CannotMeasure, running, wait_for
+from tests.ports import free_port
 
 _SOURCE = Path(__file__).with_name("metadata.go")
 

@@ -49,7 +49,7 @@ def write_whole(path: Path, content: bytes, mode: int) -> None:
     A failure leaves the file that was there; what was being written is taken away again.
     """
     new = path.with_name(f".{path.name}.new")
-    new.unlink(missing_ok=True)  # of somebody who was killed
+    new.unlink(missing_ok=True)  # left by a process that was killed
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -76,7 +76,7 @@ class FileLock:
     """A file of its own, held against all other processes until ``close`` or the end of this one.
 
     The kernel holds the lock: a process that was killed leaves nothing to clean up. The file stays when the lock goes:
-    taking it away could take it from under somebody who waits for it. Raises ``BlockingIOError`` where it is held,
+    deleting it could take it from a process that waits for it. Raises ``BlockingIOError`` where it is held,
     unless it shall ``wait``.
     """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -56,15 +55,3 @@ class Document:
 
     incarnation: int
     events: tuple[ScheduledEvent, ...] = ()
-
-
-def derive_guid(*parts: str) -> str:
-    """A GUID that the same parts always give: how pure code names new things.
-
-    Upper case, as the service writes event ids. The bits follow RFC 9562's version 8 (custom).
-    """
-    digest = bytearray(hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest())
-    digest[6] = digest[6] & 0x0F | 0x80
-    digest[8] = digest[8] & 0x3F | 0x80
-    text = digest.hex().upper()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

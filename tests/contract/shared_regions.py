@@ -9,7 +9,9 @@ from typing import Protocol
 import pytest
 
 from forewarn.plane.ports import Entry, Journal, Node, Shared
+from forewarn.stores.postgres.address import PATIENCE, ServerPatience
 from forewarn.stores.postgres.journal import PostgresJournal, describe
+from forewarn.stores.postgres.snapshots import PART_BYTES
 from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
 from tests.postgres import Server
 
@@ -54,15 +56,15 @@ class InMemory:
 
 
 class InPostgres:
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    def __init__(self, server: Server, patience: ServerPatience = PATIENCE) -> None:
+        self.server, self._patience = server, patience
         self.url = server.region()
         self.schema = self.url.rpartition("%3D")[2]
         self.shown = describe(self.url)
         self._joined: list[PostgresJournal] = []
 
-    def join(self) -> PostgresJournal:
-        self._joined.append(PostgresJournal(self.url))
+    def join(self, part_bytes: int = PART_BYTES) -> PostgresJournal:
+        self._joined.append(PostgresJournal(self.url, self._patience, part_bytes))
         return self._joined[-1]
 
     def let_pass(self, seconds: float) -> None:

@@ -15,7 +15,6 @@ from forewarn.core.facts import FORMAT
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.postgres import schema as postgres_schema
-from forewarn.stores.postgres import snapshots as postgres_snapshots
 from forewarn.stores.postgres.journal import PostgresJournal, prepare
 from forewarn.stores.postgres.schema import LAYOUT
 from forewarn.stores.snapshots import region as snapshots
@@ -299,10 +298,9 @@ def test_a_dump_that_is_restored_elsewhere_is_the_same_journal(region: InPostgre
 
 
 @pytest.fixture
-def snapped(region: InPostgres, monkeypatch: pytest.MonkeyPatch) -> InPostgres:
+def snapped(region: InPostgres) -> InPostgres:
     """Two snapshots, each of many parts."""
-    monkeypatch.setattr(postgres_snapshots, "_PART_BYTES", 300)
-    journal = region.join()
+    journal = region.join(part_bytes=300)
     append(journal, entries(30))
     for seq in (5, 10, 20):
         journal.snapshot(story()[seq][0], seq)

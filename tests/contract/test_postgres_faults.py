@@ -12,23 +12,31 @@ import pytest
 from forewarn.core.facts import subject_of
 from forewarn.core.region import Region
 from forewarn.plane.ports import Diverged, JournalFault, Uncertain
-from forewarn.stores.postgres import connections as postgres_connections
-from forewarn.stores.postgres import writer as postgres_writer
-from forewarn.stores.postgres.address import ConnectionString
+from forewarn.stores.postgres.address import PATIENCE, ConnectionString, ServerPatience
 from forewarn.stores.postgres.connections import connect
 from forewarn.stores.postgres.journal import PostgresJournal, describe, prepare
 from tests.contract.lossy import Break, Lossy
 from tests.contract.shared_regions import LONG, InPostgres, append, node
-from tests.contract.until import until
 from tests.postgres import PASSWORD, Server
 from tests.unit.stores.examples import entries
+from tests.waiting import until
 
 EVERYTHING = 1_000_000
 
 
 @pytest.fixture
-def region(postgres: Server) -> Iterator[InPostgres]:
-    made = InPostgres(postgres)
+def patience() -> ServerPatience:
+    """Of the nodes in a test; one that wants another is parametrized with it."""
+    return PATIENCE
+
+
+def impatient(**seconds: float) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("patience", [ServerPatience(**seconds)], ids=["impatient"])
+
+
+@pytest.fixture
+def region(postgres: Server, patience: ServerPatience) -> Iterator[InPostgres]:
+    made = InPostgres(postgres, patience)
     yield made
     made.close()
 
@@ -40,10 +48,10 @@ def wire(postgres: Server) -> Iterator[Lossy]:
 
 
 @pytest.fixture
-def journal(region: InPostgres, wire: Lossy) -> Iterator[PostgresJournal]:
+def journal(region: InPostgres, wire: Lossy, patience: ServerPatience) -> Iterator[PostgresJournal]:
     """One that reaches the region over the wire, and has written two records."""
     prepare(region.url)
-    made = PostgresJournal(region.server.url(schema=region.schema, port=wire.port))
+    made = PostgresJournal(region.server.url(schema=region.schema, port=wire.port), patience)
     append(made, entries(2))
     yield made
     made.close()
@@ -78,10 +86,10 @@ def test_a_commit_that_never_reached_the_server_was_not_done(
     assert _names(region) == ["vm-0", "vm-1", "next-0"]
 
 
+@impatient(finding_out_seconds=0.3)
 def test_a_commit_that_nobody_can_ask_after_is_uncertain(
-    journal: PostgresJournal, region: InPostgres, wire: Lossy, monkeypatch: pytest.MonkeyPatch
+    journal: PostgresJournal, region: InPostgres, wire: Lossy
 ) -> None:
-    monkeypatch.setattr(postgres_writer, "_FINDING_OUT_SECONDS", 0.3)
     wire.breaks = Break.AFTER_FOR_GOOD
     with pytest.raises(Uncertain, match="the facts are there, or they are not, but never half of them"):
         append(journal, entries(2, "who knows"))
@@ -109,11 +117,11 @@ def _no_standby_comes(journal: PostgresJournal, postgres: Server) -> Iterator[No
     _standbys(postgres, "")
 
 
+@impatient(finding_out_seconds=0.5)
 @pytest.mark.usefixtures("_no_standby_comes")
 def test_a_commit_that_waits_for_its_standby_is_not_taken_for_one_that_was_not_done(
-    journal: PostgresJournal, region: InPostgres, wire: Lossy, monkeypatch: pytest.MonkeyPatch
+    journal: PostgresJournal, region: InPostgres, wire: Lossy
 ) -> None:
-    monkeypatch.setattr(postgres_writer, "_FINDING_OUT_SECONDS", 0.5)
     wire.breaks = Break.AFTER
     with pytest.raises(Uncertain):
         append(journal, entries(1, "waiting"))
@@ -137,12 +145,11 @@ def test_a_commit_that_was_canceled_while_it_waited_for_its_standby_is_uncertain
     assert journal.head() == 3
 
 
+@impatient(finding_out_seconds=0.3, silence_seconds=2.0)
 @pytest.mark.usefixtures("_no_standby_comes")
 def test_a_commit_whose_connection_was_ended_while_it_waited_for_its_standby_is_uncertain(
-    journal: PostgresJournal, postgres: Server, monkeypatch: pytest.MonkeyPatch
+    journal: PostgresJournal, postgres: Server
 ) -> None:
-    monkeypatch.setattr(postgres_writer, "_FINDING_OUT_SECONDS", 0.3)
-    monkeypatch.setattr(postgres_connections, "_SILENCE_SECONDS", 2.0)
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(append, journal, entries(1))
         query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
@@ -237,12 +244,7 @@ def test_a_server_that_was_killed_and_came_back_has_lost_nothing() -> None:
         region.close()
 
 
-@pytest.fixture
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_connections, "_SILENCE_SECONDS", 0.5)
-
-
-@pytest.mark.usefixtures("_impatient")
+@impatient(silence_seconds=0.5)
 def test_a_server_that_stands_still_keeps_nobody_for_ever(region: InPostgres) -> None:
     journal = region.join()
     append(journal, entries(2))
@@ -259,7 +261,7 @@ def test_a_server_that_stands_still_keeps_nobody_for_ever(region: InPostgres) ->
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_impatient")
+@impatient(silence_seconds=0.5)
 def test_who_waits_for_news_longer_than_for_an_answer_is_not_cut_off(region: InPostgres) -> None:
     assert region.join().shared.await_news(0, 1.2, willing=False).head == 0
 

@@ -17,7 +17,8 @@ from forewarn.guest.system import this_machine
 from forewarn.guest.system.parts import Program, Queue, System, TimeLeft
 from forewarn.sim.fabric.disk import Disks, SimFiles
 from forewarn.sim.fabric.loop import SimLoop
-from forewarn.sim.fabric.network import Network, SimSockets
+from forewarn.sim.fabric.network import Network
+from forewarn.sim.fabric.sockets import SimSockets
 from forewarn.sim.fabric.strands import Process, SimThreads, Strands
 from forewarn.sim.fabric.system import SimSystem, StrandClock
 from forewarn.sim.programs import Programs

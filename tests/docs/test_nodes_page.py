@@ -12,8 +12,7 @@ from forewarn.plane.clock import wall_time
 from forewarn.plane.system import PACE
 from forewarn.server.listening import GRACE_SECONDS
 from forewarn.settings.table import SETTINGS
-from forewarn.stores.postgres.address import _SETTINGS
-from forewarn.stores.postgres.connections import _SILENCE_SECONDS
+from forewarn.stores.postgres.address import _SETTINGS, PATIENCE
 from forewarn.web.resource_manager.login.tls import prepare
 
 PAGE = (Path(__file__).parents[2] / "docs/nodes.md").read_text()
@@ -61,5 +60,5 @@ def test_how_long_a_write_may_take_is_what_the_page_says() -> None:
     """A look before it, somebody's attempt that is under way, and its own; or a server that says nothing."""
     lock = int(_SETTINGS["lock_timeout"].removesuffix("s"))
     assert f"within {PACE.refresh_seconds + 2 * lock:g} s where somebody locks its tables" in " ".join(PAGE.split())
-    assert f"within {_SILENCE_SECONDS:g} s where it says nothing" in " ".join(PAGE.split())
+    assert f"within {PATIENCE.silence_seconds:g} s where it says nothing" in " ".join(PAGE.split())
     assert PACE.refresh_seconds + 2 * lock < GRACE_SECONDS

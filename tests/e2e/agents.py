@@ -33,7 +33,7 @@ from forewarn.guest.agent.loop import run_agent
 from forewarn.guest.agent.config.reading import read_config
 
 path, when, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
-written, write = 0, journal.Journal.write
+written, write = 0, journal.AgentJournal.write
 
 def write_and_die(self, record):
     global written
@@ -45,7 +45,7 @@ def write_and_die(self, record):
         os.kill(os.getpid(), signal.SIGKILL)
     return state
 
-journal.Journal.write = write_and_die
+journal.AgentJournal.write = write_and_die
 config = read_config(Path(path))
 configure(config.log_format)
 sys.exit(run_agent(config, once="--once" in sys.argv, dry_run="--dry-run" in sys.argv))

@@ -8,20 +8,21 @@ import re
 import socket
 import ssl
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from forewarn.plane.clock import wall_time
 from forewarn.web.documents.whereabouts import TENANT
 from forewarn.web.resource_manager.login.tls import prepare
-from tests.e2e.program import PATIENCE_SECONDS, ROOT, Answer, ServerProgram, clean_environment, free_port
+from tests.e2e.program import PATIENCE_SECONDS, ROOT, Answer, ServerProgram, clean_environment
+from tests.ports import free_port
+from tests.waiting import until
 
 TOKEN = "sesame"
 HOST = "region.example"  # what clients call the balancer
@@ -32,16 +33,6 @@ _BALANCER = "127.0.7.10"
 _ADDRESSES = dict(zip(NAMES, ("127.0.7.1", "127.0.7.2", "127.0.7.3"), strict=True))
 _HOSTS = (HOST, _BALANCER, *_ADDRESSES.values())
 _BLOCK = re.compile(r"<!-- haproxy(?P<which>.*?) -->\n```haproxy\n(?P<text>.*?)```", re.DOTALL)
-T = TypeVar("T")
-
-
-def eventually(look: Callable[[], T], what: str = "") -> T:
-    """What ``look`` answers as soon as that is something; a test that waits in vain fails."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (found := look()):
-        assert time.monotonic() < deadline, f"in vain: {what or look}"
-        time.sleep(0.02)
-    return found
 
 
 @dataclass
@@ -93,9 +84,7 @@ class Nodes:
 
     def leader(self) -> str:
         """Who leads, once somebody does."""
-        return eventually(
-            lambda: next((name for name in self.running if ready(self[name])[1].get("leads")), ""), "a leader"
-        )
+        return until(lambda: next((name for name in self.running if ready(self[name])[1].get("leads")), ""), "a leader")
 
     def facts(self, kind: str = "") -> list[dict[str, Any]]:
         """What is in the journal, as the first node that answers tells it."""
@@ -221,7 +210,7 @@ class Balancer:
     def await_servers(self, **wanted: str) -> None:
         """Until both backends see the nodes so."""
         for backend in ("control", "resource-manager"):
-            eventually(lambda: wanted.items() <= self.servers(backend).items(), f"{wanted} in {backend}")  # noqa: B023
+            until(lambda: wanted.items() <= self.servers(backend).items(), f"{wanted} in {backend}")  # noqa: B023
 
 
 def documented(which: str = "") -> str:
@@ -264,7 +253,7 @@ def balancer(region: Nodes, *, tls_ends_here: bool = False) -> Iterator[Balancer
             files.authority,
             admin,
         )
-        eventually(lambda: found.admin.exists() or _died(process, directory), "HAProxy")
+        until(lambda: found.admin.exists() or _died(process, directory), "HAProxy")
         found.await_servers(**dict.fromkeys(region.running, "UP"))
         yield found
 

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,14 +45,6 @@ def run(
     assert done.returncode == status, f"forewarn {arguments} ended with {done.returncode}, not {status}:\n{told}"
     assert "Traceback" not in told, told
     return done
-
-
-def free_port() -> int:
-    """A port that nobody has now: for those who must know it before there is a listener."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from forewarn.web.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from tests.e2e.agents import AgentProgram, Wire, agents, run_out, step, toml, watch
 from tests.e2e.metadata_region import MetadataRegion, metadata_region
-from tests.e2e.program import free_port
+from tests.ports import free_port
 
 _PREPARE = """
 [[rule]]

@@ -23,7 +23,7 @@ from forewarn.guest.system import this_machine
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document
 from forewarn.wire.versions import API_VERSIONS, NEWEST, find
-from tests.e2e.program import free_port
+from tests.ports import free_port
 from tests.unit.guest.azure import RawServer, plain, raw_server
 
 MACHINE = this_machine()

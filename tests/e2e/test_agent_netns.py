@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.agents import AgentProgram, Wire, agents, step, toml
 from tests.e2e.program import ServerProgram
 from tests.e2e.test_netns import Realm
+from tests.waiting import until
 
 _TOGETHER = """
 [[rule]]
@@ -95,9 +96,7 @@ def test_three_agents_share_an_event_over_two_of_them_and_one_of_those_is_killed
             wire.until("13:do:a")
             assert _facts(realm, server, "EventApproved") == []
             first.start()
-            while not _facts(realm, server, "EventStarted"):
-                assert first.process is not None
-                assert first.process.poll() is None, first.log.read_text()
+            until(lambda: _facts(realm, server, "EventStarted"), "the event to start", first.log.read_text)
             realm.forewarn(server, "clock", "advance", "30m")
             wire.until("11:undo:a", "13:undo:a")
             assert [each.end() for each in (first, bystander, second)] == [0, 0, 0]

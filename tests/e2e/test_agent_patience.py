@@ -16,8 +16,9 @@ from forewarn.core.facts import EventApproved
 from forewarn.core.rules import Rules
 from tests.e2e.agents import AgentProgram, Wire, agents, step, toml, watch
 from tests.e2e.metadata_region import metadata_region
-from tests.e2e.program import FOREWARN, clean_environment, free_port, run
+from tests.e2e.program import FOREWARN, clean_environment, run
 from tests.e2e.test_netns import Realm
+from tests.ports import free_port
 
 NO_DOCUMENT = 3
 # A program that had waited as 0.1 did, for three minutes, is ended by the harness long before.

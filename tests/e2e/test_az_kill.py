@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.az_region import AzRegion, summary
-from tests.e2e.program import PATIENCE_SECONDS, ServerProgram, free_port
+from tests.e2e.program import PATIENCE_SECONDS, ServerProgram
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

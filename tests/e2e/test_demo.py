@@ -7,7 +7,6 @@ import select
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.program import FOREWARN, PATIENCE_SECONDS, clean_environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -51,14 +51,16 @@ def usual_port_is_taken() -> Iterator[None]:
 
 def child_of(process: subprocess.Popen[str]) -> int:
     """The process that the demo has started; waits until there is one."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        if children and "--metadata" in Path(f"/proc/{children[0]}/cmdline").read_text():
-            return int(children[0])
+
+    def look() -> int | None:
         assert process.poll() is None
-        time.sleep(0.01)
-    raise AssertionError("the demo starts no server")
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        is_server = children and "--metadata" in Path(f"/proc/{children[0]}/cmdline").read_text()
+        return int(children[0]) if is_server else None
+
+    found = until(look, "the demo to start a server")
+    assert found is not None
+    return found
 
 
 def addresses_of(child: int) -> list[tuple[str, int]]:

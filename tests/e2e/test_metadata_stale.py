@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from forewarn.plane.clock import RealClock, wall_time
 from forewarn.stores.shared_memory import SharedMemory
-from tests.contract.until import until
 from tests.e2e.metadata_region import get, metadata_region, request
+from tests.waiting import until
 
 METADATA = "Metadata: true"
 

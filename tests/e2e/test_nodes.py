@@ -29,7 +29,6 @@ from tests.e2e.nodes import (
     ask,
     ask_on,
     balancer,
-    eventually,
     log_in,
     nodes,
     open_connection,
@@ -37,6 +36,7 @@ from tests.e2e.nodes import (
 )
 from tests.e2e.program import EVENTS, ServerProgram, clean_environment, run
 from tests.postgres import PASSWORD, Server
+from tests.waiting import until
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{DEFAULT_RESOURCE_GROUP}"
 VERSION = "api-version=2024-11-01"
@@ -55,7 +55,7 @@ def region(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 def test_nodes_know_each_other_and_one_of_them_leads(region: Nodes) -> None:
     region.leader()
-    found = eventually(lambda: _three(region["beta"].json("node", "list")), "three nodes")
+    found = until(lambda: _three(region["beta"].json("node", "list")), "three nodes")
 
     assert [node["name"] for node in found["nodes"]] == ["alpha", "beta", "gamma"]
     assert sum(node["leads"] for node in found["nodes"]) == 1
@@ -87,12 +87,12 @@ def test_what_one_node_has_answered_every_node_knows_at_once(region: Nodes) -> N
 def test_an_event_of_one_node_wakes_a_reader_at_another_and_is_approved_at_a_third(region: Nodes) -> None:
     alpha, beta, gamma = region["alpha"], region["beta"], region["gamma"]
     alpha.forewarn("vm", "create", "web")
-    vm = eventually(lambda: _enabled(beta, "web"), "the VM to read at beta")
+    vm = until(lambda: _enabled(beta, "web"), "the VM to read at beta")
     with _waiting_get(beta, "web", vm["DocumentIncarnation"]) as reader:
         event_id = alpha.json("vm", "restart", "web")["events"][0]["id"]
         news = json.loads(reader.getresponse().read())
-    approved = eventually(lambda: gamma.approve("web", event_id).status == 200, "an approval at gamma")
-    eventually(lambda: _of(region, event_id)["EventCompleted"], "the event to be over")
+    approved = until(lambda: gamma.approve("web", event_id).status == 200, "an approval at gamma")
+    until(lambda: _of(region, event_id)["EventCompleted"], "the event to be over")
 
     assert [event["EventId"] for event in news["Events"]] == [event_id]
     assert approved
@@ -186,7 +186,7 @@ def test_an_operation_of_the_resource_manager_is_followed_through_the_balancer(
         asked = front.manage(bearer, "POST", f"{place}/restart?{VERSION}")
         link = urlsplit(asked.headers["azure-asyncoperation"])
         target = f"{link.path}?{link.query}"
-        eventually(lambda: b'"Succeeded"' in front.manage(bearer, "GET", target).body, "the operation's end")
+        until(lambda: b'"Succeeded"' in front.manage(bearer, "GET", target).body, "the operation's end")
         seen = {front.manage(bearer, "GET", f"{place}?{VERSION}").status for _ in range(6)}
 
     assert asked.status == 202
@@ -219,7 +219,7 @@ class Load:
     def go_on(self, answers: int) -> None:
         """Return when so many more were answered."""
         wanted = self.answered + answers
-        eventually(lambda: self.answered >= wanted, f"{answers} more answers")
+        until(lambda: self.answered >= wanted, f"{answers} more answers")
 
     def _work(self, person: int) -> None:
         for turn in range(1_000_000):
@@ -251,7 +251,7 @@ def test_all_nodes_are_restarted_in_turn_and_no_request_fails(postgres: Server, 
             for name in sorted(region.running, key=lambda each: each == leader):
                 load.go_on(10)
                 region[name].process.send_signal(signal.SIGTERM)
-                eventually(lambda: name in _draining(front), f"{name} to be listed as draining")  # noqa: B023
+                until(lambda: name in _draining(front), f"{name} to be listed as draining")  # noqa: B023
                 front.await_servers(**{name: "DOWN"})
                 statuses.append(region[name].process.wait(60))
                 assert name not in [node["name"] for node in _listed(front)]
@@ -276,7 +276,7 @@ def test_a_leader_that_is_killed_costs_no_read_and_no_write_that_was_answered(po
         other = region.leader()
         there = {vm["name"] for vm in region[other].json("vm", "list")}
         verdict = region[other].forewarn("journal", "verify")
-        listed = eventually(lambda: _silent(region[other].json("node", "list")), "a silent node")
+        listed = until(lambda: _silent(region[other].json("node", "list")), "a silent node")
 
     assert [failure for failure in load.failed if failure.startswith("GET")] == []
     assert set(load.made) <= there
@@ -296,11 +296,11 @@ def test_a_campaign_takes_every_step_once_although_its_leader_dies(postgres: Ser
         leader = region.leader()
         other = next(name for name in region.running if name != leader)
         region[other].forewarn("vm", "create", "web", "--count", "9", "--availability-set", "front")
-        eventually(lambda: _enabled(region[other], "web-0"), "a reader")
+        until(lambda: _enabled(region[other], "web-0"), "a reader")
         campaign = region[other].json("campaign", "start", "--kind", "freeze")
-        eventually(lambda: _kinds(region[other])["EventStarted"], "the first wave")
+        until(lambda: _kinds(region[other])["EventStarted"], "the first wave")
         region[leader].kill()
-        eventually(lambda: _kinds(region[other])["CampaignCompleted"], "the campaign's end")
+        until(lambda: _kinds(region[other])["CampaignCompleted"], "the campaign's end")
         records = region.facts()
 
     kinds = Counter(record["fact"] for record in records)
@@ -328,7 +328,7 @@ def test_what_a_node_was_asked_before_it_ended_is_answered(postgres: Server, tmp
         leader = region.leader()
         follower = region[next(name for name in region.running if name != leader)]
         region[leader].forewarn("vm", "create", "web")
-        document = eventually(lambda: _enabled(follower, "web"), "the VM at the follower")
+        document = until(lambda: _enabled(follower, "web"), "the VM at the follower")
         with (
             _waiting_get(follower, "web", document["DocumentIncarnation"]) as reader,
             open_connection(follower.control) as slow,
@@ -336,9 +336,9 @@ def test_what_a_node_was_asked_before_it_ended_is_answered(postgres: Server, tmp
         ):
             holder.execute("SELECT FROM head FOR UPDATE")
             writing = pool.submit(ask_on, slow, "POST", "/v1/vms", {"name": "slow"})
-            eventually(lambda: _is_held_up(postgres), "a write that waits for the head")
+            until(lambda: _is_held_up(postgres), "a write that waits for the head")
             follower.process.send_signal(signal.SIGTERM)
-            eventually(lambda: "Shutting down" in follower.log.read_text(), "the node to end")
+            until(lambda: "Shutting down" in follower.log.read_text(), "the node to end")
             holder.rollback()
             written, read = writing.result(60), reader.getresponse()
             status = follower.process.wait(60)
@@ -359,7 +359,7 @@ def test_a_second_signal_ends_a_node_that_drains(postgres: Server, tmp_path: Pat
     with nodes(postgres.region(), tmp_path, "--drain", "1h", names=("alpha",)) as region:
         alpha = region["alpha"]
         alpha.process.send_signal(signal.SIGTERM)
-        eventually(lambda: ready(alpha)[0] == 503, "the node to say that it drains")
+        until(lambda: ready(alpha)[0] == 503, "the node to say that it drains")
         served = alpha.forewarn("vm", "create", "web")
         status = alpha.stop()
 
@@ -375,7 +375,7 @@ def test_a_metadata_node_listens_for_guests_and_health_alone(postgres: Server, t
     with nodes(store, tmp_path, names=("alpha",)) as region:
         beta = region.start("beta", "--faces", "metadata", "--health", "127.0.7.2:0")
         region["alpha"].forewarn("vm", "create", "web")
-        document = eventually(lambda: _enabled(beta, "web"), "the VM at the metadata node")
+        document = until(lambda: _enabled(beta, "web"), "the VM at the metadata node")
         refusals = {port: _refuses("127.0.7.2", port) for port in (region.control_port, region.manager_port)}
         health = ask(beta.health, "GET", "/health/ready")
         nothing_else = ask(beta.health, "GET", "/v1/vms")
@@ -457,14 +457,14 @@ def test_a_node_without_its_store_says_so_until_it_is_back(postgres: Server, tmp
         bearer = log_in(alpha.resource_manager, trust)
         postgres.freeze()
         try:
-            eventually(lambda: ready(alpha)[0] == 503, "the node to be stale")
+            until(lambda: ready(alpha)[0] == 503, "the node to be stale")
             reasons = ready(alpha)[1]["reasons"]
             refused = ask(alpha.control, "GET", "/v1/vms")
             arm = ask(alpha.resource_manager, "GET", f"{GROUP}?{VERSION}", headers=bearer, trust=trust)
             live = ask(alpha.control, "GET", "/health/live").status
         finally:
             postgres.thaw()
-        eventually(lambda: ready(alpha)[0] == 200, "the node to be current again")
+        until(lambda: ready(alpha)[0] == 200, "the node to be current again")
         back = ask(alpha.control, "GET", "/v1/vms/web").status
 
     error = json.loads(refused.body)["error"]

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.e2e.program import EVENTS, FOREWARN, ServerProgram, ask, clean_environment, free_port, run
+from tests.e2e.program import EVENTS, FOREWARN, ServerProgram, ask, clean_environment, run
+from tests.ports import free_port
 
 VIRTUAL = ("--clock", "virtual")
 

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.e2e.program import ServerProgram, ask, clean_environment, free_port, run, without_limits
+from tests.e2e.program import ServerProgram, ask, clean_environment, run, without_limits
+from tests.ports import free_port
 
 FREE = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0", "--resource-manager", "127.0.0.1:0")
 

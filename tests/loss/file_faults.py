@@ -16,10 +16,11 @@ from forewarn.stores.sqlite.journal import SqliteJournal
 from tests.loss.history import Approval, Gone, Outcome, Write, Wrong, read_notes
 from tests.loss.machines import Node
 from tests.loss.watched_disk import Call, How, WatchedDisk
-from tests.loss.world import OPTIONS, await_that, read_all
+from tests.loss.world import OPTIONS, read_all
 
 if TYPE_CHECKING:
     from tests.loss.faults import Nemesis
+from tests.waiting import until
 
 _ERRORS = (errno.EIO, errno.ENOSPC)
 _FLIPS, _STARTED = 10, 2  # of one bit each, every time; on some of them, in the log, the real server is started
@@ -191,7 +192,7 @@ def _of_server(data: Path, like: Node, logs: Path) -> str:
     node = Node("damaged", apart, ("--data", str(data), *OPTIONS), like.environment, turnable=False)
     node.start()
     try:
-        await_that("it starts or ends", lambda: node.is_ready() or node.has_ended())
+        until(lambda: node.is_ready() or node.has_ended(), "it starts or ends")
     finally:
         node.kill()
     return f"the server stumbles: {stumbles[0]}" if (stumbles := node.stumbles()) else ""

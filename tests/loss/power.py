@@ -26,7 +26,8 @@ from tests.loss.history import Approval, History, Note, Outcome, Write
 from tests.loss.machines import Disk, Node
 from tests.loss.replay import Replay
 from tests.loss.watched_disk import Call, Deed, WatchedDisk
-from tests.loss.world import OPTIONS, await_that, read_all
+from tests.loss.world import OPTIONS, read_all
+from tests.waiting import until
 
 _LIVED_EVERY = 10  # one image in so many is lived through from its first fact on
 _DISK_MEGABYTES = 160
@@ -169,7 +170,7 @@ def _of_start(recording: Recording, cut: Cut, data: Path, image: Path) -> Iterat
     node = Node("after", image, ("--data", str(data), *OPTIONS), turnable=False)
     node.start()
     try:
-        await_that("the server starts after a power cut", node.is_ready, lambda: node.log.read_text()[-1500:])
+        until(node.is_ready, "the server starts after a power cut", lambda: node.log.read_text()[-1500:])
         if node.write_one() != 201:
             yield "the server starts and takes no write"
         if (status := node.stop()) != 0:

@@ -25,7 +25,8 @@ from tests.loss.operators import Operator
 from tests.loss.power import Recording, cut_losses, recording_of
 from tests.loss.roster import Roster
 from tests.loss.sabotage import VARIABLE
-from tests.loss.world import STALENESS_SECONDS, Watch, World, await_that, lone_world, read_all, shared_world
+from tests.loss.world import STALENESS_SECONDS, Watch, World, lone_world, read_all, shared_world
+from tests.waiting import until
 
 _GUESTS = 8
 _OPERATORS = 6
@@ -132,7 +133,7 @@ def _of_healed(world: World, operator: Operator) -> Iterator[str]:
     """Nothing of what was done to a node may stay with it: each takes writes again."""
     for node in world.nodes:
         try:
-            await_that("it takes a write", partial(operator.works_through, node))
+            until(partial(operator.works_through, node), "it takes a write")
         except AssertionError:
             yield f"node {node.name} takes no writes, though everything is healed"
 
@@ -170,7 +171,7 @@ def _await_quiet(world: World, operator: Operator) -> None:
             return says_quiet()
 
         with suppress(AssertionError):
-            await_that("the region is quiet", is_quiet)
+            until(is_quiet, "the region is quiet")
 
 
 def _says_quiet(node: Node) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,12 +21,12 @@ from tests.loss.machines import Disk, Node, steady_port
 from tests.loss.proxy import Wires
 from tests.loss.watched_disk import WatchedDisk
 from tests.postgres import Server
+from tests.waiting import until
 
 STALENESS_SECONDS = 2.0
 NODES = ("a", "b", "c")
 _SCHEMA = "region"
 _DISK_MEGABYTES = 160
-_PATIENCE_SECONDS = 60.0
 _LOOK_SECONDS = 0.2
 _READ_AT_ONCE = 10_000
 WAL_PAGES = "LOSS_WAL_PAGES"  # tells node.py after how many pages SQLite folds its log into the file
@@ -60,7 +59,7 @@ class World:
     # Life
 
     def await_ready(self) -> None:
-        await_that("every node is ready", lambda: all(node.is_ready() for node in self.nodes), self.logs)
+        until(lambda: all(node.is_ready() for node in self.nodes), "every node is ready", self.logs)
 
     def tend(self) -> None:
         """The supervisor's thread."""
@@ -155,13 +154,6 @@ class Watch:
             self._region, self._seq = evolve(self._region, record.fact), record.seq
         running = any(each.state is CampaignState.RUNNING for each in self._region.campaigns.values())
         return not self._region.events and not running
-
-
-def await_that(what: str, holds: Callable[[], bool], story: Callable[[], str] = str) -> None:
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {_PATIENCE_SECONDS:g} s: {what}\n{story()}"
-        time.sleep(_LOOK_SECONDS / 2)
 
 
 @contextmanager

@@ -8,10 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.e2e.program import ServerProgram
-from tests.portal.browser import Visitor, chromium, visitor
+from tests.portal.browser import PATIENCE_MS, Visitor, chromium, visitor
+
+expect.set_options(timeout=PATIENCE_MS)
 
 Visit = Callable[..., AbstractContextManager[Visitor]]
 

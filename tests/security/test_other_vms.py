@@ -7,6 +7,7 @@ import pytest
 from forewarn.core.specs import Binding
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from tests.e2e.metadata_region import MetadataRegion, approval, get, metadata_region, path_of, post, request
+from tests.waiting import until
 
 HERE, THERE = "127.0.0.1", "127.0.0.2"
 
@@ -70,8 +71,7 @@ def test_one_vm_cannot_take_the_connections_of_the_others() -> None:
         assert region.guest(source=HERE).last_answer() == (503, "close")
         assert region.guest(source=THERE).ask(get()).status == 200
         held[0].close()
-        while not _is_admitted(region):  # until the server has noticed who went
-            pass
+        until(lambda: _is_admitted(region), "the server to notice who went")
 
 
 def test_at_a_desk_all_vms_are_one_machine_and_share_its_connections() -> None:

@@ -27,6 +27,7 @@ from forewarn.cli.commands import (
     stores,
     trial,
     vms,
+    whole_fleet,
 )
 from forewarn.cli.output import Output, complain
 from forewarn.cli.parsing import Handler, Parser, add_commands
@@ -75,6 +76,7 @@ def build_parser() -> Parser:
         journal,
         nodes,
         stores,
+        whole_fleet,
         az_env,
     ):
         part.add_to(subparsers)

@@ -43,7 +43,8 @@ _STATE_COLOURS = {
 
 Paint = Callable[[str], str]
 _GAP = "  "
-_OWN_CODES = re.compile(r"(\x1b\[\d{1,2}m)")  # what ``paint`` writes; all that anybody else's could do is colour
+# What ``paint`` writes. In text from elsewhere the same codes could only colour.
+_OWN_CODES = re.compile(r"(\x1b\[\d{1,2}m)")
 _KEPT = "\n\t"
 _READABLE, _NARROWEST = 14, 6  # what flexible columns are made narrower to, before and after others are left out
 

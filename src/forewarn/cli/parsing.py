@@ -42,7 +42,8 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Any = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Whoever is left with words that it does not know complains: argparse would have the whole command do it."""
+        """The subcommand's parser itself refuses words that it does not know; argparse would let the topmost one do it,
+        with the usage of the whole program."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(self._about_unknown(unknown[0]))

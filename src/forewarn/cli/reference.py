@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 
 from forewarn.cli.main import build_parser
 from forewarn.cli.parsing import Formatter, Parser
@@ -27,24 +26,45 @@ def settings_markdown() -> str:
 
 
 def cli_markdown() -> str:
-    """The help of every command under a heading of its own."""
-    parts = []
-    for parser in _walk(build_parser()):
-        parser.formatter_class = _Steady
-        parts.append(f"### `{parser.prog}`\n\n```text\n{parser.format_help().rstrip()}\n```")
+    """What holds for every command, two tables to find one by, and the help of each: a section for each group."""
+    whole = build_parser()
+    singles = [(name, told, parser) for name, told, parser in _children(whole) if not _children(parser)]
+    groups = [(name, told, parser) for name, told, parser in _children(whole) if _children(parser)]
+    lines = ["| group | what it is about | its commands |", "|---|---|---|"]
+    for name, told, parser in groups:
+        inside = " ".join(_link(child, each) for each, _, child in _children(parser))
+        lines.append(f"| {_link(parser, name)} | {told} | {inside} |")
+    lines += ["", "| command | what it does |", "|---|---|"]
+    lines += [f"| {_link(parser, name)} | {told} |" for name, told, parser in singles]
+    parts = ["\n".join(lines), _section(whole, 2)]
+    for _, _, parser in (*singles, *groups):
+        parts.append(_section(parser, 2))
+        parts += [_section(child, 3) for _, _, child in _children(parser)]
     return "\n\n".join(parts)
 
 
+def _children(parser: Parser) -> list[tuple[str, str, Parser]]:
+    """The commands below one: name, a few words, parser."""
+    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return [
+        (choice.dest, choice.help or "", action.choices[choice.dest])
+        for action in found
+        for choice in action._choices_actions
+    ]
+
+
+def _link(parser: Parser, shown: str) -> str:
+    """To the heading that ``_section`` writes, by the anchor that Markdown's readers give it."""
+    return f"[`{shown}`](#{parser.prog.replace(' ', '-')})"
+
+
+def _section(parser: Parser, level: int) -> str:
+    parser.formatter_class = _Steady
+    return f"{'#' * level} `{parser.prog}`\n\n```text\n{parser.format_help().rstrip()}\n```"
+
+
 class _Steady(Formatter):
-    """Help of one width, whatever the terminal of whoever makes the documentation."""
+    """Help of one width, so that the documentation does not depend on the terminal it is made in."""
 
     def __init__(self, prog: str, width: int | None = _WIDTH) -> None:
         super().__init__(prog, width)
-
-
-def _walk(parser: Parser) -> Iterator[Parser]:
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for child in action.choices.values():
-                yield from _walk(child)

@@ -1,6 +1,7 @@
 """When something is next due: a persistent leftist heap.
 
-Entries are never removed early. What made an entry stale shows in the region, and whoever takes the entry looks there.
+Entries are never removed early. What made an entry stale shows in the region, so code that takes an entry looks there
+first.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _LETS_CAMPAIGNS_GO_ON = (f.EventCanceled, f.EventCompleted, f.VmSpared, f.VmMove
 
 
 class Draft:
-    """Nobody sees a draft until its facts are in the journal; a refused one is simply dropped."""
+    """Not published until its facts are in the journal; the draft of a refused command is dropped."""
 
     def __init__(self, region: Region, now: datetime, rules: Rules) -> None:
         self.region = region
@@ -75,7 +75,7 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[Key]:
 
 
 def _freed(before: Region, after: Region, event_id: str) -> list[Key]:
-    """The event itself, and the others of its group if this leaves nobody to be awaited."""
+    """The event itself, and the others of its group if this was the last one they waited for."""
     touched = [keys.of_event(event_id)]
     name = before.events[event_id].group
     group = after.groups.get(name)

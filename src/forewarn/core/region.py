@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
+from forewarn.core.guids import derive_guid
 from forewarn.core.phases import Phase
 from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.core.specs import (
@@ -29,7 +30,6 @@ from forewarn.core.specs import (
     ScopeKind,
     VmSpec,
 )
-from forewarn.terms import derive_guid
 
 fold = str.lower
 

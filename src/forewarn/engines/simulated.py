@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from forewarn.core.causes import CAUSES, Effect
+from forewarn.core.forecast import Lasting
 from forewarn.core.region import Event
 
 
@@ -34,5 +35,9 @@ class SimulatedEngine:
         }
 
     def begin(self, event: Event, now: datetime) -> datetime | None:
+        return now + self.lasting(event).duration
+
+    def lasting(self, event: Event) -> Lasting:
+        """Exact, for that is how long it pretends."""
         announced = timedelta(seconds=max(event.duration_seconds, 0))
-        return now + self._by_effect.get(CAUSES[event.cause].effect, announced)
+        return Lasting(self._by_effect.get(CAUSES[event.cause].effect, announced))

@@ -50,7 +50,7 @@ class KeptConnections:
         self._check_open()
 
     def close(self) -> None:
-        """Hang up on everything. Whoever waits for an answer is woken by it."""
+        """Close every connection. A thread that waits for an answer gets an ``OSError`` at once."""
         self._closed.set()
         with self._lock:
             idle, busy, self._idle = self._idle, [*self._busy], []

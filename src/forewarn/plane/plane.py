@@ -17,6 +17,7 @@ from forewarn.core.rules import Rules
 from forewarn.plane.clock import Clock, ClockFrom
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
+from forewarn.plane.forecasting import Forecasts
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
 from forewarn.plane.ports import CLOCK, Engine, Journal, Origin, Published
@@ -56,13 +57,15 @@ class Plane:
         )
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(engine, self.standing)
+        self.forecasts = Forecasts(engine, rules, self._book, system.elapsed)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
         self.published: Published = self._writing  # ``region`` and ``seq``, without a call
-        self._ticking, self._turning = Ticking(self._writing, clock, self.standing), Turning(self._writing, clock)
+        self.ticking = Ticking(self._writing, clock, self.standing, journal, pace.watch_seconds)
+        self._turning = Turning(self._writing, clock)
         self._pulses = Pulses(self._book, clock, self.standing, rules.disable_after, shared=many)
         self.membership = Membership(shared, self.standing, lambda: self.seq, rules, system, pace)
-        parts = (self._writing, self.standing, self._ticking.agree, system, pace)
+        parts = (self._writing, self.standing, self.ticking.agree, system, pace)
         self._follower = Follower(journal, shared, *parts) if shared is not None else None
         self.editing, self.read_models = Editing(shared, self.refresh), ReadModels(self.published, system.elapsed)
         self._tasks: list[asyncio.Task[None]] = []
@@ -97,7 +100,7 @@ class Plane:
             self._tasks.append(asyncio.create_task(self._pulses.keep_on(writing)))
         else:
             self._impacts.take_up(self.region)
-        works = [self._ticking.tick_on(), self._pulses.pulse_on(writing)]
+        works = [self.ticking.tick_on(), self._pulses.pulse_on(writing)]
         works += [self._impacts.retry_on(writing, retry_seconds), self.membership.announce_on()]
         self._tasks += [asyncio.create_task(work) for work in works]
         if self.standing.leads:
@@ -147,10 +150,7 @@ class Plane:
         return await self._writing.enqueue(command, origin)
 
     def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
-        """The region and the facts that ``submit`` would lead to, or ``Refused``. Nothing is written or published.
-
-        Takes as long as the command itself, without the journal: call it in a thread.
-        """
+        """What ``submit`` would lead to, or ``Refused``; nothing is written or published. It may take a while."""
         self.standing.check()
         return self._writing.rehearse(region, command)
 
@@ -178,7 +178,7 @@ class Plane:
     def set_speed(self, speed: float) -> None:
         """How fast a turnable clock runs; 0 makes it stand still."""
         self.clock.set_speed(speed)
-        self._ticking.look_again()
+        self.ticking.look_again()
 
     async def advance(self, to: datetime, origin: Origin = CLOCK) -> None:
         """Move a turnable clock, stopping at every instant at which something happens on the way."""
@@ -187,10 +187,6 @@ class Plane:
     async def advance_to_next(self, origin: Origin = CLOCK) -> datetime | None:
         """Move a turnable clock to the next change. None where nothing is due."""
         return await self._turning.advance_to_next(origin)
-
-    async def watch_on(self) -> None:
-        """See, and say in the log, what may go wrong while nobody asks: the machine's clock, and the store's place."""
-        await self._ticking.watch_on(self.journal, self._pace.watch_seconds)
 
     # One node among others
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from forewarn.core.commands import Command
 from forewarn.core.facts import Fact
+from forewarn.core.forecast import Lasting
 from forewarn.core.region import Event, Region
 
 
@@ -179,6 +180,9 @@ class Engine(Protocol):
     """
 
     def begin(self, event: Event, now: datetime) -> datetime | None: ...
+
+    def lasting(self, event: Event) -> Lasting:
+        """How long the impact of an event would last, for forecasts: nothing is done, in any thread."""
 
 
 class Published(Protocol):

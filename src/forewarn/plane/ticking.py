@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from forewarn.core.commands import Tick
+from forewarn.core.deciding.settle import DoesNotSettleError
 from forewarn.core.facts import ScopeRead, ScopesRead
 from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region
@@ -26,10 +27,14 @@ _LONGEST_WAIT_SECONDS = 3600.0  # a deadline years ahead would be more than a ti
 class Ticking:
     """Ticks while the clock runs."""
 
-    def __init__(self, writing: Writing, clock: Clock, standing: Standing) -> None:
+    def __init__(
+        self, writing: Writing, clock: Clock, standing: Standing, journal: Journal, watch_seconds: float
+    ) -> None:
         self._writing = writing
         self._clock = clock
         self._standing = standing
+        self._journal = journal
+        self._watch_seconds = watch_seconds
         standing.on_lead(lambda leads: self.look_again())
 
     def look_again(self) -> None:
@@ -57,11 +62,11 @@ class Ticking:
                 timeout = min((due.at - clock.now()).total_seconds() / clock.speed, _LONGEST_WAIT_SECONDS)
             await _wait(writing.published, timeout)
 
-    async def watch_on(self, journal: Journal, seconds: float) -> None:
+    async def watch_on(self) -> None:
         """See, and say in the log, what may go wrong while nobody asks: the machine's clock, and the store's place."""
         while True:
-            await asyncio.sleep(seconds)
-            journal.ailment()
+            await asyncio.sleep(self._watch_seconds)
+            self._journal.ailment()
             self._look_if_due(self._clock.now())
 
     def _look_if_due(self, now: datetime) -> None:
@@ -86,7 +91,7 @@ class Turning:
             check_forward(self._clock.now(), to)
             while (due := self._next_deadline()) is not None and due <= to:
                 await self._tick_at(due)
-                assert self._next_deadline() != due, "ticks did not do what was due"
+                self._check_done(due)
             await self._tick_at(to, moved_by=origin)
 
     async def advance_to_next(self, origin: Origin) -> datetime | None:
@@ -107,13 +112,18 @@ class Turning:
             try:
                 while (due := self._next_deadline()) is not None:
                     await self._tick_at(due)
-                    assert self._next_deadline() != due, "ticks did not do what was due"
+                    self._check_done(due)
                     if changes:
                         await self._tick_at(due, moved_by=origin)
                         return due
             finally:
                 forget()
             return None
+
+    def _check_done(self, due: datetime) -> None:
+        """Raise where a tick has not done what was due: the loop would tick at this instant for ever."""
+        if self._next_deadline() == due:
+            raise DoesNotSettleError(f"what was due at {due} is still due after a tick")
 
     def is_ahead_of_facts(self) -> bool:
         """A turnable clock goes on, at the next start, from the last fact: what ran since would be lived again."""

@@ -75,6 +75,11 @@ class Assembly:
     ) -> FastAPI:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
         parts = self.parts
+        portal = None
+        if parts.portal:  # it and its templates are loaded only where it is wanted
+            from forewarn.web.portal.app import Portal
+
+            portal = Portal(parts.token, self.plane.system)
         app = operator_app(
             self.plane,
             parts.faults,
@@ -87,11 +92,10 @@ class Assembly:
             resource_manager=resource_manager,
             visible=visible,
             not_before_format=parts.metadata.not_before_format,
+            sessions=portal.sessions if portal else None,
         )
-        if parts.portal:
-            from forewarn.web.portal.app import add_portal  # it and its templates are loaded only where it is wanted
-
-            add_portal(app)
+        if portal:
+            portal.add_to(app)
         return app
 
     @asynccontextmanager

@@ -18,19 +18,19 @@ from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry, Stretch, runs
 
 _log = logging.getLogger(__name__)
-AT_ONCE = 5_000
+AT_ONCE = 5_000  # VMs in one command: others are answered between two of them
 _ORIGIN = Origin("operator", "region file")
 
 
-async def create_missing(plane: Plane, fleet: Sequence[FleetEntry]) -> None:
-    """Create what does not exist yet; what exists is left alone, whatever the file says of it.
+async def create_missing(plane: Plane, fleet: Sequence[FleetEntry], at_once: int = AT_ONCE) -> None:
+    """Create what does not exist yet, in commands of at most ``at_once`` VMs; what exists is left alone.
 
     Nodes that start together from the same file take turns, and look again when it is their turn.
     """
     for entry in fleet:
         _check_binding(entry)
     for entry in fleet:
-        for run in runs(entry, AT_ONCE, lambda name: _is_missing(plane, name)):
+        for run in runs(entry, at_once, lambda name: _is_missing(plane, name)):
             async with plane.editing:
                 await _create(plane, entry, run)
 

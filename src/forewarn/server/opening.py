@@ -62,7 +62,7 @@ async def open_server(
         name = settings.node_name or _usual_name(plane.system.host_name(), urls)
         plane.membership.introduce(name, tuple(face.replace("_", "-") for face in urls), tuple(urls.values()))
         opening.health.started(plane)
-        stack.callback(asyncio.create_task(plane.watch_on()).cancel)
+        stack.callback(asyncio.create_task(plane.ticking.watch_on()).cancel)
         yield RunningServer(plane, opening.health, name, {**urls, **health_url})
 
 

@@ -25,7 +25,8 @@ from forewarn.guest.http1 import OutgoingRequest, Response
 from forewarn.guest.watch import Appeared, Change, is_started
 from forewarn.sim.fabric.disk import Disks, SimFiles
 from forewarn.sim.fabric.loop import PLACE, SimLoop
-from forewarn.sim.fabric.network import Network, SimSockets
+from forewarn.sim.fabric.network import Network
+from forewarn.sim.fabric.sockets import SimSockets
 from forewarn.sim.fabric.strands import Process, SimThreads, Strands
 from forewarn.sim.fabric.system import LoopClock, SimSystem, StrandClock
 from forewarn.sim.programs import Programs

@@ -242,7 +242,7 @@ class People:
     # The whole
 
     async def live(self) -> None:
-        """For ever; whoever started this ends it."""
+        """Runs until its task is canceled."""
         weights, deeds = [weight for weight, _ in self._deeds], [deed for _, deed in self._deeds]
         pause = _EVERY_SECONDS * (200 / self._vms) ** 0.5 / self._world.plan.pace
         while True:

@@ -25,7 +25,7 @@ class Silence:
         self._random = world.random("silence")
 
     async def live(self) -> None:
-        """For ever; whoever started this ends it. The first one comes early, so that every plan has one."""
+        """Runs until its task is canceled. The first one comes early, so that every plan has one."""
         every = _EVERY_SECONDS * (200 / self._world.plan.vms) ** 0.5 / self._world.plan.pace**0.5
         await asyncio.sleep(self._random.uniform(600.0, max(1_200.0, _FIRST_WITHIN * self._world.plan.days * 86_400)))
         while True:

@@ -43,7 +43,7 @@ class Strangers:
         self._numbers: dict[str, list[int]] = {}  # documents that a VM has seen in this way
 
     async def live(self) -> None:
-        """For ever; whoever started this ends it."""
+        """Runs until its task is canceled."""
         pause = _EVERY_SECONDS * (200 / self._world.plan.vms) ** 0.5 / self._world.plan.pace
         while True:
             await asyncio.sleep(self._random.expovariate(1 / pause))

@@ -272,7 +272,7 @@ class World:
             self.stopped.set_result(None)
 
     def interrupt(self) -> None:
-        """Somebody has seen enough."""
+        """End the simulation before its time."""
         self.interrupted = True
         if not self.stopped.done():
             self.stopped.set_result(None)
@@ -300,7 +300,7 @@ class InnerFaults(logging.Handler):
 
 
 def quiet_loggers() -> tuple[logging.Logger, ...]:
-    """Those whose words nobody needs while a world is simulated."""
+    """Loggers that are silenced while a world is simulated."""
     names = ("forewarn", LOGGER_NAME, "asyncio")
     return tuple(logging.getLogger(name) for name in names)
 

@@ -1,4 +1,4 @@
-"""A journal that lives as long as its process: for tests, for simulations, for a region that nobody has to keep."""
+"""A journal that lives as long as its process: for tests, for simulations, and for ``serve --ephemeral``."""
 
 from __future__ import annotations
 

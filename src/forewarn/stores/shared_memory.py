@@ -1,6 +1,6 @@
 """A region in memory that several nodes share: what PostgreSQL is to real ones, for tests and simulations.
 
-No thread is needed: whoever waits no time is answered at once. Time comes in as an argument, and so do misfortunes.
+No thread is needed: a call with no time to wait returns at once. Time and faults are arguments.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SharedMemory:
         return self._leader is node
 
     def wake(self) -> None:
-        """Whoever waits for news looks again."""
+        """Wake every call that waits for news; it looks again."""
         with self.changed:
             self.changed.notify_all()
 
@@ -89,7 +89,7 @@ class _Staged:
 
 class MemoryNodeJournal:
     """One node's way to the region. Misfortunes: ``cut_off`` is why every call fails, ``""`` while none does; with
-    ``answers_lost`` a commit is done, and nobody hears of it; without ``holds`` an edit lock is lost in use."""
+    ``answers_lost`` a commit is done and its answer is lost; without ``holds`` an edit lock is lost in use."""
 
     def __init__(self, region: SharedMemory) -> None:
         self._region = region

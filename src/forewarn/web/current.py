@@ -1,7 +1,7 @@
 """How the control faces stand to a store that other nodes write too.
 
-What any node has answered with success is seen by whoever asks another one next, as long as the store answers. While it
-does not, what a node knows will do, up to the bound that its owner has set.
+What any node has answered with success is seen by the next request to another one, as long as the store answers. While
+it does not, what a node knows will do, up to the bound that its owner has set.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Forwarded:
-    """Puts the name and scheme that a trusted proxy was asked for in the place of those that it asked for.
+    """Puts the name, the scheme and the caller that a trusted proxy saw in the place of those that we see.
 
-    From anybody else the same fields mean nothing: links in answers are made of them.
+    From anybody else the same fields mean nothing: links in answers are made of them, and tries are counted by caller.
     """
 
     def __init__(self, app: ASGIApp, trusted: Collection[Network]) -> None:
@@ -24,19 +24,34 @@ class Forwarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._believes(scope.get("client")):
-            scope = _as_asked(scope)
+            scope = self._with_caller(_as_asked(scope))
         await self._app(scope, receive, send)
 
+    def _with_caller(self, scope: Scope) -> Scope:
+        """The last address that no trusted proxy has: what stands before it, anybody may have written."""
+        given = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
+        named = [each.strip() for each in given.split(",") if each.strip()]
+        caller = next((each for each in reversed(named) if not self._trusts(each)), "")
+        return dict(scope, client=(caller, 0)) if _is_address(caller) else scope
+
     def _believes(self, client: tuple[str, int] | None) -> bool:
-        if not self._trusted or client is None:
+        return client is not None and self._trusts(client[0])
+
+    def _trusts(self, given: str) -> bool:
+        if not self._trusted or not _is_address(given):
             return False
-        try:
-            address = ipaddress.ip_address(client[0])
-        except ValueError:
-            return False
+        address = ipaddress.ip_address(given)
         if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
             address = address.ipv4_mapped
         return any(address in network for network in self._trusted)
+
+
+def _is_address(given: str) -> bool:
+    try:
+        ipaddress.ip_address(given)
+    except ValueError:
+        return False
+    return True
 
 
 def _as_asked(scope: Scope) -> Scope:

@@ -39,7 +39,7 @@ class NodeHealth:
         return [reason for reason in reasons if reason]
 
     def answer(self, path: str) -> JSONResponse:
-        """That somebody answers at all is what ``live`` wants to know."""
+        """An answer at all is what ``live`` wants to know."""
         if path == LIVE:
             return _uncached({"status": "live"}, 200)
         reasons = self.reasons()

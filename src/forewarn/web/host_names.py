@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 ANY_HOST = "*"
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_MOST_LOGGED = 5  # different names; whoever sends more is guessing
+_MOST_LOGGED = 5  # different names; a sender of more is guessing
 _LONGEST = 80
 
 _log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class HostNames:
 
 
 def _name(host: str) -> str:
-    """Without port and brackets. What cannot be read, or holds more than a name and a port, is nobody's name."""
+    """Without port and brackets. Empty for what cannot be read, or holds more than a name and a port."""
     try:
         parts = urlsplit(f"//{host}")
         return (parts.hostname or "") if parts.netloc == host and "@" not in host else ""

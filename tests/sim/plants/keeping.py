@@ -110,7 +110,7 @@ KEEPING = (
     ),
     Plant(
         "an agent that was killed has forgotten which steps it has done",
-        "guest.agent.keeping.journal.Journal._open",
+        "guest.agent.keeping.journal.AgentJournal._open",
         a_killed_agent_forgets_its_steps,
         faults=(Misfortune.CRASH,),
         seam=True,

@@ -36,14 +36,11 @@ async def start(store: SharedMemory) -> Plane:
     return plane
 
 
-async def test_nodes_that_start_together_make_every_vm_once(
-    monkeypatch: pytest.MonkeyPatch, anyio_backend: str
-) -> None:
-    monkeypatch.setattr(fleet, "AT_ONCE", 3)
+async def test_nodes_that_start_together_make_every_vm_once(anyio_backend: str) -> None:
     store = SharedMemory(wall_time)
     planes = [await start(store) for _ in range(3)]
 
-    await asyncio.gather(*(fleet.create_missing(plane, FLEET) for plane in planes))
+    await asyncio.gather(*(fleet.create_missing(plane, FLEET, at_once=3) for plane in planes))
     for plane in planes:
         await plane.close()
 

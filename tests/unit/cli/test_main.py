@@ -47,8 +47,8 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 
 PUBLIC = """
-try serve settings ping version completion demo activity az-env
-vm create|list|show|read|bind|unbind|restart|redeploy|reimage|stop|deallocate|start|delete|evict
+try serve settings ping version completion demo activity forecast az-env fleet search
+vm create|list|show|read|document|instance|bind|unbind|restart|redeploy|reimage|stop|deallocate|start|delete|evict
 vmss create|list|show|scale|update|delete|delete-instances|update-instances|protect
 vmss restart|redeploy|reimage|deallocate|stop|start|bind|unbind
 host list|show|maintain|fail

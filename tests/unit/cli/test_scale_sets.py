@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from forewarn.cli.commands import scale_set_options as options
+from forewarn.cli import scale_set_options as options
 from forewarn.core.specs import Orchestration, ScaleInRule, UpgradeMode
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forewarn.cli import reference
+from forewarn.cli.main import build_parser
 from forewarn.core.causes import CAUSES, Cause
 from forewarn.core.rules import Rules
 from forewarn.engines.simulated import Durations
@@ -304,9 +306,20 @@ def test_the_documentation_has_every_setting_and_command() -> None:
 
     assert all(f"| `{name}` |" in table for name in SETTINGS)
     assert "\\|" in table
-    for command in ("forewarn serve", "forewarn vm evict", "forewarn event watch", "forewarn journal export"):
-        assert f"### `{command}`" in commands
-    assert max(map(len, commands.splitlines())) <= 110
+    for command in ("serve", "vm", "host"):
+        assert f"\n## `forewarn {command}`\n" in commands
+    for command in ("vm evict", "event watch", "journal export", "sim replay"):
+        assert f"\n### `forewarn {command}`\n" in commands
+    assert "| [`ping`](#forewarn-ping) | ask whether a server is ready |" in commands
+    assert commands.count("```text") == len(_commands_below(build_parser())) + 1
+    assert max(len(line) for line in commands.splitlines() if not line.startswith("|")) <= 110
+
+
+def _commands_below(parser: argparse.ArgumentParser) -> list[str]:
+    """Their names, with those of the commands they are below."""
+    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    children = [child for action in found for child in action.choices.values()]
+    return [name for child in children for name in (child.prog, *_commands_below(child))]
 
 
 def test_a_server_in_a_guests_environment_is_told_where_that_address_belongs() -> None:

@@ -22,7 +22,11 @@ _NAMED: dict[str, str] = {
     "Verdict": "VerifyAnswer",
     "Turned": "ClockTurned",
     "Happened": "Happened",
+    "ForecastFact": "ForecastFact",
     "CampaignHosts": "CampaignHosts",
+    "DomainCount": "DomainCount",
+    "EventCount": "EventCount",
+    "FoundThing": "FoundThing",
 }
 _JSON = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", dict: "object"}
 SHAPES = {name: shape for name, shape in vars(shapes).items() if is_typeddict(shape)}

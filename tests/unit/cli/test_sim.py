@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,6 +14,7 @@ import pytest
 
 from forewarn.cli.main import main
 from forewarn.settings.errors import Exit
+from tests.waiting import until
 
 _SMALL = ["--seed", "4", "--vms", "12", "--days", "0.2", "--pace", "6"]
 
@@ -95,10 +95,7 @@ def test_interrupted_it_tells_what_was_seen_so_far(tmp_path: Path) -> None:
     record = tmp_path / "record"
     command = [sys.executable, "-m", "forewarn", "sim", "--days", "300", "--record", str(record)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        until = time.monotonic() + 60
-        while not (record.exists() and record.stat().st_size > 100_000):
-            assert time.monotonic() < until, "nothing has happened"
-            time.sleep(0.05)
+        until(lambda: record.exists() and record.stat().st_size > 100_000, "something to happen")
         running.send_signal(signal.SIGINT)
         said, problems = running.communicate(timeout=60)
     assert running.returncode == Exit.INTERRUPTED, problems

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from forewarn.core import commands as c
+from forewarn.core.guids import derive_guid
 from forewarn.core.refusal import Hint
 from forewarn.core.region import Power
 from forewarn.core.rules import Rules
 from forewarn.core.specs import EvictionPolicy, Orchestration, Policy, ScaleInRule, ScopeKind
-from forewarn.terms import derive_guid
 from tests.unit.core.world import MINUTE, World
 
 FLEXIBLE = Orchestration.FLEXIBLE

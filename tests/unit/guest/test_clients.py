@@ -18,6 +18,7 @@ from forewarn.web.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
 from tests.e2e.metadata_region import NOON, MetadataRegion, metadata_region
 from tests.unit.guest.shells import Guest
+from tests.waiting import until
 
 MakeGuest = Callable[..., Guest]
 HOUR = timedelta(hours=1)
@@ -172,8 +173,7 @@ def test_the_first_answer_may_be_slow(make_guest: MakeGuest) -> None:
         guest = make_guest(url(region), timeout_seconds=0.001, first_timeout_seconds=60)
         with ThreadPoolExecutor(1) as pool:
             reading = pool.submit(guest.document)
-            while not region.do(lambda: is_enabled(region, "vm/web")):
-                pass
+            until(lambda: region.do(lambda: is_enabled(region, "vm/web")), "the first read to arrive")
             region.advance(timedelta(minutes=2))
             document = reading.result()
     assert document is not None

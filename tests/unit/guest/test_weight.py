@@ -12,6 +12,7 @@ SOURCE = Path(forewarn.guest.__file__).parents[2]
 HEAVY = {
     "asyncio",
     "email",
+    "hashlib",
     "http.client",
     "ipaddress",
     "logging",

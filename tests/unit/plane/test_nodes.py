@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from contextvars import Context
 from datetime import timedelta
@@ -26,6 +26,7 @@ from forewarn.plane.system import SYSTEM, Pace, ServerSystem
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
 from tests.unit.plane.bench import HOUR, MINUTE, NOON, OPERATOR, SECOND, WatchedEngine
+from tests.waiting import until_in_loop
 
 pytestmark = pytest.mark.anyio
 QUICK = timedelta(milliseconds=200)  # so that a node looks twenty times a second
@@ -66,12 +67,6 @@ def journal_of(plane: Plane) -> MemoryNodeJournal:
     return plane.journal
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - conditions of several planes and threads
-            await asyncio.sleep(0.005)
-
-
 async def create(plane: Plane, *names: str) -> None:
     await plane.submit(c.CreateVms(names, VmSpec(), f"seed of {names[0]}"), OPERATOR)
 
@@ -95,7 +90,7 @@ async def test_what_one_node_writes_the_other_publishes_once() -> None:
         two.subscribe(listen)
         await create(one, "web-0")
         await create(one, "web-1")
-        await until(lambda: two.seq == one.seq)
+        await until_in_loop(lambda: two.seq == one.seq)
         await create(two, "web-2")
         assert "web-1" in two.region.vms
         assert heard == list(range(1, two.seq + 1))
@@ -107,7 +102,7 @@ async def test_two_nodes_that_write_at_once_decide_on_the_same_region() -> None:
         await asyncio.gather(
             *(create(plane, f"web-{n}") for n in range(10) for plane in (one, two)), return_exceptions=True
         )
-        await until(lambda: one.seq == two.seq)
+        await until_in_loop(lambda: one.seq == two.seq)
         assert set(one.region.vms) == set(two.region.vms) == {f"web-{n}" for n in range(10)}
         assert len(house.facts(f.VmCreated)) == 10
 
@@ -140,7 +135,7 @@ async def test_a_write_whose_outcome_was_not_heard_is_taken_up_when_it_was_done(
         with pytest.raises(Uncertain):
             await create(only, "web-0")
         journal_of(only).answers_lost = False
-        await until(lambda: "web-0" in only.region.vms)
+        await until_in_loop(lambda: "web-0" in only.region.vms)
 
 
 # Being current
@@ -152,13 +147,13 @@ async def test_a_node_that_is_cut_off_says_so_in_time_and_is_current_again_after
         assert not two.standing.stale
         journal_of(two).cut_off = "The cable is out."
         await create(one, "web-0")
-        await until(lambda: bool(two.standing.stale))
+        await until_in_loop(lambda: bool(two.standing.stale))
         assert "not heard from its store for 0.2 s" in two.standing.stale
         assert "web-0" not in two.region.vms
         with pytest.raises(JournalFault, match="The cable is out"):
             await create(two, "web-1")
         journal_of(two).cut_off = ""
-        await until(lambda: not two.standing.stale)
+        await until_in_loop(lambda: not two.standing.stale)
         assert "web-0" in two.region.vms
         assert "web-1" not in one.region.vms
 
@@ -217,7 +212,7 @@ async def test_the_stores_clock_is_the_regions() -> None:
         assert {fact.at for fact in house.facts(f.VmCreated)} == {NOON}
         assert NOON <= plane.now() < NOON + MINUTE
         house.now = NOON + HOUR
-        await until(lambda: plane.now() >= NOON + HOUR)
+        await until_in_loop(lambda: plane.now() >= NOON + HOUR)
 
 
 async def test_events_start_by_the_stores_clock() -> None:
@@ -227,10 +222,10 @@ async def test_events_start_by_the_stores_clock() -> None:
         await plane.enable(plane.region.vms["web-0"])
         await restart(plane, "web-0")
         house.now = NOON + 14 * MINUTE
-        await until(lambda: plane.now() >= NOON + 14 * MINUTE)
+        await until_in_loop(lambda: plane.now() >= NOON + 14 * MINUTE)
         assert not house.facts(f.EventStarted)
         house.now = NOON + 15 * MINUTE
-        await until(lambda: bool(house.facts(f.EventStarted)))
+        await until_in_loop(lambda: bool(house.facts(f.EventStarted)))
         assert [fact.at for fact in house.facts(f.EventStarted)] == [NOON + 15 * MINUTE]
 
 
@@ -240,13 +235,13 @@ async def test_reads_through_any_node_keep_a_scope_enabled() -> None:
     async with house.node(rules) as one, house.node(rules) as two:
         await create(one, "web-0")
         await one.enable(one.region.vms["web-0"])
-        await until(lambda: two.seq == one.seq)
+        await until_in_loop(lambda: two.seq == one.seq)
         house.now = NOON + timedelta(seconds=3.2)
-        await until(lambda: two.now() >= house.now)
+        await until_in_loop(lambda: two.now() >= house.now)
         two.read_by(two.region.vms["web-0"])
-        await until(lambda: bool(house.facts(f.ScopeRead)))  # nobody has asked for it
+        await until_in_loop(lambda: bool(house.facts(f.ScopeRead)))  # nobody has asked for it
         house.now = NOON + timedelta(seconds=5)
-        await until(lambda: one.now() >= house.now)
+        await until_in_loop(lambda: one.now() >= house.now)
         await one.submit(c.Tick(), OPERATOR)
         assert not house.facts(f.ScopeDisabled)
 
@@ -260,7 +255,7 @@ async def test_one_node_leads_and_begins_each_impact_once() -> None:
         assert [one.standing.leads, two.standing.leads, three.standing.leads] == [True, False, False]
         await create(three, "web-0", "web-1")
         events = {await restart(three, "web-0"), await restart(two, "web-1")}
-        await until(lambda: len(house.facts(f.ImpactBegan)) == 2)
+        await until_in_loop(lambda: len(house.facts(f.ImpactBegan)) == 2)
         assert sorted(house.begun) == sorted(events)
         assert house.engines[1].begun == house.engines[2].begun == []
 
@@ -273,8 +268,8 @@ async def test_the_next_leader_takes_up_what_the_last_one_left() -> None:
         event_id = await restart(two, "web-0")
         journal_of(one).cut_off = "The cable is out."
         house.store.depose()
-        await until(lambda: two.standing.leads and not one.standing.leads)
-        await until(lambda: bool(house.facts(f.ImpactBegan)))
+        await until_in_loop(lambda: two.standing.leads and not one.standing.leads)
+        await until_in_loop(lambda: bool(house.facts(f.ImpactBegan)))
         assert house.engines[1].begun[0][0] == event_id
         journal_of(one).cut_off = ""
 
@@ -291,10 +286,10 @@ async def test_a_frozen_leader_is_replaced_and_steps_back_when_it_wakes() -> Non
 
         journal_of(one).await_news = sleep  # type: ignore[method-assign]
         house.now = NOON + timedelta(seconds=11)
-        await until(lambda: two.standing.leads)
-        await until(lambda: bool(one.standing.stale))
+        await until_in_loop(lambda: two.standing.leads)
+        await until_in_loop(lambda: bool(one.standing.stale))
         awake.set()
-        await until(lambda: not one.standing.stale)
+        await until_in_loop(lambda: not one.standing.stale)
         assert (one.standing.leads, two.standing.leads) == (False, True)
 
 
@@ -314,9 +309,9 @@ async def test_an_impact_whose_record_may_have_been_kept_is_begun_once() -> None
         await create(only, "web-0")
         house.engines[0].on_begin = lambda _: setattr(journal, "answers_lost", True)
         event_id = await restart(only, "web-0")
-        await until(lambda: bool(house.facts(f.ImpactBegan)))
+        await until_in_loop(lambda: bool(house.facts(f.ImpactBegan)))
         journal.answers_lost = False
-        await until(lambda: only.region.events[event_id].impact_began_at is not None)
+        await until_in_loop(lambda: only.region.events[event_id].impact_began_at is not None)
         await only.submit(c.Tick(), OPERATOR)
         assert house.begun == [event_id]
 
@@ -341,9 +336,9 @@ async def test_a_node_that_drains_hands_the_lead_on_and_works_on() -> None:
     house = House()
     async with house.node() as one, house.node() as two:
         one.membership.drain()
-        await until(lambda: two.standing.leads and not one.standing.leads)
+        await until_in_loop(lambda: two.standing.leads and not one.standing.leads)
         await create(one, "web-0")
-        await until(lambda: "web-0" in two.region.vms)
+        await until_in_loop(lambda: "web-0" in two.region.vms)
 
 
 async def test_a_node_that_closes_hands_the_lead_on() -> None:
@@ -354,7 +349,7 @@ async def test_a_node_that_closes_hands_the_lead_on() -> None:
             assert not one.standing.leads
         assert two_later.standing.leads
     async with house.node() as three:
-        await until(lambda: three.standing.leads)
+        await until_in_loop(lambda: three.standing.leads)
 
 
 # Editing
@@ -410,12 +405,12 @@ async def test_nodes_see_each_other_until_they_leave() -> None:
         async with house.node() as two:
             one.membership.introduce("one", ("metadata",), ("http://one",))
             two.membership.introduce("two", ("control",), ())
-            await until(lambda: len(house.store.nodes) == 2)
+            await until_in_loop(lambda: len(house.store.nodes) == 2)
             first, second = await one.membership.nodes()
             assert (first.name, first.faces, first.leads) == ("one", ("metadata",), True)
             assert (second.name, second.leads, second.rules) == ("two", False, first.rules)
             two.membership.drain()
-            await until(lambda: house.store.nodes[second.id].draining)
+            await until_in_loop(lambda: house.store.nodes[second.id].draining)
         assert [node.name for node in await one.membership.nodes()] == ["one"]
 
 
@@ -425,7 +420,7 @@ async def test_a_node_that_nobody_has_introduced_is_not_announced_though_it_lead
         assert one.standing.leads
         async with house.node() as two:
             two.membership.introduce("two", ("control",), ())
-            await until(lambda: bool(house.store.nodes))
+            await until_in_loop(lambda: bool(house.store.nodes))
         assert [node.name for node in house.store.nodes.values()] == []
         assert one.membership.node.leads
 
@@ -443,17 +438,17 @@ async def test_a_node_with_other_rules_than_the_leaders_decides_nothing_and_both
     house = House()
     async with house.node() as one:
         one.membership.introduce("one", (), ())
-        await until(lambda: bool(house.store.nodes))
+        await until_in_loop(lambda: bool(house.store.nodes))
         await create(one, "web")
         async with house.node(OTHER) as two:
             assert "other rules than one, which leads the region, and decides nothing" in two.standing.odds
             two.membership.introduce("two", (), ())
-            await until(lambda: "other rules than this one: two." in caplog.text)
+            await until_in_loop(lambda: "other rules than this one: two." in caplog.text)
             assert "other rules than this one: one." in caplog.text
             with pytest.raises(JournalFault, match=r"decides nothing\. .* Nothing was changed; ask another node"):
                 await create(two, "lost")
             await create(one, "kept")
-            await until(lambda: "kept" in two.region.vms)
+            await until_in_loop(lambda: "kept" in two.region.vms)
             assert (one.standing.odds, one.standing.leads, two.standing.leads, two.standing.willing) == (
                 "",
                 True,
@@ -461,7 +456,7 @@ async def test_a_node_with_other_rules_than_the_leaders_decides_nothing_and_both
                 False,
             )
             assert sorted(two.region.vms) == ["kept", "web"]
-        await until(lambda: "All nodes go by the same rules again." in caplog.text)
+        await until_in_loop(lambda: "All nodes go by the same rules again." in caplog.text)
         assert caplog.text.count("other rules than this one: two.") == 1
 
 
@@ -470,12 +465,12 @@ async def test_when_the_leader_has_gone_the_node_with_other_rules_takes_over() -
     async with AsyncExitStack() as first:
         one = await first.enter_async_context(house.node())
         one.membership.introduce("one", (), ())
-        await until(lambda: bool(house.store.nodes))
+        await until_in_loop(lambda: bool(house.store.nodes))
         async with house.node(OTHER) as two:
             two.membership.introduce("two", (), ())
             assert two.standing.odds
             await first.aclose()
-            await until(lambda: two.standing.leads)
+            await until_in_loop(lambda: two.standing.leads)
             await create(two, "web")
 
 

@@ -9,6 +9,7 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
+from forewarn.core.forecast import Lasting
 from forewarn.core.region import Event
 from forewarn.core.rules import Rules
 from forewarn.core.specs import Policy
@@ -22,7 +23,10 @@ class QuickEngine:
     """Every impact takes ten milliseconds."""
 
     def begin(self, event: Event, now: datetime) -> datetime:
-        return now + timedelta(milliseconds=10)
+        return now + self.lasting(event).duration
+
+    def lasting(self, event: Event) -> Lasting:
+        return Lasting(timedelta(milliseconds=10))
 
 
 async def test_on_a_fast_clock_an_event_lives_its_life_by_itself() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from forewarn.sim.fabric.disk import Disks, SimFiles
 from forewarn.sim.fabric.loop import PLACE, SimLoop
-from forewarn.sim.fabric.network import SimSockets
+from forewarn.sim.fabric.sockets import SimSockets
 from forewarn.sim.fabric.strands import Process
 
 

@@ -21,6 +21,8 @@ from forewarn.cli.api.shapes import (
     Event,
     EventStory,
     Fault,
+    Fleet,
+    Forecast,
     Host,
     Nodes,
     Outcome,
@@ -32,6 +34,7 @@ from forewarn.cli.api.shapes import (
     ScaleSet,
     ScaleSetStory,
     Scope,
+    Search,
     SettingShown,
     Turned,
     Verdict,
@@ -204,12 +207,18 @@ class OperatorClient:
     def nodes(self) -> Nodes:
         return cast(Nodes, self.server.ask("GET", "/v1/nodes"))
 
+    def fleet(self) -> Fleet:
+        return cast(Fleet, self.server.ask("GET", "/v1/fleet"))
+
+    def search(self, text: str, limit: int) -> Search:
+        return cast(Search, self.server.ask("GET", "/v1/search", {"q": text, "limit": limit}))
+
     # VMs
     def create_vms(self, body: Mapping[str, Any]) -> list[str]:
         return cast(list[str], self._order("POST", "/v1/vms", body=body)["created"])
 
-    def vms(self, scope: str = "") -> Iterator[Vm]:
-        return cast(Iterator[Vm], self._pages("/v1/vms", "vms", {"scope": scope}))
+    def vms(self, wanted: Parameters | None = None) -> Iterator[Vm]:
+        return cast(Iterator[Vm], self._pages("/v1/vms", "vms", wanted))
 
     def vm(self, name: str) -> VmStory:
         return cast(VmStory, self.server.ask("GET", _named("/v1/vms/{}", name)))
@@ -254,8 +263,8 @@ class OperatorClient:
         return cast(Outcome, self._order("POST", _named("/v1/scale-sets/{}/{}", name, operation), body=body))
 
     # Scopes
-    def scopes(self) -> Iterator[Scope]:
-        return cast(Iterator[Scope], self._pages("/v1/scopes", "scopes"))
+    def scopes(self, wanted: Parameters | None = None) -> Iterator[Scope]:
+        return cast(Iterator[Scope], self._pages("/v1/scopes", "scopes", wanted))
 
     def scope(self, kind: str, name: str) -> Scope:
         return cast(Scope, self.server.ask("GET", _named("/v1/scopes/{}/{}", kind, name)))
@@ -264,8 +273,8 @@ class OperatorClient:
         self._order("PUT", _named("/v1/scopes/{}/{}/policy", kind, name), body=policy)
 
     # Hosts
-    def hosts(self) -> Iterator[Host]:
-        return cast(Iterator[Host], self._pages("/v1/hosts", "hosts"))
+    def hosts(self, wanted: Parameters | None = None) -> Iterator[Host]:
+        return cast(Iterator[Host], self._pages("/v1/hosts", "hosts", wanted))
 
     def host(self, name: str) -> Host:
         return cast(Host, self.server.ask("GET", _named("/v1/hosts/{}", name)))
@@ -292,9 +301,8 @@ class OperatorClient:
         return cast(Campaign, found)
 
     # Events
-    def events(self, scope: str = "", vm: str = "", since: str = "", until: str = "") -> Iterator[Event]:
-        """Those that are active; with ``since`` or ``until`` those that have ended too."""
-        wanted = {"scope": scope, "vm": vm, "since": since, "until": until}
+    def events(self, wanted: Parameters | None = None) -> Iterator[Event]:
+        """Those that are active; where ``since`` or ``until`` is wanted, those that have ended too."""
         return cast(Iterator[Event], self._pages("/v1/events", "events", wanted))
 
     def event(self, event_id: str) -> EventStory:
@@ -304,7 +312,11 @@ class OperatorClient:
         """``operation`` is approve or cancel."""
         return cast(Outcome, self._order("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
 
-    # Clock
+    # Time
+    def forecast(self, wanted: Parameters) -> Forecast:
+        """What will happen if nobody acts, until an instant, of one event, scope or VM."""
+        return cast(Forecast, self.server.ask("GET", "/v1/forecast", wanted))
+
     def clock(self) -> Clock:
         return cast(Clock, self.server.ask("GET", "/v1/clock"))
 

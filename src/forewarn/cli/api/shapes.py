@@ -61,6 +61,55 @@ class Nodes(TypedDict):
     warnings: list[str]
 
 
+class DomainCount(TypedDict):
+    update_domain: int
+    fault_domain: int
+    vms: int
+    not_running: int
+    pending: int
+
+
+class EventCount(TypedDict):
+    type: str
+    phase: str
+    events: int
+
+
+class Fleet(TypedDict):
+    ready: bool
+    share: float
+    seq: int
+    vms_total: int
+    hosts_total: int
+    scale_sets_total: int
+    scopes_total: int
+    campaigns_total: int
+    power: dict[str, int]
+    kinds: dict[str, int]
+    spot: int
+    pending: int
+    domains: list[DomainCount]
+    health: dict[str, int]
+    hosts_with_work: int
+    hosts_with_vms_down: int
+    events_total: int
+    events: list[EventCount]
+
+
+class FoundThing(TypedDict):
+    kind: str
+    name: str
+    id: str
+    about: str
+
+
+class Search(TypedDict):
+    found: list[FoundThing]
+    more: bool
+    ready: bool
+    share: float
+
+
 class Event(TypedDict):
     id: str
     type: str
@@ -245,6 +294,31 @@ class Campaign(TypedDict):
     events_total: int
     started_at: str
     ended_at: str | None
+
+
+class ForecastFact(TypedDict):
+    at: str
+    fact: str
+    text: str
+    event: str | None
+    type: str | None
+    announced: bool | None
+    scope: str | None
+    vms: list[str]
+    vms_total: int
+    host: str | None
+    campaign: str | None
+    estimated: bool
+
+
+class Forecast(TypedDict):
+    """What will happen if nobody acts."""
+
+    now: str
+    until: str
+    seq: int
+    facts: list[ForecastFact]
+    cut_at: str | None
 
 
 class Fault(TypedDict):

@@ -65,7 +65,7 @@ def _document(source: str) -> Document:
 
 
 def _only_name(document: Document, out: Output) -> str:
-    """At a desk nobody tells who we are; where a document names a single VM, it can only be meant."""
+    """On a developer's machine no name is known. A document that names a single VM can only mean that one."""
     names = {name for event in document.events for name in event.resources}
     if len(names) > 1:
         raise usage(f"say which VM this is with --name; the document names {', '.join(sorted(names))}.")

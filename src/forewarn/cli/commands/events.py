@@ -11,6 +11,7 @@ from forewarn.cli.api.client import OperatorClient
 from forewarn.cli.api.follow import follow
 from forewarn.cli.api.shapes import EventStory
 from forewarn.cli.commands.watching import EventFilter, SeenEvents, change_line
+from forewarn.cli.filters import EVENTS, add_filters, given
 from forewarn.cli.outcomes import (
     EVENT_COLUMNS,
     PAST_COLUMNS,
@@ -52,6 +53,7 @@ def add_to(subparsers: Subparsers) -> None:
         "forewarn event list --since 2h",
     )
     _add_filters(listing)
+    add_filters(listing, EVENTS)
     listing.add_argument("--all", action="store_true", help="ended ones too, of the last 24 hours (see --since)")
     parsing.add_span(listing, "events to which something happened")
     show = parsing.add_client_command(
@@ -118,7 +120,7 @@ def _full_id(client: OperatorClient, given: str) -> str:
     if ids.is_whole(given):
         return given
     since = show_instant(parse_instant(client.clock()["now"]) - _ALL)
-    known = itertools.chain(client.events(), client.events(since=since))
+    known = itertools.chain(client.events(), client.events({"since": since}))
     return ids.complete(given, (event["id"] for event in known), "event of the last 24 hours")
 
 
@@ -127,7 +129,7 @@ def _list(args: argparse.Namespace, out: Output) -> int:
     if args.all and args.since is None and args.until is None:
         args.since = _ALL
     since, until = parsing.span_of(args, client)
-    events = client.events(args.scope, args.vm, since, until)
+    events = client.events({"scope": args.scope, "vm": args.vm, "since": since, "until": until, **given(args, EVENTS)})
     if out.as_json:
         out.json(list(events))
         return Exit.OK

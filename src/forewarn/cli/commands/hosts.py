@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
+from forewarn.cli.filters import HOSTS, add_filters, given
 from forewarn.cli.outcomes import show_outcome
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
@@ -26,9 +27,16 @@ def add_to(subparsers: Subparsers) -> None:
     group = parsing.add_group(
         subparsers, "host", "hosts: maintenance and failures", "The machines beneath the VMs, and what befalls them."
     )
-    parsing.add_client_command(
-        group, "list", _list, "list hosts", "List the hosts of the region.", "forewarn host list"
+    listing = parsing.add_client_command(
+        group,
+        "list",
+        _list,
+        "list hosts",
+        "List the hosts of the region, by number. With options, those for which all of them hold.",
+        "forewarn host list",
+        "forewarn host list --health failing --work yes",
     )
+    add_filters(listing, HOSTS)
     show = parsing.add_client_command(
         group, "show", _show, "show hosts and their VMs", "Show hosts with all their VMs.", "forewarn host show host-0"
     )
@@ -61,7 +69,7 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
-    hosts = parsing.client_of(args).hosts()
+    hosts = parsing.client_of(args).hosts(given(args, HOSTS))
     if out.as_json:
         out.json(list(hosts))
         return Exit.OK

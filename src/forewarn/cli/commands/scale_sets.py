@@ -8,10 +8,10 @@ from collections.abc import Callable
 from forewarn.cli import parsing
 from forewarn.cli.api.shapes import ScaleSetStory, Vm
 from forewarn.cli.commands import bindings
-from forewarn.cli.commands.scale_set_options import add_creation_options, add_model_options, add_set_options, body_of
 from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Parser, Subparsers
+from forewarn.cli.scale_set_options import add_creation_options, add_model_options, add_set_options, body_of
 from forewarn.cli.vm_card import show_model, show_seconds
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.times import parse_instant, show_moment

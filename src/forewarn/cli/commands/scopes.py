@@ -6,6 +6,7 @@ import argparse
 
 from forewarn.cli import parsing, terse
 from forewarn.cli.api.shapes import Policy, Scope
+from forewarn.cli.filters import SCOPES, add_filters, given
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import Exit
@@ -28,14 +29,16 @@ def add_to(subparsers: Subparsers) -> None:
         "scopes: who sees and may approve",
         "A lone VM, an availability set or a cloud service: its VMs see the same events and may approve them.",
     )
-    parsing.add_client_command(
+    listing = parsing.add_client_command(
         group,
         "list",
         _list,
         "list scopes",
-        "List scopes; a lone VM shows up once it has read its events.",
+        "List scopes; a lone VM shows up once it has read its events. With options, those for which all of them hold.",
         "forewarn scope list",
+        "forewarn scope list --kind availability-set",
     )
+    add_filters(listing, SCOPES)
     show = parsing.add_client_command(
         group,
         "show",
@@ -65,7 +68,7 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
-    scopes = parsing.client_of(args).scopes()
+    scopes = parsing.client_of(args).scopes(given(args, SCOPES))
     if out.as_json:
         out.json(list(scopes))
         return Exit.OK

@@ -10,6 +10,7 @@ from pathlib import Path
 from forewarn.cli import parsing
 from forewarn.cli.api.client import NAMES_AT_ONCE, OperatorClient
 from forewarn.cli.commands import bindings
+from forewarn.cli.filters import VMS, add_filters, given
 from forewarn.cli.outcomes import merge, show_events, show_outcome
 from forewarn.cli.output import Column, Output, Progress
 from forewarn.cli.parsing import Subparsers
@@ -90,11 +91,12 @@ def add_to(subparsers: Subparsers) -> None:
         "list",
         _list,
         "list VMs",
-        "List the VMs of the region, or of one scope.",
+        "List the VMs of the region, by name. With options, those for which all of them hold.",
         "forewarn vm list --scope availability-set/front",
+        "forewarn vm list --power stopped --ud 2",
         "forewarn vm list --names | forewarn vm delete -",
     )
-    listing.add_argument("--scope", default="", metavar="KIND/NAME", help="only the VMs of this scope")
+    add_filters(listing, VMS)
     listing.add_argument("--names", action="store_true", help="print the names alone, one on a line")
     show = parsing.add_client_command(
         group,
@@ -222,7 +224,7 @@ def _create(args: argparse.Namespace, out: Output) -> int:
 
 
 def _refuse_other_options(args: argparse.Namespace) -> None:
-    """An option beside --file would be a wish that nobody hears."""
+    """Refuse an option beside --file: it would have no effect."""
     if _entry_of(args, "") != FleetEntry(name=""):
         raise usage("with --file, the VMs' options stand in the file; leave them off the command line.")
 
@@ -320,7 +322,7 @@ def _say_created(out: Output, created: list[str], left_alone: int) -> None:
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
-    vms = parsing.client_of(args).vms(args.scope)
+    vms = parsing.client_of(args).vms(given(args, VMS))
     if args.names:
         for vm in vms:
             out.line(vm["name"])

@@ -8,7 +8,7 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.deciding.events import BY_POLICY, announce_pending, cancel
 from forewarn.core.draft import Draft
-from forewarn.core.lookup import find_event
+from forewarn.core.looking.lookup import find_event
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.refusal import Hint, Refused, no_event
 
@@ -26,7 +26,7 @@ def approve(draft: Draft, command: c.Approve) -> None:
 
 
 def cancel_events(draft: Draft, command: c.CancelEvents) -> None:
-    for event in [find_event(draft, event_id) for event_id in command.event_ids]:
+    for event in [find_event(draft.region, event_id) for event_id in command.event_ids]:
         if event.id not in draft.region.events:
             continue  # it went with another of its group
         if event.phase not in PENDING:

@@ -9,7 +9,7 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding import approvals, fleet, impacts, maintenance, operations, rolling, scale_sets
 from forewarn.core.draft import Draft
-from forewarn.core.lookup import find_scale_set
+from forewarn.core.looking.lookup import scale_set_named
 
 _OfFleet: TypeAlias = (
     c.CreateVms
@@ -128,9 +128,9 @@ def _decide_scale_set(draft: Draft, command: _OfScaleSet) -> None:
         case c.UpgradeInstances():
             scale_sets.upgrade(draft, command)
         case c.StartRollingUpgrade(scale_set=name):
-            rolling.start_asked(draft, find_scale_set(draft, name))
+            rolling.start_asked(draft, scale_set_named(draft.region, name))
         case c.CancelRollingUpgrade(scale_set=name):
-            rolling.cancel(draft, find_scale_set(draft, name))
+            rolling.cancel(draft, scale_set_named(draft.region, name))
         case c.ProtectInstance():
             scale_sets.protect(draft, command)
         case _:

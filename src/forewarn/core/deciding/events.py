@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.draft import Draft
+from forewarn.core.guids import derive_guid
 from forewarn.core.looking.turns import is_in_hand
 from forewarn.core.phases import PENDING
 from forewarn.core.region import Event, Host, HostHealth, Region, Scope, Vm, fold, replace
-from forewarn.terms import derive_guid
 
 NOBODY_READS = "nobody: the scope does not read its documents"
 BY_POLICY = "policy: approved automatically"

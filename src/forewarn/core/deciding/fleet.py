@@ -12,7 +12,7 @@ from forewarn.core.deciding.bindings import bind_by_nic, bind_key
 from forewarn.core.deciding.events import leave_host, raise_event, under
 from forewarn.core.deciding.placement import find_host
 from forewarn.core.draft import Draft
-from forewarn.core.lookup import check_scope, find_vms
+from forewarn.core.looking.lookup import find_vms, scope_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Region, Vm, fold, replace, scope_key
 from forewarn.core.rules import Rules
@@ -73,7 +73,7 @@ def create_one(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, mo
 
 
 def respecify(draft: Draft, command: c.RespecifyVm) -> None:
-    (vm,) = find_vms(draft, (command.vm,))
+    (vm,) = find_vms(draft.region, (command.vm,))
     old, new = vm.spec, command.spec
     if (old.kind, fold(old.set_name), fold(old.role)) != (new.kind, fold(new.set_name), fold(new.role)):
         raise Refused(Hint.CONFLICT, f"VM '{vm.name}' cannot be moved to another set; delete it and create it there.")
@@ -186,7 +186,7 @@ def _bad_name(what: str, name: str) -> str:
 
 
 def delete(draft: Draft, command: c.DeleteVms) -> None:
-    for vm in find_vms(draft, command.vms):
+    for vm in find_vms(draft.region, command.vms):
         if vm.scale_set:
             raise Refused(
                 Hint.CONFLICT, f"VM '{vm.name}' belongs to scale set '{vm.scale_set}'; delete the instance there."
@@ -206,19 +206,19 @@ def delete_vm(draft: Draft, vm: Vm, seed: str) -> None:
 
 
 def deallocate(draft: Draft, command: c.DeallocateVms) -> None:
-    for vm in find_vms(draft, command.vms):
+    for vm in find_vms(draft.region, command.vms):
         if vm.power is not Power.DEALLOCATED:
             draft.record(f.VmDeallocated(draft.now, vm.key))
 
 
 def stop(draft: Draft, command: c.StopVms) -> None:
-    for vm in find_vms(draft, command.vms):
+    for vm in find_vms(draft.region, command.vms):
         if vm.power not in DOWN:
             draft.record(f.VmStopped(draft.now, vm.key))
 
 
 def start(draft: Draft, command: c.StartVms) -> None:
-    for vm in find_vms(draft, command.vms):
+    for vm in find_vms(draft.region, command.vms):
         if vm.power is Power.STOPPED and vm.host is not None:
             draft.record(f.VmStarted(draft.now, vm.key, vm.host))
         elif vm.power is Power.DEALLOCATED:
@@ -228,15 +228,15 @@ def start(draft: Draft, command: c.StartVms) -> None:
 
 
 def bind(draft: Draft, command: c.BindVm) -> None:
-    (vm,) = find_vms(draft, (command.vm,))
+    (vm,) = find_vms(draft.region, (command.vm,))
     bind_key(draft, vm.key, command.binding)
 
 
 def bind_nic(draft: Draft, command: c.BindNic) -> None:
-    (vm,) = find_vms(draft, (command.vm,))
+    (vm,) = find_vms(draft.region, (command.vm,))
     bind_by_nic(draft, vm, command.address, command.former)
 
 
 def set_policy(draft: Draft, command: c.SetPolicy) -> None:
-    check_scope(draft, fold(command.scope))
+    scope_named(draft.region, fold(command.scope))  # or it is refused
     draft.record(f.PolicySet(draft.now, fold(command.scope), command.policy))

@@ -9,7 +9,7 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import cancel, maintain_host, mark_host, raise_event, under
 from forewarn.core.draft import Draft
-from forewarn.core.lookup import check_maintenance, check_scope, find_campaign, find_hosts, find_vms
+from forewarn.core.looking.lookup import check_maintenance, find_campaign, find_hosts, find_vms, scope_named
 from forewarn.core.phases import PENDING
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, CampaignState, Host, HostHealth, Power, Vm, fold
@@ -19,7 +19,7 @@ VMS_MOST = 20_000
 
 def user_operation(draft: Draft, cause: Cause, names: tuple[str, ...], seed: str) -> None:
     limit = draft.rules.user_operation_limit
-    for vm in find_vms(draft, names):
+    for vm in find_vms(draft.region, names):
         _check_running(vm)
         before = draft.region.user_operations
         if not under(draft, vm, cause):
@@ -33,7 +33,7 @@ def user_operation(draft: Draft, cause: Cause, names: tuple[str, ...], seed: str
 
 
 def evict(draft: Draft, command: c.EvictVms) -> None:
-    for vm in find_vms(draft, command.vms):
+    for vm in find_vms(draft.region, command.vms):
         if not vm.spec.spot:
             raise Refused(Hint.CONFLICT, f"VM '{vm.name}' cannot be evicted: only Spot VMs can.")
         _check_running(vm)
@@ -43,7 +43,7 @@ def evict(draft: Draft, command: c.EvictVms) -> None:
 
 def reimage(draft: Draft, command: c.ReimageVms) -> None:
     """At once, unless the VM has an OS image notice and somebody reads."""
-    for vm in find_vms(draft, command.vms):
+    for vm in find_vms(draft.region, command.vms):
         _check_running(vm)
         notice = vm.spec.os_image_notice
         if not under(draft, vm, Cause.REIMAGE):
@@ -59,14 +59,14 @@ def _check_running(vm: Vm) -> None:
 
 def maintain(draft: Draft, command: c.MaintainHosts) -> None:
     check_maintenance(command.cause)
-    for host in _few_enough(find_hosts(draft, command.hosts)):
+    for host in _few_enough(find_hosts(draft.region, command.hosts)):
         maintain_host(draft, command.cause, host, command.seed)
 
 
 def fail(draft: Draft, command: c.FailHosts) -> None:
     if not command.hosts:
         raise Refused(Hint.INVALID, "Name at least one host.")
-    for host in _few_enough(find_hosts(draft, command.hosts)):
+    for host in _few_enough(find_hosts(draft.region, command.hosts)):
         for key in sorted(host.vms):
             for event_id in draft.region.vms[key].events:
                 event = draft.region.events.get(event_id)
@@ -94,9 +94,9 @@ def start_campaign(draft: Draft, command: c.StartCampaign) -> None:
         raise Refused(Hint.CONFLICT, f"There has been a campaign {command.id} already.")
     if command.hosts_at_once < 0:
         raise Refused(Hint.INVALID, "hosts_at_once must be 0 (no limit) or more.")
-    chosen = {host.number for host in find_hosts(draft, command.hosts)} if command.hosts else set()
+    chosen = {host.number for host in find_hosts(draft.region, command.hosts)} if command.hosts else set()
     for key in command.scopes:
-        check_scope(draft, fold(key))
+        scope_named(draft.region, fold(key))  # or it is refused
         chosen |= _hosts_of_scope(draft, fold(key))
     if not chosen and (command.hosts or command.scopes or not draft.region.vms):
         raise Refused(Hint.CONFLICT, "There is no host with a VM to maintain.")
@@ -112,7 +112,7 @@ def _hosts_of_scope(draft: Draft, key: str) -> set[int]:
 
 
 def cancel_campaign(draft: Draft, command: c.CancelCampaign) -> None:
-    campaign = find_campaign(draft, command.id)
+    campaign = find_campaign(draft.region, command.id)
     draft.record(f.CampaignCanceled(draft.now, campaign.id))
     for event_id in sorted(campaign.open_events):
         event = draft.region.events.get(event_id)
@@ -121,12 +121,12 @@ def cancel_campaign(draft: Draft, command: c.CancelCampaign) -> None:
 
 
 def pause_campaign(draft: Draft, command: c.PauseCampaign) -> None:
-    campaign = find_campaign(draft, command.id)
+    campaign = find_campaign(draft.region, command.id)
     if campaign.state is CampaignState.RUNNING:
         draft.record(f.CampaignPaused(draft.now, campaign.id))
 
 
 def resume_campaign(draft: Draft, command: c.ResumeCampaign) -> None:
-    campaign = find_campaign(draft, command.id)
+    campaign = find_campaign(draft.region, command.id)
     if campaign.state is CampaignState.PAUSED:
         draft.record(f.CampaignResumed(draft.now, campaign.id))

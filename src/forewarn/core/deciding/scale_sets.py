@@ -13,11 +13,11 @@ from forewarn.core.deciding import rolling
 from forewarn.core.deciding.bindings import bind_instance, bind_instances, check_pattern
 from forewarn.core.deciding.fleet import check_group, check_name, check_names, check_spec, create_one, delete_vm
 from forewarn.core.draft import Draft
-from forewarn.core.lookup import check_scope, find_scale_set, find_vms
+from forewarn.core.guids import derive_guid
+from forewarn.core.looking.lookup import find_vms, scale_set_named, scope_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import ScaleSet, Vm, fold, replace, scope_key
 from forewarn.core.specs import Domains, Orchestration, ScaleInRule, ScaleSetSpec, ScopeKind, UpgradeMode, VmSpec
-from forewarn.terms import derive_guid
 
 CAPACITY_MOST = 1_000
 BATCH_PERCENT = (5, 100)  # as the Compute API has it
@@ -43,7 +43,7 @@ def put(draft: Draft, command: c.PutScaleSet) -> None:
                 command.fault_domains,
             )
         )
-    scale_set = find_scale_set(draft, key)
+    scale_set = scale_set_named(draft.region, key)
     _check_kept(draft, scale_set, command)
     _change(draft, scale_set, command.spec, command.single_placement_group)
     _change_model(draft, key, command.vm_spec, changed=scale_set.spec.upgrade is not command.spec.upgrade)
@@ -66,7 +66,7 @@ def put_as_it_is(scale_set: ScaleSet, seed: str) -> c.PutScaleSet:
 
 def delete(draft: Draft, command: c.DeleteScaleSet) -> None:
     """Every instance goes, with a Terminate event where it has a notice; the set goes with the last one."""
-    scale_set = find_scale_set(draft, command.name)
+    scale_set = scale_set_named(draft.region, command.name)
     for vm in _instances(draft, scale_set):
         delete_vm(draft, vm, command.seed)
     if not scale_set.deleting:
@@ -75,20 +75,20 @@ def delete(draft: Draft, command: c.DeleteScaleSet) -> None:
 
 def delete_instances(draft: Draft, command: c.DeleteInstances) -> None:
     """Whoever names an instance means it: protection is from scale-in only."""
-    for vm in _chosen(draft, find_scale_set(draft, command.scale_set), command.vms):
+    for vm in _chosen(draft, scale_set_named(draft.region, command.scale_set), command.vms):
         delete_vm(draft, vm, command.seed)
 
 
 def upgrade(draft: Draft, command: c.UpgradeInstances) -> None:
     """Instances take over the latest model."""
-    scale_set = find_scale_set(draft, command.scale_set)
+    scale_set = scale_set_named(draft.region, command.scale_set)
     vms = _chosen(draft, scale_set, command.vms) if command.vms else _instances(draft, scale_set)
     for vm in vms:
         rolling.upgrade_one(draft, scale_set, vm)
 
 
 def protect(draft: Draft, command: c.ProtectInstance) -> None:
-    (vm,) = find_vms(draft, (command.vm,))
+    (vm,) = find_vms(draft.region, (command.vm,))
     if not vm.scale_set:
         raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is not an instance of a scale set.")
     if vm.protected is not command.protected:
@@ -97,9 +97,9 @@ def protect(draft: Draft, command: c.ProtectInstance) -> None:
 
 def set_policy(draft: Draft, command: c.SetPolicy) -> None:
     """Asked of one of its placement groups, a policy is still the whole set's."""
-    check_scope(draft, fold(command.scope))
+    scope_named(draft.region, fold(command.scope))  # or it is refused
     scope = draft.region.scopes[fold(command.scope)]
-    scale_set = find_scale_set(draft, scope.name.partition("~")[0])
+    scale_set = scale_set_named(draft.region, scope.name.partition("~")[0])
     _change(draft, scale_set, replace(scale_set.spec, policy=command.policy), scale_set.single_placement_group)
 
 
@@ -266,7 +266,7 @@ def _instances(draft: Draft, scale_set: ScaleSet) -> list[Vm]:
 
 
 def _chosen(draft: Draft, scale_set: ScaleSet, names: tuple[str, ...]) -> list[Vm]:
-    vms = find_vms(draft, names)
+    vms = find_vms(draft.region, names)
     for vm in vms:
         if vm.key not in scale_set.instances:
             raise Refused(Hint.NOT_FOUND, f"Scale set '{scale_set.name}' has no instance '{vm.name}'.")

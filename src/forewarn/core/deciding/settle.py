@@ -25,7 +25,7 @@ _LOOKS_MOST = 1_000  # at one thing in one settling; more would mean that two ru
 
 
 class DoesNotSettleError(RuntimeError):
-    """Two rules chase each other: a fault of ours, which must end the command and not the process."""
+    """Rules chase each other, or leave undone what is due: a fault of ours. It ends the command, not the process."""
 
 
 def settle(draft: Draft) -> None:
@@ -104,7 +104,7 @@ def _look_at_pending(draft: Draft, event: Event) -> None:
 
 
 def may_start(region: Region, event: Event, now: datetime) -> bool:
-    """At NotBefore, or earlier once approved and once nobody else of its group is awaited; and in its turn."""
+    """At NotBefore, or earlier once approved and once no other event of its group is awaited; and in its turn."""
     group = region.groups.get(event.group)
     gathered = event.phase is Phase.APPROVED and (group is None or group.awaited == 0)
     return (gathered or event.not_before <= now) and not is_in_hand(region, event)

@@ -165,7 +165,7 @@ def count_pending(region: Region, before: Event | None, event: Event) -> Region:
 
 
 def _document_changed(region: Region, event: Event, at: datetime, *, add: bool = False) -> Region:
-    """Give the scope its next incarnation, if anybody is told of this event at all."""
+    """Give the scope its next incarnation, if its documents show this event at all."""
     scope = region.scopes.get(event.scope)
     if scope is None or not event.announced:
         return region

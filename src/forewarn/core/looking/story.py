@@ -23,7 +23,7 @@ def remembered(facts: Iterable[f.Fact]) -> Event | None:
 
 
 def tell(fact: f.Fact) -> str:
-    """The fact as a sentence; its kind and subject where nobody has written one."""
+    """The fact as a sentence; its kind and subject where there is no sentence for it."""
     if isinstance(fact, EventFact):
         return tell_step(fact)
     match fact:
@@ -43,6 +43,14 @@ def tell(fact: f.Fact) -> str:
             return f"{scope} is enabled: from here on its events wait."
         case f.ScopeDisabled(scope=scope):
             return f"{scope} is disabled: nobody there has read for too long."
+        case f.CampaignWaveBegan(wave=wave, hosts=hosts):
+            return f"The campaign's turn of update domain {wave} begins, over {len(hosts)} hosts."
+        case f.CampaignHostsTaken(hosts=hosts):
+            return f"The campaign has taken {len(hosts)} more of its hosts."
+        case f.CampaignCompleted():
+            return "The campaign is completed."
+        case f.InstanceUpgraded(vm=vm, model=model):
+            return f"{vm} was given version {model} of its set's model."
         case f.HostMarked(host=host, health=health):
             return f"host-{host} is {health.value}."
     return f"{type(fact).__name__}: {f.subject_of(fact)}."

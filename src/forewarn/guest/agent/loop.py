@@ -1,5 +1,5 @@
 """The agent. One thread decides; others read the document, do steps, send approvals and ask the members of a shared
-event, and tell the one through its inbox. So nothing that is slow is ever waited for, and nobody else writes.
+event, and tell the one through its inbox. So the deciding thread waits for nothing slow, and alone writes.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ PACE = AgentPace()
 
 
 class Agent:
-    """Everything of one agent. ``run`` returns when somebody ends it.
+    """Everything of one agent. ``run`` returns after ``Stop`` has come into its inbox.
 
     With ``once`` it looks a single time. Its own work takes the time it takes; for others (the metadata service, the
     VMs of a shared event, a step that has to be tried again) it waits ``patience_seconds`` altogether.

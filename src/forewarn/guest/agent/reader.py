@@ -88,7 +88,8 @@ class Reader:
             LOG.warning("%s", doubt)
 
     def _failed(self, fault: Fault, retry_seconds: float) -> None:
-        """A try of the client's that it will repeat. The stream of documents tells of its own; nobody else does."""
+        """A failed try that the client will repeat. Failed reads come with the stream of documents; all others are told
+        here."""
         if retry_seconds == 0:
             LOG.warning("%s", fault.reason)
         elif not self._named:

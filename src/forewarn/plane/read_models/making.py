@@ -69,7 +69,7 @@ def _vms_added(models: Models) -> Steps[Models]:
         yield
     register = replace(
         models.register,
-        vms=(yield from names.ordered()),
+        vms=(yield from (yield from names.ordered()).prepared()),
         not_running=(yield from not_running.ordered()),
         spot=(yield from spots.ordered()),
         pending=(yield from pendings.ordered()),
@@ -91,7 +91,7 @@ def _events_added(models: Models) -> Steps[Models]:
         yield
     register = replace(
         models.register,
-        events=(yield from ids.ordered()),
+        events=(yield from (yield from ids.ordered()).prepared()),
         events_by_schedule=(yield from scheduled.ordered()),
         events_by_not_before=(yield from not_before.ordered()),
     )

@@ -29,11 +29,15 @@ class Block(Generic[K]):
         self._text = ""
         self._pairs = 0
 
-    def having(self: Block[str], part: str, pairs: int) -> Iterator[str]:
-        """The keys with this part in them; ``pairs`` are those of the part. Most blocks have not even these."""
+    def prepare(self: Block[str]) -> None:
+        """Be ready to be searched: what takes most of a first search."""
         if not self._text:
             self._text = "\n".join(self.keys)
             self._pairs = pairs_of(self._text)
+
+    def having(self: Block[str], part: str, pairs: int) -> Iterator[str]:
+        """The keys with this part in them; ``pairs`` are those of the part. Most blocks have not even these."""
+        self.prepare()
         if self._pairs & pairs != pairs:
             return
         text, at = self._text, self._text.find(part)
@@ -88,6 +92,13 @@ class Order(Generic[K]):
         pairs = pairs_of(part)
         for block in islice(self._blocks, bisect_right(self._lasts, after), None):
             yield from (key for key in block.having(part, pairs) if key > after)
+
+    def prepared(self: Order[str]) -> Generator[None, None, Order[str]]:
+        """The same, ready to be searched, block by block."""
+        for block in self._blocks:
+            block.prepare()
+            yield
+        return self
 
     def changed(self, gone: Collection[K], new: Collection[K]) -> Order[K]:
         """With the ``new`` ones, and without those of the ``gone`` that are not new; either may be so already."""

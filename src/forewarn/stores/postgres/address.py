@@ -6,6 +6,7 @@ Whatever the owner says wins. The password is known here only, and leaves in no 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import zip_longest
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ _PARAMETERS = {
     "keepalives_count": "3",
     "target_session_attrs": "read-write",
 }
-# For the server: nobody waits long for a lock, and a node that froze or vanished does not keep one.
+# For the server: no statement waits long for a lock, and a node that froze or vanished does not keep one.
 _SETTINGS = {
     "lock_timeout": "5s",
     "idle_in_transaction_session_timeout": "30s",
@@ -43,10 +44,25 @@ _SECRETS = ("password", "sslpassword")
 _OPTION = re.compile(r"(?:-c\s*|--)([\w.-]+)=((?:\\.|\S)*)")
 
 
+@dataclass(frozen=True)
+class ServerPatience:
+    """How long this node waits for the server, beside what libpq and the server are told to do by themselves."""
+
+    # A server that says nothing for so long is given up. Four times ``lock_timeout``, so that a statement that waits
+    # for a lock is always refused by the server first, in its own words.
+    silence_seconds: float = 20.0
+    # How long a commit whose answer got lost is asked after: ``connect_timeout`` once, and one second more.
+    finding_out_seconds: float = 6.0
+
+
+PATIENCE = ServerPatience()
+
+
 class ConnectionString:
     """A connection string, understood. ``str`` of it may be shown to anybody."""
 
-    def __init__(self, conninfo: str) -> None:
+    def __init__(self, conninfo: str, patience: ServerPatience = PATIENCE) -> None:
+        self.patience = patience
         try:
             given = {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}
         except ProgrammingError:  # its words quote the very token that it stumbled over

@@ -1,4 +1,4 @@
-"""Connections to a shared region: set up alike, given up when nobody answers, and lent to one thread at a time."""
+"""Connections to a shared region: set up alike, given up when they fall silent, and lent to one thread at a time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from psycopg.rows import TupleRow
 from psycopg.waiting import Ready, Wait
 
 from forewarn.plane.ports import JournalFault
-from forewarn.stores.postgres.address import ConnectionString
+from forewarn.stores.postgres.address import PATIENCE, ConnectionString
 from forewarn.stores.postgres.errors import explained
 
 OLDEST_SERVER = 140000
 
-_SILENCE_SECONDS = 20.0  # longer than a lock is waited for; a server that says nothing for so long is given up
 _LOOK_SECONDS = 0.5
 _KEPT_IDLE = 4
 _T = TypeVar("_T")
@@ -40,14 +39,15 @@ class PostgresSession(psycopg.Connection[TupleRow]):
     """One session with the server, every statement by itself unless a transaction is begun."""
 
     schema: str
+    silence_seconds = PATIENCE.silence_seconds
 
     def wait(self, gen: Generator[Wait, Ready | int, _T], *args: Any, **kwargs: Any) -> _T:
         """A server that is stopped, or a network that swallows packets, must not keep a thread for ever."""
         try:
-            return super().wait(_while_it_speaks(gen), *args, **kwargs)
+            return super().wait(_while_it_speaks(gen, self.silence_seconds), *args, **kwargs)
         except _Silent:
             self.pgconn.finish()
-            raise psycopg.OperationalError(f"no answer for {_SILENCE_SECONDS:g} seconds") from None
+            raise psycopg.OperationalError(f"no answer for {self.silence_seconds:g} seconds") from None
 
     def usable(self) -> bool:
         """Whether it is as we left it. A server that went away has said so: there is something to be read."""
@@ -62,7 +62,7 @@ class _Silent(Exception):  # noqa: N818 - it never leaves this module
     pass
 
 
-def _while_it_speaks(gen: Generator[Wait, Ready | int, _T]) -> Generator[Wait, Ready | int, _T]:
+def _while_it_speaks(gen: Generator[Wait, Ready | int, _T], silence_seconds: float) -> Generator[Wait, Ready | int, _T]:
     try:
         wanted = next(gen)
         heard_at = monotonic()
@@ -70,7 +70,7 @@ def _while_it_speaks(gen: Generator[Wait, Ready | int, _T]) -> Generator[Wait, R
             ready = yield wanted
             if ready:
                 heard_at = monotonic()
-            elif monotonic() - heard_at > _SILENCE_SECONDS:
+            elif monotonic() - heard_at > silence_seconds:
                 raise _Silent
             wanted = gen.send(ready)
     except StopIteration as end:
@@ -80,6 +80,7 @@ def _while_it_speaks(gen: Generator[Wait, Ready | int, _T]) -> Generator[Wait, R
 def connect(address: ConnectionString) -> PostgresSession:
     """A new session in the region's schema; raises ``psycopg.Error`` or ``JournalFault``."""
     connection = PostgresSession.connect(autocommit=True, **address.parameters)  # type: ignore[arg-type]
+    connection.silence_seconds = address.patience.silence_seconds
     try:
         _settle_in(connection, address)
     except BaseException:
@@ -113,7 +114,7 @@ def _settle_in(connection: PostgresSession, address: ConnectionString) -> None:
 
 
 class Sessions:
-    """Sessions for whoever wants one for a moment."""
+    """A pool of sessions: lent for one block, kept for the next, at most ``_KEPT_IDLE`` of them idle."""
 
     def __init__(self, address: ConnectionString) -> None:
         self._address = address
@@ -123,7 +124,7 @@ class Sessions:
 
     @contextmanager
     def lent(self) -> Iterator[PostgresSession]:
-        """A connection for one thread. An error of any sort ends it: nobody gets what is half done."""
+        """A session for one thread. Any error closes it: none with half a transaction is lent again."""
         with explained(self._address):
             connection = self._take()
             try:

@@ -44,7 +44,7 @@ _BY_CODE = {
     "58": f"could not be read or written. {_NOTHING}; check the server's disk and log",
     "XX": "is damaged, or the server is. It was not touched; look into the server's log, and restore a backup",
 }
-# Whoever could not even connect gets no code, only words.
+# A failure to connect has no SQLSTATE, only a message.
 _BY_WORDS = {
     "closed the connection": _BY_CODE["57"],
     "connection has been closed": _BY_CODE["57"],

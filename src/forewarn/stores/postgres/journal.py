@@ -14,7 +14,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault, Record, Transaction
 from forewarn.stores.codec import newer_format
 from forewarn.stores.postgres import facts, snapshots
-from forewarn.stores.postgres.address import ConnectionString, describe
+from forewarn.stores.postgres.address import PATIENCE, ConnectionString, ServerPatience, describe
 from forewarn.stores.postgres.connections import PostgresSession, Sessions
 from forewarn.stores.postgres.facts import Position
 from forewarn.stores.postgres.schema import ensure, prepare
@@ -32,8 +32,11 @@ _RESTORE = "Nothing was changed; restore the database from a backup"
 class PostgresJournal:
     """One node's way to the region at ``conninfo``, from construction until ``close``."""
 
-    def __init__(self, conninfo: str) -> None:
-        self._address = ConnectionString(conninfo)
+    def __init__(
+        self, conninfo: str, patience: ServerPatience = PATIENCE, part_bytes: int = snapshots.PART_BYTES
+    ) -> None:
+        self._address = ConnectionString(conninfo, patience)
+        self._part_bytes = part_bytes  # of a snapshot, in one row
         self._connections = Sessions(self._address)
         self._seen = LastSeen(self._address)
         try:
@@ -77,7 +80,7 @@ class PostgresJournal:
         return head.seq
 
     def read(self, after: int, limit: int) -> list[Record]:
-        """Checked against what this node has seen: whoever catches up hears of it when the journal went back."""
+        """Checked against what this node has seen: raises ``Diverged`` where the journal went back."""
         after, limit = max(after, 0), max(limit, 0)
         seen = self._seen.last
         with self._connections.lent() as connection, connection.pipeline():  # both answers in one round trip
@@ -110,7 +113,7 @@ class PostgresJournal:
         with self._connections.lent() as connection:
             self._seen.check_kept(seen, facts.chain_at(connection, seen.seq))
             place = Position(seq, facts.chain_at(connection, seq))
-            snapshots.keep(connection, region, place, self._keys.snapshots)
+            snapshots.keep(connection, region, place, self._keys.snapshots, self._part_bytes)
 
     # Care
 
@@ -129,7 +132,7 @@ class PostgresJournal:
             yield str(flaw)
 
     def ailment(self) -> str:
-        """Only trying tells, and whoever follows the news tries all the time: see ``Plane.stale``."""
+        """Always empty: only trying would tell, and the follower tries all the time (``Standing.stale``)."""
         return ""
 
     def _rows_after(self, seq: int, limit: int) -> list[Row]:

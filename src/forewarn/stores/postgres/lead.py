@@ -14,13 +14,13 @@ from forewarn.stores.postgres.facts import Position, place_in
 
 _LEASE = "interval '11 seconds'"
 _RENEWED_BELOW = "interval '10 seconds'"  # so that a call in a row does not write, and each is good for ten seconds
-_SET_BACK = f"until > clock_timestamp() + {_LEASE}"  # nobody can have said so, unless the clock went back since
+_SET_BACK = f"until > clock_timestamp() + {_LEASE}"  # only where the server's clock has gone back since
 _GLANCE = f"""
 SELECT head.seq, head.chain, clock_timestamp(), holder = %s, until > clock_timestamp() AND NOT {_SET_BACK},
     until > clock_timestamp() + {_RENEWED_BELOW} AND NOT {_SET_BACK}, EXISTS (SELECT FROM pg_stat_get_activity(pid))
 FROM head LEFT JOIN lead ON true
 """.encode()  # noqa: S608 - our own words
-# Somebody else may have been faster, so all that makes a claim good is looked at again with the row in hand.
+# Another node may have been faster, so all that makes a claim good is looked at again with the row locked.
 _CLAIM = f"""
 INSERT INTO lead AS old (holder, pid, until) VALUES (%s, pg_backend_pid(), clock_timestamp() + {_LEASE})
 ON CONFLICT (one) DO UPDATE SET holder = excluded.holder, pid = excluded.pid, until = excluded.until
@@ -49,7 +49,7 @@ def glance(connection: PostgresSession, holder: str) -> Glance:
 
 
 def claim(connection: PostgresSession, holder: str) -> bool:
-    """Lead, or go on leading; False if somebody else was faster."""
+    """Lead, or go on leading; False if another node was faster."""
     return connection.execute(_CLAIM, (holder,)).fetchone() is not None
 
 

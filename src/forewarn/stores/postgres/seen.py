@@ -1,7 +1,7 @@
 """What this node has seen of a shared journal: the end of it that must never be taken back.
 
 A standby that took over without the last records, or a backup that was restored under running nodes, would make them
-show a history that nobody keeps. So every look at the journal is held against what was seen before it.
+show a history that is not kept anywhere. So every look at the journal is held against what was seen before it.
 """
 
 from __future__ import annotations

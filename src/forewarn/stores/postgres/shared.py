@@ -97,7 +97,7 @@ class PostgresShared:
         return News(found.head.seq, found.now, leads)
 
     def _listen(self, connection: PostgresSession, after: int, deadline: float) -> None:
-        """Wait until somebody says that the head is beyond ``after``, or until the deadline."""
+        """Wait until a notification says that the head is beyond ``after``, or until the deadline."""
         looking = poll()
         looking.register(connection.fileno(), POLLIN)
         looking.register(self._wake, POLLIN)
@@ -133,7 +133,7 @@ class PostgresShared:
         self._withdrawn = True
         self._look_up()
         with self._following:
-            pass  # whoever follows the news has looked up by now, and will not claim the lead again
+            pass  # the follower has noticed by now, and will not claim the lead again
         with self._connections.lent() as connection:
             lead.give_up(connection, self._holder)
             nodes.withdraw(connection, node_id)
@@ -143,7 +143,7 @@ class PostgresShared:
             return nodes.listed(connection)
 
     def close(self) -> None:
-        """Called after ``connections.close``: whoever follows the news finds out that it is over."""
+        """Called after ``connections.close``: the follower's next look finds the journal closed."""
         self._look_up()
         with self._following:
             self._hang_up()

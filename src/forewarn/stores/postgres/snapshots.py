@@ -17,7 +17,7 @@ from forewarn.stores.snapshots import region as snapshots
 from forewarn.stores.snapshots.region import Unusable
 from forewarn.stores.snapshots.shelf import KEPT, Kept
 
-_PART_BYTES = 1 << 20
+PART_BYTES = 1 << 20  # one is in memory at a time, on both ends; PostgreSQL itself takes 1 GiB in a field
 _DAMAGED = "XX"  # the class of errors that a broken page causes
 _COPY = "COPY snapshots (seq, part, bytes) FROM STDIN (FORMAT BINARY)"
 _FORGET = """
@@ -25,14 +25,14 @@ DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots WHERE part = 0
 """
 
 
-def keep(connection: PostgresSession, region: Region, place: Position, key: int) -> None:
-    """Write a snapshot beside the others, then let go of the oldest. ``key`` is the lock of those who do that."""
+def keep(connection: PostgresSession, region: Region, place: Position, key: int, part_bytes: int = PART_BYTES) -> None:
+    """Write a snapshot beside the others, then delete the oldest. ``key`` is the advisory lock of those who do that."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
         connection.execute("DELETE FROM snapshots WHERE seq = %s", (place.seq,))
         with connection.cursor().copy(_COPY) as writing:
             writing.set_types(("int8", "int4", "bytea"))
-            for part, piece in enumerate(_in_parts(snapshots.pack(region, *place))):
+            for part, piece in enumerate(_in_parts(snapshots.pack(region, *place), part_bytes)):
                 writing.write_row((place.seq, part, piece))
         connection.execute(_FORGET, (KEPT,))
 
@@ -48,7 +48,7 @@ def _opened(connection: PostgresSession, seq: int) -> Iterator[BinaryIO]:
     try:
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield cast(BinaryIO, BufferedReader(_Parts(connection, seq), _PART_BYTES))
+            yield cast(BinaryIO, BufferedReader(_Parts(connection, seq), PART_BYTES))
     except InternalError as flaw:
         if (flaw.sqlstate or "").startswith(_DAMAGED):
             raise Unusable(f"it is damaged: {flaw}") from flaw
@@ -82,12 +82,12 @@ class _Parts(RawIOBase):
         return b"" if row is None else row[0]
 
 
-def _in_parts(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _in_parts(pieces: Iterable[bytes], part_bytes: int) -> Iterator[bytes]:
     gathered = bytearray()
     for piece in pieces:
         gathered += piece
-        while len(gathered) >= _PART_BYTES:
-            yield bytes(gathered[:_PART_BYTES])
-            del gathered[:_PART_BYTES]
+        while len(gathered) >= part_bytes:
+            yield bytes(gathered[:part_bytes])
+            del gathered[:part_bytes]
     if gathered:
         yield bytes(gathered)

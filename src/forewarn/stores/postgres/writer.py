@@ -30,7 +30,6 @@ _LOCK = """
 WITH held AS MATERIALIZED (SELECT seq, chain FROM head FOR UPDATE) SELECT seq, chain, clock_timestamp() FROM held
 """
 _FETCHED_AHEAD = 1000  # what others wrote comes along with the lock, if it is not more than this
-_FINDING_OUT_SECONDS = 6.0
 _QUEUE_WARNING = "asyncQueueFillWarning"  # the place in PostgreSQL's source; its words depend on the language
 _BETWEEN_TRIES_SECONDS = 0.1
 
@@ -91,7 +90,7 @@ def following(rows: Sequence[Row], seq: int) -> list[Record]:
 
 
 class BlockWriter:
-    """One block at a time."""
+    """Writes blocks, one at a time, over a session of its own; says of each whether it was done."""
 
     def __init__(self, address: ConnectionString, connections: Sessions, seen: LastSeen, channel: str) -> None:
         self._address = address
@@ -184,7 +183,7 @@ class BlockWriter:
 
     def _find_out(self, last: Position, error: psycopg.Error) -> None:
         """Return if the commit whose answer got lost was done; raise otherwise."""
-        deadline = time.monotonic() + _FINDING_OUT_SECONDS
+        deadline = time.monotonic() + self._address.patience.finding_out_seconds
         while True:
             try:
                 done = self._is_there(last, deadline)
@@ -216,7 +215,7 @@ class BlockWriter:
         return is_there
 
     def close(self) -> None:
-        """Called after ``connections.close``: whoever waits for a turn finds out that it is over."""
+        """Called after ``connections.close``: a thread that waits for its turn finds the journal closed."""
         with self._writing:
             if self._connection is not None:
                 self._connection.close()

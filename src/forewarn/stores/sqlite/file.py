@@ -39,7 +39,7 @@ SELECT = f"SELECT {', '.join(COLUMNS)} FROM facts"  # noqa: S608 - our own names
 INSERT = f"INSERT INTO facts VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
 WRITTEN_BY = "SELECT value FROM properties WHERE name = 'written_by'"
 
-_PATIENCE_SECONDS = 5.0  # with somebody who looks into the file with another tool
+_PATIENCE_SECONDS = 5.0  # with another program that has the file open, such as the sqlite3 shell
 _WAL_PAGES = 4000
 _WAL_BYTES_KEPT = 64 << 20
 
@@ -123,7 +123,7 @@ def _sync_entries(path: Path) -> None:
 
 
 def make_sure(path: Path) -> None:
-    """All that is there is on the disk, and not only shown by the system, before anybody goes on from it."""
+    """All that is there is on the disk, and not only shown by the system, before anything is built on it."""
     log = wal_of(path)
     if log.exists():
         write_ahead.renew(log)

@@ -192,7 +192,7 @@ class SqliteJournal:
     # What is wrong
 
     def ailment(self) -> str:
-        """Looked at by whoever wants to know; said in the log when it changes."""
+        """Why the journal cannot be used now, or empty. Logged when it changes."""
         found = "" if self._closed else self._doubt or self._standing.flaw()
         if found != self._told:
             self._told = found
@@ -225,7 +225,7 @@ class SqliteJournal:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one thread at a time, lent from those that nobody is using."""
+        """A connection for one thread at a time, lent from those that are idle."""
         with _explained(self._path):
             with self._lending:
                 self._check_open()
@@ -242,7 +242,7 @@ class SqliteJournal:
             connection.close()
 
     def _another_reader(self) -> sqlite3.Connection:
-        """What the path leads to may be somebody else's by now."""
+        """What the path leads to may be another file by now."""
         self._check_standing()
         return sqlite_file.open_reader(self._path)
 

@@ -1,6 +1,6 @@
 """Whether what a server holds open is still what its data directory's path leads to.
 
-Files that were moved, replaced or deleted under a running server can be written as ever, and nobody would find again
+Files that were moved, replaced or deleted under a running server can be written as ever, and no restart would find
 what is in them.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class OpenedFiles:
-    """Files as they were when they were opened."""
+    """Device and inode of each file when it was opened, to compare with what its path leads to now."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -18,11 +18,11 @@ class OpenedFiles:
         self.learn(directory)
 
     def learn(self, path: Path) -> None:
-        """This is the one that was just opened."""
+        """Note device and inode of a file that was just opened."""
         self._known[path] = _identity(path)
 
     def forget(self, path: Path) -> None:
-        """Nobody holds it any more."""
+        """It is closed: its path is no longer checked."""
         self._known.pop(path, None)
 
     def flaw(self) -> str:

@@ -121,7 +121,7 @@ def renew(log: Path) -> None:
     """Write the log again as it is, and force it to the disk.
 
     After a failure to do so, the system may show bytes that are not on the disk and that it does not hold for new: a
-    later success would say nothing of them. Whoever goes on from the log makes sure of it first.
+    later success would say nothing of them. Code that builds on the log forces it to the disk first.
     """
     with log.open("r+b") as stream:
         place = 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from forewarn.core.guids import derive_guid
 from forewarn.core.region import Region, ScaleSet, Vm, fold
 from forewarn.core.specs import VmSpec
-from forewarn.terms import derive_guid
 
 SUBSCRIPTION = "00000000-0000-0000-0000-00000000f0e0"
 TENANT = "00000000-0000-0000-0000-00000000f0e1"

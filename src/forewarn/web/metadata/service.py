@@ -73,7 +73,7 @@ class Service:
     def share_of(self, caller: Caller) -> str:
         """Whose share of connections and of turns a caller takes: its VM's, whichever of its ways it comes.
 
-        Callers that are no VM have one share together, or somebody with many addresses would have many. Empty at a
+        Callers that are no VM have one share together, or one with many addresses would have many. Empty at a
         desk, where all callers are one machine's and nothing tells them apart.
         """
         if caller.may_name:
@@ -179,7 +179,7 @@ class Service:
     # When the fault is ours
 
     def _unavailable(self, fault: JournalFault, request_id: str) -> Reply:
-        """503 says that nothing was done; where nobody knows, it is 500. Asking again is right in both cases."""
+        """503 says that nothing was done; where it is not known, it is 500. Asking again is right in both cases."""
         _log.error("Request %s could not be kept: %s", request_id, fault)
         answer = errors.server_error if isinstance(fault, Uncertain) else errors.unavailable
         return reply_to(answer(request_id))._replace(request_id=request_id)

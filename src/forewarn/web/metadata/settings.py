@@ -25,7 +25,7 @@ class Limits:
     queued_requests: int = 32  # pipelined and not yet answered, before we stop reading
     remembered_bytes: int = 2 * 1024  # a longer request is parsed each time
     connections: int = 65_536
-    connections_each: int = 1024  # of one VM that is known by its network; at a desk all come from one machine
+    connections_each: int = 1024  # of one VM that is known by its network; over loopback all come from one machine
     backlog: int = 4096  # connections that one turn of the loop may accept on a listener before any can be refused
     descriptors: int = sys.maxsize  # a connection whose number is not below this is refused
     answers_each_turn: int = 32  # of one VM's pipelines, before the others have theirs; about half a millisecond

@@ -15,7 +15,7 @@ from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.desk import Desk, Visible, check_parameters
 from forewarn.web.operator.errors import answer_errors
-from forewarn.web.operator.gate import Gate
+from forewarn.web.operator.gate import Gate, PortalSessions
 from forewarn.web.operator.live.changes import Changes
 from forewarn.web.operator.routes import activity as routes_activity
 from forewarn.web.operator.routes import bindings as routes_bindings
@@ -25,6 +25,7 @@ from forewarn.web.operator.routes import clock as routes_clock
 from forewarn.web.operator.routes import events as routes_events
 from forewarn.web.operator.routes import faults as routes_faults
 from forewarn.web.operator.routes import fleet as routes_fleet
+from forewarn.web.operator.routes import forecast as routes_forecast
 from forewarn.web.operator.routes import hosts as routes_hosts
 from forewarn.web.operator.routes import journal as routes_journal
 from forewarn.web.operator.routes import nodes as routes_nodes
@@ -49,6 +50,7 @@ _ROUTES = (
     routes_hosts,
     routes_campaigns,
     routes_events,
+    routes_forecast,
     routes_clock,
     routes_faults,
     routes_journal,
@@ -89,12 +91,14 @@ def operator_app(
     region_name: str = "",
     kept_in: str = "",
     visible: Visible | None = None,
+    sessions: PortalSessions | None = None,
 ) -> FastAPI:
     """The ASGI app.
 
     ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any. ``not_before_format`` is how
     the metadata face of the same server writes its documents: those that this face shows must be the same bytes.
     ``visible`` is what that face lets the guests of a scope see, where it lags behind.
+    ``sessions`` are those of the portal, where there is one.
     """
     streams = Streams()
     app = FastAPI(
@@ -125,7 +129,7 @@ def operator_app(
     if resource_manager is not None:
         routes_resource_manager.add_metadata_routes(app, resource_manager)
     answer_errors(app)
-    app.add_middleware(Gate, hosts=frozenset(hosts), token=token, new_id=plane.system.new_id)
+    app.add_middleware(Gate, hosts=frozenset(hosts), token=token, new_id=plane.system.new_id, sessions=sessions)
     return app
 
 

@@ -114,7 +114,7 @@ class Asker:
     @property
     def name(self) -> str:
         """As approvals and cancellations tell it."""
-        return f"operator ({self.origin.who})" if self.origin.who else "operator"
+        return f"{self.origin.door} ({self.origin.who})" if self.origin.who else self.origin.door
 
 
 class DryRun(Asker):

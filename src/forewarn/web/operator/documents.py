@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from forewarn.core.commands import Pulse
 from forewarn.core.facts import Fact, ScopeEnabled
-from forewarn.core.lookup import vm_named
+from forewarn.core.looking.lookup import vm_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Region, Scope, Vm
 from forewarn.core.rules import Rules

@@ -1,7 +1,9 @@
 """What every request passes before a route sees it, and what no answer leaves without.
 
 An operator's API on loopback is within reach of every web page the operator opens. So: the Host header must be ours
-(a rebound name is not), a page of another origin may not ask, and a token, where one is set, must be shown.
+(a rebound name is not), a page of another origin may not ask, and a token, where one is set, must be shown. A browser
+that has signed in shows the portal's cookie instead; it is sent by the browser, whatever page asks for that, so what it
+changes must come from a page of ours.
 """
 
 from __future__ import annotations
@@ -10,8 +12,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from secrets import compare_digest
+from typing import Protocol
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from forewarn.web.host_names import HostNames
@@ -37,10 +42,13 @@ _PROTECTION = (
     ("Cache-Control", "no-store"),
     ("Content-Security-Policy", "; ".join(_POLICY)),
     ("X-Content-Type-Options", "nosniff"),
-    ("Referrer-Policy", "no-referrer"),
+    # Nothing goes to others. With "no-referrer" browsers would send our own forms with "Origin: null".
+    ("Referrer-Policy", "same-origin"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
+_ONLY_LOOK = ("GET", "HEAD")
+_PORTAL, _SIGN_IN, _STATIC = "/portal", "/portal/sign-in", "/portal/static/"
 _OWN_CHECKS = "/metadata/"  # what clients of the Resource Manager fetch before they have a token of any kind
 
 _log = logging.getLogger(__name__)
@@ -53,11 +61,32 @@ class _No(Exception):  # noqa: N818 - an answer, not an error
     message: str
 
 
+@dataclass(frozen=True)
+class _SignIn(Exception):  # noqa: N818 - a way to go, not an error
+    back: str
+
+
+class PortalSessions(Protocol):
+    """Who has signed in, as the portal knows it."""
+
+    def visitor(self, headers: Headers, scheme: str) -> str | None:
+        """The name that was given with a cookie that holds, or None without one."""
+
+
 class Gate:
     """Checks, limits, request ids, and the last net under internal faults."""
 
-    def __init__(self, app: ASGIApp, *, hosts: frozenset[str], token: str | None, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: frozenset[str],
+        token: str | None,
+        new_id: Callable[[], str],
+        sessions: PortalSessions | None = None,
+    ) -> None:
         self._app = app
+        self._sessions = sessions  # where there is a portal
         self._new_id = new_id  # of a request
         self._hosts = HostNames(hosts, "operator API")
         self._token = token.encode() if token else None
@@ -70,8 +99,11 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = request_id
         signed = _Signed(send, request_id)
         try:
-            self._check(Headers(scope=scope), scope["method"], scope["path"])
+            self._check(Headers(scope=scope), scope)
             await self._app(scope, await _limited(Headers(scope=scope), receive), signed)
+        except _SignIn as way:
+            location = f"{_SIGN_IN}?back={quote(way.back, safe='')}"
+            await RedirectResponse(location, 303)(scope, receive, signed)
         except _No as no:
             headers = {"WWW-Authenticate": "Bearer"} if no.status == 401 else {}
             answer = error_answer(no.status, no.kind, no.message, request_id, headers)
@@ -83,17 +115,51 @@ class Gate:
             message = "Something is wrong inside forewarn. Its log tells more under this request id."
             await error_answer(500, "internal", message, request_id)(scope, receive, signed)
 
-    def _check(self, headers: Headers, method: str, path: str) -> None:
-        host = headers.get("host", "")
+    def _check(self, headers: Headers, scope: Scope) -> None:
+        method, path, host = scope["method"], scope["path"], headers.get("host", "")
         if not self._hosts.has(host):
             raise _No(400, "invalid", self._hosts.refusal())
         origin = headers.get("origin")
-        if origin is not None and method not in ("GET", "HEAD") and _place(origin) != host.lower():
+        if origin is not None and method not in _ONLY_LOOK and _place(origin) != host.lower():
             raise _No(400, "invalid", "A page of another origin may not change anything here.")
         if path.startswith(_OWN_CHECKS):
             return
-        if self._token is not None and not compare_digest(_bearer(headers), self._token):
+        in_portal = self._sessions is not None and _is_within(path, _PORTAL)
+        if in_portal and method not in _ONLY_LOOK:
+            _check_page(headers, scope)
+        if self._token is not None and not self._is_let_in(headers, scope):
+            if self._sessions is not None and (path in ("/", _SIGN_IN) or path.startswith(_STATIC)):
+                return  # they tell nothing about the region
+            if in_portal and method in _ONLY_LOOK and "x-forewarn-part" not in headers:
+                raise _SignIn(path + ("?" + scope["query_string"].decode("latin-1") if scope["query_string"] else ""))
             raise _No(401, "unauthorized", "Send the token of this server as 'Authorization: Bearer TOKEN'.")
+
+    def _is_let_in(self, headers: Headers, scope: Scope) -> bool:
+        """By the token, or by a cookie. A request with both is judged by its token."""
+        if "authorization" in headers or self._sessions is None:
+            return self._token is not None and compare_digest(_bearer(headers), self._token)
+        name = self._sessions.visitor(headers, scope["scheme"])
+        if name is None:
+            return False
+        if scope["method"] not in _ONLY_LOOK:
+            _check_page(headers, scope)
+        scope["state"]["visitor"] = name
+        return True
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _check_page(headers: Headers, scope: Scope) -> None:
+    """What changes something by a form or a cookie comes from a page of this very origin, and says so.
+
+    Other ports of the same machine are the same *site*, to which browsers send cookies: only the origin tells.
+    """
+    ours = f"{scope['scheme']}://{headers.get('host', '')}".lower()
+    if headers.get("origin", "").lower() != ours or headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        message = "Only a page of this portal may do that: the Origin header does not name it."
+        raise _No(400, "invalid", message)
 
 
 def _place(origin: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote, urlencode, urlsplit
 
 ROOT = "/portal"
+_NEWS = ("did", "since")
+_PASSING = (*_NEWS, "back")  # parameters that are not a part of what a page shows
 
 
 class Addresses:
@@ -13,6 +15,11 @@ class Addresses:
 
     def __init__(self, paths: Mapping[str, str]) -> None:
         self._paths = paths
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Which pages there are."""
+        return frozenset(self._paths)
 
     def url(self, page: str, **fields: object) -> str:
         """The address of a page. Fields of its path go there, the others into the query; empty ones are left out."""
@@ -36,3 +43,16 @@ def own_path(given: str, otherwise: str = f"{ROOT}/") -> str:
     parts = urlsplit(given) if given.isascii() and given.isprintable() else urlsplit("")
     is_own = not parts.scheme and not parts.netloc and parts.path.startswith(f"{ROOT}/") and "\\" not in given
     return given if is_own and "//" not in parts.path else otherwise
+
+
+def lasting(address: str) -> str:
+    """The same address without what just happened there, and without the way back from it."""
+    path, _, query = address.partition("?")
+    kept = [each for each in query.split("&") if each and each.partition("=")[0] not in _PASSING]
+    return f"{path}?{'&'.join(kept)}" if kept else path
+
+
+def with_news(back: str, request_id: str, before: int) -> str:
+    """Where to go on, and where in the journal to look for what came of it: no node keeps anything."""
+    plain = lasting(back)
+    return f"{plain}{'&' if '?' in plain else '?'}{_NEWS[0]}={request_id}&{_NEWS[1]}={before}"

@@ -11,22 +11,29 @@ from typing import Any, TypeAlias
 
 from fastapi import FastAPI
 from jinja2 import Environment
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from forewarn.plane.system import ServerSystem
 from forewarn.web.current import be_current
 from forewarn.web.operator.desk import Desk, look_at
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.live.changes import clock_fields
-from forewarn.web.portal.addresses import ROOT, Addresses
+from forewarn.web.operator.schema.answers import Answer
+from forewarn.web.operator.schema.requests import Body
+from forewarn.web.portal.addresses import ROOT, Addresses, lasting
+from forewarn.web.portal.forms import Given, gathered, read_form
 from forewarn.web.portal.frame import frame_of
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.news import news_of
+from forewarn.web.portal.page import GoTo, PortalPage, View, Visit
 from forewarn.web.portal.pages import PAGES
 from forewarn.web.portal.preferences import preferences_of
 from forewarn.web.portal.rendering import PART, answer, environment, rendered
+from forewarn.web.portal.session import CODE_SECONDS, LONGEST_NAME, TokenSessions
 from forewarn.web.portal.static_files import StaticFiles
 
 Endpoint: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -37,16 +44,20 @@ _PROBLEM = PortalPage("problem", "", "Problem", lambda visit: None, "pages/probl
 _log = logging.getLogger(__name__)
 
 
-def add_portal(app: FastAPI) -> None:
-    """Pages at ``/portal/``, and ``/`` that leads there. Reads templates and static files, so it blocks."""
-    portal = Portal(app)
-    for path in ("/", ROOT):
-        app.router.routes.append(Route(path, _lead_in))
-    app.router.routes.append(Mount(ROOT, portal))
-
-
 async def _lead_in(request: Request) -> Response:
     return RedirectResponse(f"{ROOT}/", 303)
+
+
+class CodeBody(Body):
+    name: str = Field("", max_length=LONGEST_NAME, description="What activity shows; may be empty.", examples=["anna"])
+
+
+class CodeAnswer(Answer):
+    """What stands behind the # of a link to the sign-in page."""
+
+    code: str = Field(description="To be posted to /portal/sign-in; it opens once.", examples=["eyJ.0f"])
+    seconds: int = Field(description="How long it holds.", examples=[60])
+    wanted: bool = Field(description="False where this server wants no token, so that none is needed.", examples=[True])
 
 
 @dataclass(frozen=True)
@@ -59,41 +70,64 @@ class _Problem:
 class Portal:
     """The ASGI app below ``/portal``. Whatever fails in it is answered as a page."""
 
-    def __init__(self, operator: FastAPI, pages: tuple[PortalPage, ...] = PAGES) -> None:
-        self._operator = operator
+    def __init__(self, token: str, system: ServerSystem, pages: tuple[PortalPage, ...] = PAGES) -> None:
+        """Reads templates and static files, so it blocks."""
+        self.sessions = TokenSessions(token, system)
         self._pages = pages
         self._files = StaticFiles()
         addresses = Addresses({page.name: page.path for page in pages})
         self._env: Environment = environment(addresses, self._files)
-        routes = [Route(page.path, self._endpoint(page)) for page in pages]
+        routes = [Route(page.path, self._endpoint(page), methods=_methods(page)) for page in pages]
         static = Route("/static/{digest}/{name}", self._files.answer)
         self._router = Router([*routes, static], redirect_slashes=False, default=_nothing_here)
+
+    def add_to(self, app: FastAPI) -> None:
+        """Pages at ``/portal/``, and ``/`` that leads there."""
+        self._operator = app
+        self._desk().changes.portal = self._files.digest
+        for path in ("/", ROOT):
+            app.router.routes.append(Route(path, _lead_in))
+        app.router.routes.append(Mount(ROOT, self))
+        app.add_api_route(
+            "/v1/portal/code",
+            self._new_code,
+            methods=["POST"],
+            status_code=201,
+            tags=["service"],
+            summary="Make a link that signs in",
+        )
+
+    async def _new_code(self, body: CodeBody) -> CodeAnswer:
+        """A code that opens the portal once within a minute, for `forewarn portal --open`: a link without the token."""
+        return CodeAnswer(code=self.sessions.new_code(body.name), seconds=CODE_SECONDS, wanted=self.sessions.wanted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
             await self._router(scope, receive, send)
-        except Exception as problem:
+        except HTTPException as problem:  # no such address, or not with this method
             await self._apologize(request, problem)(scope, receive, send)
 
     def _endpoint(self, page: PortalPage) -> Endpoint:
         async def endpoint(request: Request) -> Response:
-            return await self._show(page, request)
+            try:
+                return await self._show(page, request)
+            except Exception as problem:  # else the operator's app would answer it, in JSON
+                return self._apologize(request, problem)
 
         return endpoint
 
     async def _show(self, page: PortalPage, request: Request) -> Response:
-        desk = self._desk()
-        await be_current(desk.plane)
-        visit = _visit(request, desk)
+        await be_current(self._desk().plane)
+        posted = request.method == "POST"
+        visit = self._visit(request, await read_form(request) if posted else {})
+        view = await _seen(page.post if posted and page.post else page.view, visit)
+        if isinstance(view, GoTo):
+            return _redirect(view)
         templates = {**_FRAME_PARTS, **page.parts}
         parts = [templates[name] for name in request.headers.get(PART, "").split() if name in templates]
-        if inspect.iscoroutinefunction(page.view):
-            view = await page.view(visit)
-            html = await asyncio.to_thread(self._html, page, visit, view, parts)
-        else:
-            html = await asyncio.to_thread(lambda: self._html(page, visit, page.view(visit), parts))
-        return answer(request, html, headers={"X-Forewarn-Digest": self._files.digest})
+        html = await asyncio.to_thread(self._html, page, visit, view, parts)
+        return answer(request, html, getattr(view, "status", 200) if posted else 200)
 
     def _html(self, page: PortalPage, visit: Visit, view: object, parts: Sequence[str] = ()) -> str:
         """Those parts one after the other, or the whole page."""
@@ -105,13 +139,15 @@ class Portal:
             "page": page,
             "view": view,
             "frame": frame_of(page, self._pages, visit),
+            "news": None if page.bare else news_of(visit),
             "now": visit.look.now,
-            "here": visit.here,
+            "here": visit.here,  # with what just happened left out, so that going back does not tell it again
             "preferences": visit.preferences,
             "who": visit.who,
+            "signed_in": visit.sessions.wanted,
         }
 
-    def _apologize(self, request: Request, problem: Exception) -> ASGIApp:
+    def _apologize(self, request: Request, problem: Exception) -> Response:
         """A refusal, a store that is away, an address that leads nowhere, or a fault of our own, as a page."""
         desk = self._desk()
         request_id: str = request.state.request_id
@@ -122,30 +158,49 @@ class Portal:
         else:
             _log.error("request %s failed: %s %s", request_id, request.method, request.url.path, exc_info=problem)
             status, message = 500, "Something is wrong inside forewarn. Its log tells more under this request id."
-        html = self._html(_PROBLEM, _visit(request, desk), _Problem(status, message, request_id))
+        html = self._html(_PROBLEM, self._visit(request), _Problem(status, message, request_id))
         return answer(request, html, status)
+
+    def _visit(self, request: Request, form: Given | None = None) -> Visit:
+        desk, asked = self._desk(), request.url.query
+        look = look_at(desk.plane)
+        return Visit(
+            desk=desk,
+            look=look,
+            clock=clock_fields(desk.plane).model_copy(update={"now": look.now}),
+            path=request.path_params,
+            query=gathered(request.query_params.multi_items()),
+            here=lasting(f"{request.url.path}{'?' if asked else ''}{asked}"),
+            preferences=preferences_of(request.cookies),
+            request_id=request.state.request_id,
+            sessions=self.sessions,
+            scheme=request.url.scheme,
+            host=request.headers["host"],
+            caller=request.client.host if request.client else "",
+            who=getattr(request.state, "visitor", ""),
+            form=form or {},
+        )
 
     def _desk(self) -> Desk:
         desk: Desk = self._operator.state.desk
         return desk
 
 
-def _visit(request: Request, desk: Desk) -> Visit:
-    query: dict[str, tuple[str, ...]] = {}
-    for name, value in request.query_params.multi_items():
-        query[name] = (*query.get(name, ()), value)
-    asked = request.url.query
-    look = look_at(desk.plane)
-    return Visit(
-        desk=desk,
-        look=look,
-        clock=clock_fields(desk.plane).model_copy(update={"now": look.now}),
-        path=request.path_params,
-        query=query,
-        here=f"{request.url.path}{'?' if asked else ''}{asked}",
-        preferences=preferences_of(request.cookies),
-        request_id=request.state.request_id,
-    )
+def _methods(page: PortalPage) -> list[str]:
+    return ["GET", "POST"] if page.post else ["GET"]
+
+
+async def _seen(view: View, visit: Visit) -> Any:
+    if inspect.iscoroutinefunction(view):
+        return await view(visit)
+    return await asyncio.to_thread(view, visit)
+
+
+def _redirect(to: GoTo) -> Response:
+    found = RedirectResponse(to.location, 303)
+    for cookie in to.cookies:
+        found.headers.append("Set-Cookie", cookie)
+    return found
 
 
 async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:

@@ -8,9 +8,11 @@ from typing import Any, TypeAlias
 
 from starlette.exceptions import HTTPException
 
-from forewarn.web.operator.desk import Desk, Listed, Look, list_of
+from forewarn.plane.ports import Origin
+from forewarn.web.operator.desk import Asker, Desk, DryRun, Listed, Look, list_of
 from forewarn.web.operator.schema.answers import ClockAnswer
 from forewarn.web.portal.preferences import Preferences
+from forewarn.web.portal.session import TokenSessions
 
 _PATIENCE_SECONDS = 0.5
 
@@ -24,10 +26,15 @@ class Visit:
     clock: ClockAnswer  # at the same moment
     path: Mapping[str, str]  # the fields of the page's path
     query: Mapping[str, tuple[str, ...]]
-    here: str  # path and query, as the browser asked for them
+    here: str  # path and query, as the browser asked for them, but for what passes: see ``addresses.lasting``
     preferences: Preferences
     request_id: str
+    sessions: TokenSessions
+    scheme: str
+    host: str  # with its port, as the browser reached this server
+    caller: str = ""  # the address of the browser, as far as trusted proxies tell
     who: str = ""  # the name that was given at sign-in
+    form: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of a POST
 
     def first(self, name: str, default: str = "") -> str:
         """The first value of a query parameter. Unknown parameters are nobody's business, missing ones are usual."""
@@ -42,6 +49,34 @@ class Visit:
             raise HTTPException(503, f"All names are put in order for the first time: {share} done. Look again soon")
         return found
 
+    def typed(self, name: str) -> str:
+        """The first value of a field of the form that was sent."""
+        return self.form.get(name, ("",))[0]
+
+    @property
+    def base(self) -> str:
+        """Where this server is, for whoever copies a command from a page."""
+        return f"{self.scheme}://{self.host}"
+
+    def asker(self) -> Asker:
+        """Whoever looks, as somebody who wants something done: the journal tells the door and the name."""
+        return Asker(self.desk.plane, self._origin())
+
+    def rehearsal(self) -> Asker:
+        """The same, but nothing of what is asked happens."""
+        return DryRun(self.desk.plane, self._origin())
+
+    def _origin(self) -> Origin:
+        return Origin(door="portal", who=self.who, request_id=self.request_id)
+
+
+@dataclass(frozen=True)
+class GoTo:
+    """What a view returns instead of something to show: the browser goes there with a GET."""
+
+    location: str
+    cookies: tuple[str, ...] = ()  # as Set-Cookie says them
+
 
 # A plain function is called in a thread: it may read the journal. A coroutine function is awaited on the loop.
 View: TypeAlias = Callable[[Visit], Any] | Callable[[Visit], Awaitable[Any]]
@@ -51,9 +86,10 @@ View: TypeAlias = Callable[[Visit], Any] | Callable[[Visit], Awaitable[Any]]
 class PortalPage:
     """One row of the table of pages (``pages.PAGES``), of which routes, navigation and links are made.
 
-    The template gets what ``view`` returns as ``view``. A part is a template that the page includes; it is answered
-    alone to a request with ``X-Forewarn-Part: ID``, so it must contain the element with that id. A request may name
-    several parts, with spaces between: a page asks for all that a hint touches at once.
+    The template gets what ``view`` returns as ``view``; a refused form may have another ``status`` there than 200. A
+    part is a template that the page includes; it is answered alone to a request with ``X-Forewarn-Part: ID``, so it is
+    the element with that id. A request may name several parts, with spaces between: a page asks for all that a hint
+    touches at once.
     """
 
     name: str  # links are made of it: url("vm", name="web-0")
@@ -62,6 +98,8 @@ class PortalPage:
     view: View
     template: str
     parts: Mapping[str, str] = field(default_factory=dict)  # element id -> template
+    post: View | None = None  # what a form that is sent here does; it returns a GoTo, or the view to show again
     api: tuple[str, ...] = ()  # the requests of the operator API that tell the same
+    bare: bool = False  # shown to whoever has not signed in: it tells nothing about the region
     menu: str = ""  # its words in the navigation; empty: it is not there
     under: str = ""  # the page whose entry in the navigation is marked as current; its own if empty

@@ -32,7 +32,8 @@ def environment(addresses: Addresses, files: StaticFiles) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    env.globals.update(url=addresses.url, static=files.url, scripts=files.scripts, digest=files.digest)
+    env.globals.update(url=addresses.url, pages=addresses.names)
+    env.globals.update(static=files.url, scripts=files.scripts, digest=files.digest)
     for way in (written.iso, written.clock_text, written.relative, written.duration, written.number, written.count):
         env.filters[way.__name__] = way
     return env

@@ -47,7 +47,7 @@ def resource_manager_app(desk: ArmDesk, *, hosts: Collection[str] = ()) -> ASGIA
 
 
 def make_router() -> Router:
-    """Everything behind the token. The generic store comes last: it takes what nobody else knows."""
+    """Everything behind the token. The generic store comes last: it takes what no other route does."""
     router = Router()
     for part in (subscriptions, groups, group_contents, group_deletion, compute, images, sizes):
         part.add_to(router)

@@ -35,7 +35,7 @@ _SERVICE_MEMBERS = frozenset({"id", "name", "type", "etag"})
 
 
 def add_to(router: Router) -> None:
-    """Last of all: these routes take every path in the subscription that nobody else has taken."""
+    """Last of all: these routes take every path in the subscription that no other route has taken."""
     for method, handler in (("GET", _get), ("HEAD", _head), ("PUT", _put), ("PATCH", _patch), ("DELETE", _delete)):
         router.add(method, _REST, handler)
 
@@ -194,7 +194,7 @@ async def _remove(desk: ArmDesk, call: Call, place: Place) -> ArmReply:
 
 
 def _named(call: Call) -> Place:
-    """One resource, and none that somebody else looks after."""
+    """One resource, and none that has routes of its own."""
     place = require(call.path)
     if place.is_collection or fold(place.kind) in _COMPUTE:
         raise ArmError(405, "MethodNotAllowed", f"The method {call.method} is not supported for this resource.")

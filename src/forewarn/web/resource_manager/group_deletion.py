@@ -119,7 +119,7 @@ async def _clear(desk: ArmDesk, group: dict[str, Any], origin: Origin) -> None:
         commands = (*_empty_sets(region, name), *forget)
     try:
         await desk.plane.submit(Together(commands), origin)
-    except Refused as refused:  # somebody was quicker; the next look finds out what is left
+    except Refused as refused:  # another request was quicker; the next look finds out what is left
         _log.info("Resource group %s could not be cleared away yet: %s", name, refused)
 
 

@@ -94,7 +94,7 @@ def _is(call: Call, what: str, name: str) -> bool:
 
 
 def _listed(call: Call, names: Iterable[str]) -> ArmReply:
-    """Names of one level; what is not in the table exists too, but nobody can list everything."""
+    """Names of one level; what is not in the table exists too, but not everything can be listed."""
     found = dict.fromkeys(names)
     location = call.names["location"]
     return ArmReply(200, [{"location": location, "name": name, "id": f"{call.path}/{name}"} for name in found])

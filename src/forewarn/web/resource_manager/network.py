@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator
 from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Any
 
-from forewarn.terms import derive_guid
+from forewarn.core.guids import derive_guid
 from forewarn.web.arm_ids import part_id
 
 NAMESPACE = "microsoft.network"
 _ANY_SUBNET = "10.0.0.0/16"
-_PUBLIC = "198.18.0.0/15"  # set aside for measurements: nobody's real address
+_PUBLIC = "198.18.0.0/15"  # set aside for measurements (RFC 2544): no host on the internet has one
 _RESERVED = 4  # the first addresses of a subnet belong to the platform
 _ADDRESS = re.compile(r'"(privateIPAddress|ipAddress)":\s*"([^"]+)"')
 
@@ -100,7 +100,7 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def _free(prefix: str, taken: Collection[str]) -> str:
-    """The first address of a range that nobody has; of any range where this one is not one, or is full."""
+    """The first address of a range that no interface has; of any range where this one is not one, or is full."""
     for text in (prefix, _ANY_SUBNET):
         try:
             network = ip_network(text, strict=False)

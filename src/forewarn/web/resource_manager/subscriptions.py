@@ -111,7 +111,7 @@ def place_name(text: str) -> str:
 
 
 def api_versions(namespace: str, kind: str) -> tuple[str, ...]:
-    """What ``providers()`` of a template answers, newest first; none for what nobody knows."""
+    """What ``providers()`` of a template answers, newest first; none for an unknown provider."""
     name = _NAMESPACES.get(namespace.lower())
     versions, kinds = _PROVIDERS[name] if name else ((), ())
     return versions if kind.lower() in (each.lower() for each in kinds) else ()

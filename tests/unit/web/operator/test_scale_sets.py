@@ -447,3 +447,12 @@ async def test_instances_are_spread_over_as_many_fault_domains_as_asked_for(benc
     assert [vm["fault_domain"] for vm in shown] == [0, 1, 0, 1, 0]
     answer = await bench.client.post(SETS, json={"name": "db", "fault_domains": 4, "orchestration": "Flexible"})
     assert (answer.status_code, "1 to 3 fault domains" in answer.text) == (400, True)
+
+
+async def test_instances_come_in_pages_in_the_order_of_their_making(bench: Bench) -> None:
+    await bench.post("/v1/scale-sets", {"name": "web", "capacity": 12}, 201)
+    first = await bench.get("/v1/scale-sets/WEB/instances", limit=10)
+    second = await bench.get("/v1/scale-sets/web/instances", limit=10, after=first["next"])
+    assert [vm["instance_id"] for vm in first["instances"] + second["instances"]] == [str(n) for n in range(12)]
+    assert (first["total"], second["next"]) == (12, None)
+    assert "no scale set" in await bench.refused(404, "GET", "/v1/scale-sets/none/instances")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -33,11 +33,25 @@ class Browser:
         self.plane = plane
         self.app = app
         self.client = client
+        self.home = str(client.base_url).rstrip("/")
 
     async def page(self, path: str, status: int = 200, **headers: str) -> Element:
         answer = await self.client.get(path, headers=headers)
         assert answer.status_code == status, answer.text
         return read(answer.text)
+
+    async def send(self, path: str, form: Mapping[str, str | list[str]], **headers: str) -> httpx.Response:
+        """A form sent by a page of ours, as a browser does it."""
+        return await self.client.post(path, data=dict(form), headers={"Origin": self.home, **headers})
+
+    async def confirm(self, path: str, **typed: str) -> httpx.Response:
+        """Look at what a deed would do, and confirm it."""
+        (form,) = (each for each in (await self.page(path)).all("form") if "/do/" in each.attributes["action"])
+        fields: dict[str, str | list[str]] = {}
+        for each in form.all("input"):
+            name = each.attributes["name"]
+            fields[name] = [*fields.get(name, []), each.attributes.get("value", "")]
+        return await self.send(form.attributes["action"], {**fields, **typed})
 
     async def api(self, path: str, status: int = 200, **query: Any) -> Any:
         answer = await self.client.get(path, params=query)
@@ -63,6 +77,7 @@ async def open_portal(
     portal: bool = True,
     base_url: str = HOME,
     hosts: tuple[str, ...] = (),
+    alone: bool = False,  # an app that no other test has asked before: it remembers wrong tokens
 ) -> AsyncIterator[Browser]:
     chosen = clock or TurnableClock(NOON)
     parts = Parts(
@@ -75,7 +90,7 @@ async def open_portal(
     )
     async with running(parts) as server:
         fresh = server.operator_app(metadata_url="http://127.0.0.1:16925", hosts=hosts)
-        app = reused(fresh, "portal", hosts, token, portal)
+        app = fresh if alone else reused(fresh, "portal", hosts, token, portal)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url) as client:
             yield Browser(server.plane, app, client)
 

@@ -39,7 +39,7 @@ async def test_every_answer_of_the_control_face_protects_whoever_opens_it(open_p
         headers = (await browser.client.get(path)).headers
     assert headers["Content-Security-Policy"] == POLICY
     assert headers["X-Content-Type-Options"] == "nosniff"
-    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Referrer-Policy"] == "same-origin"
     assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert headers["Cache-Control"] == "no-store"
@@ -91,6 +91,6 @@ async def test_a_page_that_is_not_there_says_so_as_a_page(open_portal: OpenPorta
 
 async def test_a_method_that_a_page_does_not_take_says_so_as_a_page(open_portal: OpenPortal) -> None:
     async with open_portal() as browser:
-        answer = await browser.client.put("/portal/vms")
+        answer = await browser.client.put("/portal/vms", headers={"Origin": browser.home})
     assert answer.status_code == 405
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"

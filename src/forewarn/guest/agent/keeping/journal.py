@@ -49,7 +49,7 @@ class AgentJournal:
         else:
             self._file = self._files.append(self._path)
             self._files.sync_names(self._directory)
-            with suppress(PermissionError):  # whoever may not look into it has not made our directory there
+            with suppress(PermissionError):  # a directory we may not look into is not one that we made
                 self._files.sync_names(self._directory.parent)
 
     def write(self, record: Record) -> AgentState:
@@ -131,7 +131,7 @@ class AgentJournal:
 
 
 class Remembered:
-    """A journal that nobody reads again: for a dry run."""
+    """A journal in memory alone: for a dry run."""
 
     def __init__(self, state: AgentState | None = None) -> None:
         self.state = state or AgentState()

@@ -31,7 +31,7 @@ FORMAT = 1
 
 
 class BadLine(ValueError):  # noqa: N818 - it reads as what it is
-    """A line that nobody wrote like this."""
+    """A line that is damaged, or of a format that this agent does not know."""
 
 
 def encode(record: Record) -> bytes:

@@ -111,7 +111,7 @@ class Metrics:
         self._add(_TOLD, kind, outcome)
 
     def measure(self, name: str, text: str, value: Callable[[], float]) -> None:
-        """A gauge that is looked at whenever somebody asks."""
+        """A gauge whose value is computed for each scrape."""
         with self._lock:
             self._measured.append((_series(name, "gauge", text), value))
 

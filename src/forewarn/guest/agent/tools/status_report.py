@@ -35,7 +35,7 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """``healthy`` and ``ready`` are None where nobody could be asked; ``silence`` is then the reason."""
+    """``healthy`` and ``ready`` are None where the status page did not answer; ``silence`` is then the reason."""
 
     health: PageAnswer | None
     ready: PageAnswer | None

@@ -107,7 +107,7 @@ class DocumentCache:
 
     What decides about the bytes is in the key or is compared at each look: the api-version and the incarnation, and
     the very values of the events. A value of the region never changes, an event that has changed is another value:
-    so nobody has to invalidate anything, and nothing here depends on when the core counts the incarnation up. The
+    so nothing has to be invalidated, and nothing here depends on when the core counts the incarnation up. The
     kind of the scope, which decides about names in the first version, goes with its events. Documents without events
     are shared by every scope that has come as far.
     """

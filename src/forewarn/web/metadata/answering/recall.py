@@ -1,6 +1,6 @@
 """Requests that were understood before, by their bytes.
 
-A VM asks the same on its own connection again and again, and its connection remembers that. At a desk one connection
+A VM asks the same on its own connection again and again, and its connection remembers that. On loopback one connection
 may ask for many VMs, and a VM may be asked for on many connections: what is kept here is for all of them together.
 """
 

@@ -73,7 +73,7 @@ class Serving:
             self._start(self._wake_at(visible_at, changed))
 
     async def close(self) -> None:
-        """End what was still going to wake somebody."""
+        """Cancel the timers that would still wake readers."""
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()

@@ -14,7 +14,7 @@ WOKEN_AT_ONCE = 100
 
 
 class Patience:
-    """How long one reader is willing to wait. It ends by itself, or when somebody ends it."""
+    """How long one reader is willing to wait. It ends by itself, or by ``end``."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.over = seconds <= 0

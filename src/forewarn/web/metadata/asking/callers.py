@@ -1,7 +1,7 @@
 """Who is calling: the socket, the source address, the address called, the name in the path, strongest first.
 
 The weaker two say nothing about who really calls, so they count on loopback listeners only. Where a stronger way
-knows the caller, a name in the path is no part of the service: it could only be an attempt to be somebody else.
+knows the caller, a name in the path is no part of the service: it could only be an attempt to pass for another VM.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Caller:
 
 
 def identify(region: Region, caller: Caller, named: str | None) -> Vm | None:
-    """The VM that calls, or nobody. ``named`` is the name in the path, where there was one."""
+    """The VM that calls, or None. ``named`` is the name in the path, where there was one."""
     for claim in caller.claims:
         key = region.addresses.get(claim)
         if key is not None:
@@ -85,9 +85,9 @@ def is_loopback(host: str) -> bool:
 def is_of_a_page(request: Request) -> bool:
     """Whether a browser has sent this for a web page, which must not speak for a VM (CSRF, DNS rebinding).
 
-    Pages that the owner of a desk has open reach what listens on loopback. A page of another origin cannot send the
-    ``Metadata`` header, but the oldest api-version takes approvals without it; and a page whose name was rebound to
-    this machine may send any header. So what a browser adds is looked for: an ``Origin``, or the name of a site in
+    Pages that a developer's browser has open reach what listens on loopback. A page of another origin cannot send
+    the ``Metadata`` header, but the oldest api-version takes approvals without it; and a page whose name was rebound
+    to this machine may send any header. So what a browser adds is looked for: an ``Origin``, or the name of a site in
     ``Host``. Where VMs are known by their network, no browser can come.
     """
     return any(name == b"origin" or (name == b"host" and _is_a_site(value)) for name, value in request.fields)
@@ -109,7 +109,7 @@ def _is_a_site(host: bytes) -> bool:
 
 
 def hint_for(region: Region, caller: Caller, target: Target) -> str:
-    """What to try instead, for a caller at a desk who got a 404: one line of ASCII, with nothing that was sent in it.
+    """What to try instead, for a caller over loopback who got a 404: one line of ASCII, nothing sent echoed.
 
     Beyond loopback nobody is told which VMs there are.
     """

@@ -169,7 +169,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _end(self) -> None:
-        """Nothing more will come. Whoever waits for news gets what there is."""
+        """The client sends nothing more. A held GET is answered with the document as it is."""
         self._move(Trigger.ENDED)
         if self._later is not None:
             self._later.patience.end()

@@ -110,12 +110,11 @@ TRANSITIONS: dict[ConnectionState, dict[Trigger, ConnectionState]] = {
     _S.CLOSED: {},
 }
 
-LEAVING = frozenset(
-    {ConnectionState.LINGERING, ConnectionState.CLOSING, ConnectionState.CLOSED}
-)  # nothing is answered any more
+# Nothing is answered any more.
+LEAVING = frozenset({ConnectionState.LINGERING, ConnectionState.CLOSING, ConnectionState.CLOSED})
 
-# The name in ``Limits`` of how long the client may keep a connection in a state. Progress counts: whoever takes some
-# of its answers begins anew. In the other states the server is the one who is waited for.
+# The name in ``Limits`` of how long the client may keep a connection in a state. Progress counts: a client that takes
+# some of its answers begins anew. In the other states the client waits for the server.
 LONGEST: dict[ConnectionState, str] = {
     ConnectionState.RESTING: "idle_seconds",
     ConnectionState.RECEIVING: "request_seconds",

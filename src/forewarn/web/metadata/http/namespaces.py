@@ -1,4 +1,4 @@
-"""Listening inside another network namespace, to nobody but the VM that lives there.
+"""Listening inside another network namespace, to no other than the VM that lives there.
 
 The address of the service answers on every interface of a namespace, so a neighbour who sends packets for it over a
 shared link would reach the socket. The socket is therefore bound to one interface: loopback, over which everything
@@ -34,7 +34,7 @@ def listen_in(namespace: Path, interface: str, address: str, port: int) -> socke
 
     Must run in a thread that ends afterwards: it is the thread that moves, and a socket stays where it was made. The
     address need not be there yet, so that namespace and server may come up in any order. What fails when the server
-    begins to listen on the socket (somebody else does) fails here already.
+    begins to listen on the socket (its caller does) fails here already.
     """
     descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -2,7 +2,7 @@
 
 Whatever is at hand when a request comes alone is answered at once. Of several that came together, the rest waits here,
 and in each turn of the loop each party gets so many answers and no more. A party is a VM that is known by its network,
-with all its connections; at a desk it is a single connection.
+with all its connections; on loopback it is a single connection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TurnTaker(Protocol):
 
 
 class Turns:
-    """Runs once in each turn of the loop for as long as anybody waits."""
+    """Runs once in each turn of the loop for as long as a connection waits."""
 
     def __init__(self, answers_each: int) -> None:
         self._answers_each = answers_each
@@ -32,7 +32,7 @@ class Turns:
         self._is_coming = False
 
     def wait(self, worker: TurnTaker) -> None:
-        """Be called again. Nobody may wait twice at a time."""
+        """Be called again in the next turn. A connection waits at most once at a time."""
         self._waiting.setdefault(worker.party, deque()).append(worker)
         self._come()
 

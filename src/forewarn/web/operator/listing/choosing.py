@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from itertools import takewhile
 
-from forewarn.core.lookup import host_named, scope_named
+from forewarn.core.looking.lookup import host_named, scope_named
 from forewarn.core.region import Host, Power, Region, Scope, Vm, fold
 from forewarn.plane.read_models.census import WORK, down_at
 from forewarn.plane.read_models.order import Order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from forewarn.core.causes import CAUSES
-from forewarn.core.lookup import campaign_named, host_named, scope_named, vm_named
+from forewarn.core.looking.lookup import campaign_named, host_named, scope_named, vm_named
 from forewarn.core.region import Event, Region, fold
 from forewarn.plane.read_models.register import At, by_not_before, by_schedule
 from forewarn.web.operator.desk import Listed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from forewarn.core.commands import BindVm
-from forewarn.core.lookup import vm_named
+from forewarn.core.looking.lookup import vm_named
 from forewarn.core.region import Region
 from forewarn.core.specs import NO_BINDING, Binding
 from forewarn.web.operator.desk import Asker, TheAsker

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
-from forewarn.core.lookup import campaign_named
+from forewarn.core.looking.lookup import campaign_named
 from forewarn.core.region import Campaign, Region
 from forewarn.web.operator.campaign_views import campaign_fields
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from forewarn.core.lookup import vm_named
+from forewarn.core.looking.lookup import vm_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.faults import FaultRule
 from forewarn.web.operator.desk import TheDesk, TheLook

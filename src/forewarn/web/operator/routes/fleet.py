@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
-from forewarn.core.lookup import vm_named
+from forewarn.core.looking.lookup import vm_named
 from forewarn.core.region import fold
 from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.document import document_bytes

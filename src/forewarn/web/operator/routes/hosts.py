@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.commands import Command, FailHosts, MaintainHosts
-from forewarn.core.lookup import host_named
+from forewarn.core.looking.lookup import host_named
 from forewarn.web.operator.desk import Asker, TheAsker, TheListed, TheLook
 from forewarn.web.operator.listing.choosing import hosts_of
 from forewarn.web.operator.outcomes import NOBODY_READS, Deed, outcome_of

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 
 from forewarn.core import commands as c
 from forewarn.core.deciding.scale_sets import put_as_it_is
-from forewarn.core.lookup import scale_set_named
+from forewarn.core.looking.lookup import scale_set_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
 from forewarn.web.operator import outcomes
@@ -26,7 +26,12 @@ from forewarn.web.operator.scale_set_views import (
 )
 from forewarn.web.operator.schema.fleet_answers import OutcomeAnswer
 from forewarn.web.operator.schema.requests import Page
-from forewarn.web.operator.schema.scale_set_answers import ScaleSetOutcome, ScaleSetsAnswer, ScaleSetStory
+from forewarn.web.operator.schema.scale_set_answers import (
+    InstancesAnswer,
+    ScaleSetOutcome,
+    ScaleSetsAnswer,
+    ScaleSetStory,
+)
 from forewarn.web.operator.schema.scale_set_requests import (
     ChosenInstancesBody,
     CreateScaleSetBody,
@@ -35,6 +40,7 @@ from forewarn.web.operator.schema.scale_set_requests import (
     ScaleBody,
     ScaleSetChangeBody,
 )
+from forewarn.web.operator.views import vm_fields
 
 router = APIRouter(prefix="/v1/scale-sets", tags=["scale sets"])
 
@@ -80,6 +86,19 @@ def list_scale_sets(page: Annotated[Page, Query()], look: TheLook) -> ScaleSetsA
 def show(name: str, look: TheLook) -> ScaleSetStory:
     """A scale set with its instances and their events. Names are compared without regard to case."""
     return scale_set_story(look, scale_set_named(look.region, name))
+
+
+@router.get("/{name}/instances", summary="List the instances of a scale set")
+def list_instances(name: str, page: Annotated[Page, Query()], look: TheLook) -> InstancesAnswer:
+    """In pages, in the order of their making."""
+    region, scale_set = look.region, scale_set_named(look.region, name)
+    vms, following = page_of((region.vms[key] for key in scale_set.instances), _by_number, page)
+    instances = [vm_fields(region, vm) for vm in vms]
+    return InstancesAnswer(instances=instances, next=following, total=len(scale_set.instances))
+
+
+def _by_number(vm: Vm) -> str:
+    return f"{vm.number:09}"
 
 
 @router.delete("/{name}", status_code=202, summary="Delete a scale set")

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from forewarn.core.commands import SetPolicy
-from forewarn.core.lookup import scope_named
+from forewarn.core.looking.lookup import scope_named
 from forewarn.core.region import Region
 from forewarn.core.specs import Policy
 from forewarn.web.operator.desk import TheAsker, TheListed, TheLook

@@ -60,6 +60,12 @@ class ScaleSetsAnswer(Answer):
     next: str | None = next_cursor()
 
 
+class InstancesAnswer(Answer):
+    instances: list[VmAnswer] = Field(description="In the order of their making.")
+    next: str | None = next_cursor()
+    total: int = Field(description="How many there are in all.", examples=[3])
+
+
 class ScaleSetStory(ScaleSetAnswer):
     """A scale set, its instances, and what is coming to them."""
 

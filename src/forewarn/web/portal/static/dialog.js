@@ -28,12 +28,10 @@ async function confirmation(address) {
   if (answer.redirected) return void location.assign(address);
   const found = (await fragment(answer)).querySelector("#confirm");
   if (!found) return void location.assign(address);
-  const dialog = open("confirmation", make("div", { class: "dialog-body" }, found));
-  const heading = found.querySelector("h1, h2");
-  if (heading) {
-    heading.id ||= "confirm-heading";
-    dialog.setAttribute("aria-labelledby", heading.id);
-  }
+  one("dialog.confirmation")?.remove();
+  const heading = one("h2", found);
+  if (heading) heading.id ||= "confirm-heading";
+  open("confirmation", make("div", { class: "dialog-body" }, found)).setAttribute("aria-labelledby", heading?.id ?? "");
   one("[autofocus], [aria-invalid=true], input:not([type=hidden]), select, textarea, button", found)?.focus();
 }
 
@@ -53,12 +51,13 @@ function clicked(event) {
 }
 
 /**
- * A selection in a table: the checked boxes become the address of the confirmation.
+ * A selection in a table, or a confirmation that is to be looked at again: what is filled in becomes the address.
  * @param {SubmitEvent} event
  */
 function submitted(event) {
   const { submitter, target } = event;
-  if (!(submitter instanceof HTMLButtonElement) || submitter.dataset.dialog === undefined) return;
+  if (!(submitter instanceof HTMLButtonElement)) return;
+  if (submitter.dataset.dialog === undefined && !(submitter.closest("dialog") && submitter.formMethod === "get")) return;
   const form = /** @type {HTMLFormElement} */ (target);
   event.preventDefault();
   const address = new URL(submitter.formAction, location.href);

@@ -22,13 +22,20 @@ function mark(which) {
   void refresh();
 }
 
-/** @param {Hint} hint */
+/**
+ * The first hint of a stream sums up what the page does not know. Often that is nothing.
+ * @param {Hint} hint
+ */
 function heard(hint) {
-  if (hint.clock) setClock(hint.clock);
-  const named = new Set(hint.subjects);
-  seq = Math.max(seq, hint.seq);
+  setClock(hint.clock);
+  if (hint.portal && hint.portal !== document.body.dataset.digest) {
+    return say("forewarn has been updated.", "Reload", location.href);
+  }
+  if (hint.first && hint.seq <= seq && !hint.more) return;
+  const named = new Set(hint.subjects.map((each) => each.toLowerCase()));
+  seq = hint.seq;
   mark((part) => {
-    const subjects = (part.dataset.live ?? "").split(" ");
+    const subjects = (part.dataset.live ?? "").toLowerCase().split(" ");
     return hint.more || subjects.includes("*") || subjects.some((each) => named.has(each));
   });
 }
@@ -63,10 +70,6 @@ async function ask(ids) {
   if (answer.redirected) return say("You are signed out.", "Sign in", answer.url);
   if (answer.status === 404) return say("What this page shows is no longer there.", "Reload", location.href);
   if (!answer.ok) throw new Error(`a part answers ${answer.status}`);
-  const digest = answer.headers.get("X-Forewarn-Digest");
-  if (digest && digest !== document.body.dataset.digest) {
-    return say("forewarn has been updated.", "Reload", location.href);
-  }
   const body = await fragment(answer);
   tags.set(names, answer.headers.get("ETag") ?? "");
   for (const id of ids) {

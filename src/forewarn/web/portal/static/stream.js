@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{now: string, speed: number}} Clock
- * @typedef {{seq: number, at: string, clock: Clock, subjects: string[], more: boolean, faults?: unknown, events?: unknown}} Hint
+ * @typedef {{seq: number, at: string, clock: Clock, subjects: string[], more: boolean, portal: string, first?: boolean}} Hint
  * @typedef {"live" | "lost" | "out"} Contact
  * @typedef {{hint: (hint: Hint) => void, contact: (how: Contact) => void}} Listener
  */
@@ -64,14 +64,19 @@ async function once(last, ending, listener) {
     if (!answer.ok || !answer.body) throw new Error(`the stream answers ${answer.status}`);
     listener.contact("live");
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let text = ""; ; ) {
+    for (let text = "", first = true; ; ) {
       const { value, done } = await reader.read();
       if (done) return;
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), SILENCE_MS);
       const whole = (text + value).split(/\r?\n\r?\n/);
       text = whole.pop() ?? "";
-      whole.forEach((message) => read(message, listener));
+      for (const message of whole) {
+        const hint = read(message);
+        if (!hint) continue;
+        listener.hint({ ...hint, first });
+        first = false;
+      }
     }
   } finally {
     clearTimeout(timer);
@@ -79,10 +84,11 @@ async function once(last, ending, listener) {
 }
 
 /**
+ * A message without data is a sign of life.
  * @param {string} message
- * @param {Listener} listener
+ * @returns {Hint | null}
  */
-function read(message, listener) {
+function read(message) {
   const lines = message.split(/\r?\n/).filter((line) => line.startsWith("data:"));
-  if (lines.length) listener.hint(JSON.parse(lines.map((line) => line.slice(5)).join("\n")));
+  return lines.length ? JSON.parse(lines.map((line) => line.slice(5)).join("\n")) : null;
 }

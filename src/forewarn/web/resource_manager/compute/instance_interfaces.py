@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from forewarn.core.guids import derive_guid
 from forewarn.core.region import ScaleSet, Vm, fold
 from forewarn.core.specs import Orchestration
-from forewarn.terms import derive_guid
 from forewarn.web import arm_ids
 from forewarn.web.documents.interfaces import interfaces_of
 from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from forewarn.core.deciding.rolling import behind_of
+from forewarn.core.guids import derive_guid
 from forewarn.core.region import Rolling, ScaleSet, Scope, Vm
 from forewarn.core.specs import Orchestration
-from forewarn.terms import derive_guid
 from forewarn.web import arm_ids
 from forewarn.web.resource_manager.call import EXPAND, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import documents, particulars, states

@@ -103,8 +103,8 @@ def _authority(
 def _finish_replacing(directory: Path) -> None:
     """An authority is replaced by its certificate's coming into place: the old key stays until then, the new one waits.
 
-    So whoever is killed on the way, or loses power, leaves a certificate that has its key. What is left to do is done
-    here, durably, before anything else is written.
+    So a process that is killed on the way, or loses power, leaves a certificate that has its key. What is left to do is
+    done here, durably, before anything else is written.
     """
     waits = False
     with suppress(OSError, ValueError):

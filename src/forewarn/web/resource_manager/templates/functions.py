@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from forewarn.terms import derive_guid
+from forewarn.core.guids import derive_guid
 from forewarn.web.resource_manager.templates.expressions import LONGEST, TemplateError
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"

@@ -1,7 +1,7 @@
 """A template that has been understood: what its expressions stand for, where it is deployed. Pure.
 
-Functions that look at deployed resources cannot be answered here. They raise ``NeedsReference``; whoever carries out
-the plan fetches the resource and asks again.
+Functions that look at deployed resources cannot be answered here. They raise ``NeedsReference``; the code that carries
+out the plan fetches the resource and asks again.
 """
 
 from __future__ import annotations

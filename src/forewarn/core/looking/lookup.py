@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
-from forewarn.core.draft import Draft
 from forewarn.core.refusal import Hint, Refused, no_campaign, no_event, no_scope, nothing_named
 from forewarn.core.region import Campaign, Event, Host, Region, ScaleSet, Scope, Vm, fold
 from forewarn.core.specs import ScopeKind
@@ -59,20 +58,20 @@ def campaign_named(region: Region, campaign_id: str) -> Campaign:
 # For commands
 
 
-def find_vms(draft: Draft, names: Iterable[str]) -> list[Vm]:
+def find_vms(region: Region, names: Iterable[str]) -> list[Vm]:
     """Each once, and at least one."""
-    found = [vm_named(draft.region, name) for name in dict.fromkeys(fold(name) for name in names)]
+    found = [vm_named(region, name) for name in dict.fromkeys(fold(name) for name in names)]
     if not found:
         raise Refused(Hint.INVALID, "Name at least one VM.")
     return found
 
 
-def find_hosts(draft: Draft, names: tuple[str, ...]) -> list[Host]:
+def find_hosts(region: Region, names: tuple[str, ...]) -> list[Host]:
     """Each once; all where none is named."""
-    hosts = draft.region.hosts
+    hosts = region.hosts
     if not names:
         return [hosts[number] for number in sorted(hosts)]
-    return [host_named(draft.region, name) for name in dict.fromkeys(fold(name) for name in names)]
+    return [host_named(region, name) for name in dict.fromkeys(fold(name) for name in names)]
 
 
 def _host_number(name: str) -> int:
@@ -82,27 +81,19 @@ def _host_number(name: str) -> int:
     return int(number) if plausible else -1
 
 
-def find_event(draft: Draft, event_id: str) -> Event:
-    event = draft.region.events.get(event_id.upper())
+def find_event(region: Region, event_id: str) -> Event:
+    event = region.events.get(event_id.upper())
     if event is None or not event.announced:
         raise no_event(f"There is no event {event_id}, or it has ended.", event_id)
     return event
 
 
-def find_campaign(draft: Draft, campaign_id: str) -> Campaign:
+def find_campaign(region: Region, campaign_id: str) -> Campaign:
     """One that has not ended."""
-    campaign = campaign_named(draft.region, campaign_id)
+    campaign = campaign_named(region, campaign_id)
     if campaign.ended_at is not None:
         raise Refused(Hint.CONFLICT, f"Campaign {campaign_id} is {campaign.state.value} already.")
     return campaign
-
-
-def find_scale_set(draft: Draft, name: str) -> ScaleSet:
-    return scale_set_named(draft.region, name)
-
-
-def check_scope(draft: Draft, key: str) -> None:
-    scope_named(draft.region, key)
 
 
 def check_maintenance(cause: Cause) -> None:

@@ -1,0 +1,97 @@
+"""Forecasts of the published region, kept by its number: a thousand readers cost what one does.
+
+The course of a region is unfolded as far as somebody asks, in a thread, and what was unfolded is kept for the next who
+asks. A thread shares the interpreter with the loop, which waits a few milliseconds for it at most; so does a VM that
+reads. What is unfolded of one course is bounded as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from forewarn.core.facts import ClockMoved, ScopeRead, ScopesRead
+from forewarn.core.forecast import Foreseen, course
+from forewarn.core.region import Region
+from forewarn.core.rules import Rules
+from forewarn.plane.ports import Engine
+from forewarn.plane.reads import ReadBook
+
+LONGEST = timedelta(days=8)  # beyond the longest notice there is, of a week
+FACTS_MOST = 500  # told to one reader
+UNFOLDED_MOST = 20_000  # facts of one course, told or not: some 400 ms
+_KEPT_SECONDS = 10.0  # a read moves the end of its scope without a record in the journal
+_NO_CHANGE = (ClockMoved, ScopeRead, ScopesRead)
+
+Wanted = Callable[[Foreseen], bool]
+
+
+class Forecast(Struct, frozen=True):
+    """What is to come of what somebody wants to know, oldest first.
+
+    From ``cut_at`` on not all of it is told; None where all is, until the instant that was asked for.
+    """
+
+    facts: tuple[Foreseen, ...]
+    cut_at: datetime | None = None
+
+
+class Course:
+    """One region's course, unfolded step by step. Used by one thread at a time."""
+
+    def __init__(self, unfolding: Iterator[Foreseen]) -> None:
+        self._unfolding = unfolding
+        self._seen: list[Foreseen] = []
+
+    def until(self, end: datetime, wanted: Wanted) -> Forecast:
+        """What is wanted of all that comes until ``end``, as far as the bounds let one look."""
+        found: list[Foreseen] = []
+        for number, each in enumerate(self._all()):
+            if each.fact.at > end:
+                break
+            if not isinstance(each.fact, _NO_CHANGE) and wanted(each):
+                if len(found) == FACTS_MOST:
+                    return Forecast(tuple(found), each.fact.at)
+                found.append(each)
+            if number + 1 == UNFOLDED_MOST:
+                return Forecast(tuple(found), each.fact.at)
+        return Forecast(tuple(found))
+
+    def _all(self) -> Iterator[Foreseen]:
+        yield from self._seen
+        for each in self._unfolding:
+            self._seen.append(each)
+            yield each
+
+
+class Forecasts:
+    """Keeps the course of the last region that was asked about. Belongs to one loop."""
+
+    def __init__(self, engine: Engine, rules: Rules, reads: ReadBook, elapsed: Callable[[], float]) -> None:
+        self._engine = engine
+        self._rules = rules
+        self._reads = reads
+        self._elapsed = elapsed
+        self._unfolding = asyncio.Lock()
+        self._course: Course | None = None
+        self._seq, self._made_at = -1, 0.0
+
+    async def look(self, region: Region, seq: int, now: datetime, until: datetime, wanted: Wanted) -> Forecast:
+        """What is to come of a published region from ``now`` on, and for ``LONGEST`` at most."""
+        async with self._unfolding:
+            if self._course is None or self._seq != seq or self._elapsed() - self._made_at > _KEPT_SECONDS:
+                self._course, self._seq, self._made_at = self.course(region, now), seq, self._elapsed()
+            return await asyncio.to_thread(_looked, self._course, now, until, wanted)
+
+    def course(self, region: Region, now: datetime) -> Course:
+        """The course of any region, such as one that a dry run has led to. It is not kept."""
+        return Course(course(region, now, self._rules, self._engine.lasting, self._reads.keeping_alive))
+
+
+def _looked(course: Course, now: datetime, until: datetime, wanted: Wanted) -> Forecast:
+    furthest = now + LONGEST
+    found = course.until(min(until, furthest), wanted)
+    return found if until <= furthest or found.cut_at is not None else Forecast(found.facts, furthest)

@@ -1,0 +1,137 @@
+"""Who has signed in: a cookie that is signed with a key made of the server's token, so that any node takes it.
+
+It never holds the token: browsers send cookies to every port of a host. A new token ends every session.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections import OrderedDict, deque
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+
+from forewarn.plane.system import ServerSystem
+
+SESSION_SECONDS = 12 * 3600
+CODE_SECONDS = 60
+WRONG_TRIES = 5
+WRONG_SECONDS = 60.0
+LONGEST_NAME = 40
+_MOST_ADDRESSES = 10_000
+_MOST_CODES = 10_000
+
+
+class TokenSessions:
+    """Sessions and codes of one server, or of all nodes that share its token."""
+
+    def __init__(self, token: str, system: ServerSystem) -> None:
+        self._token = token.encode()
+        self._key = hashlib.sha256(b"forewarn portal " + self._token).digest()
+        self._system = system
+        self._used: OrderedDict[str, None] = OrderedDict()  # codes; each opens once on a node
+        self.tries = Tries(system)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether one has to sign in at all."""
+        return bool(self._token)
+
+    def knows(self, shown: str) -> bool:
+        return hmac.compare_digest(shown.encode("utf-8", "replace"), self._token)
+
+    def visitor(self, headers: Headers, scheme: str) -> str | None:
+        """The name that was given with a cookie that holds, or None without one."""
+        cookies = cookie_parser(headers.get("cookie", ""))
+        found = self._opened(cookies.get(cookie_name(headers.get("host", ""), scheme), ""), "session")
+        return None if found is None else str(found.get("name", ""))
+
+    def cookie(self, name: str, host: str, scheme: str) -> str:
+        """A new session, as Set-Cookie says it."""
+        value = self._signed({"for": "session", "name": clean_name(name), "until": self._until(SESSION_SECONDS)})
+        return _set_cookie(cookie_name(host, scheme), value, SESSION_SECONDS, scheme)
+
+    def end(self, host: str, scheme: str) -> str:
+        """A session forgotten by its browser."""
+        return _set_cookie(cookie_name(host, scheme), "", 0, scheme)
+
+    def new_code(self, name: str = "") -> str:
+        """Opens the portal once within a minute: for a link that a command makes."""
+        mark = base64.urlsafe_b64encode(self._system.random_bytes(12)).decode()
+        claims = {"for": "code", "name": clean_name(name), "mark": mark, "until": self._until(CODE_SECONDS)}
+        return self._signed(claims)
+
+    def use_code(self, code: str) -> str | None:
+        """The name that it was made for, or None where it does not hold, or not any more."""
+        found = self._opened(code, "code")
+        if found is None or code in self._used:
+            return None
+        self._used[code] = None
+        while len(self._used) > _MOST_CODES:
+            self._used.popitem(last=False)
+        return str(found.get("name", ""))
+
+    def _until(self, seconds: int) -> int:
+        return int(self._system.wall().timestamp()) + seconds
+
+    def _signed(self, claims: dict[str, Any]) -> str:
+        body = base64.urlsafe_b64encode(json.dumps(claims, separators=(",", ":")).encode()).decode().rstrip("=")
+        return f"{body}.{self._signature(body)}"
+
+    def _signature(self, body: str) -> str:
+        return hmac.new(self._key, body.encode(), "sha256").hexdigest()
+
+    def _opened(self, value: str, purpose: str) -> dict[str, Any] | None:
+        """What was signed, if we signed it for this and it is not too old. Nothing is read before that is known."""
+        body, _, signature = value.partition(".")
+        if not value.isascii() or not hmac.compare_digest(signature, self._signature(body)):
+            return None
+        claims: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        is_good = claims["for"] == purpose and claims["until"] > self._system.wall().timestamp()
+        return claims if is_good else None
+
+
+class Tries:
+    """Wrong tokens by address: after five in a minute an address waits until the first of them is a minute old."""
+
+    def __init__(self, system: ServerSystem) -> None:
+        self._system = system
+        self._wrong: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def wait_seconds(self, address: str) -> int:
+        """How long the address has to wait; 0 if it may try."""
+        wrong = self._wrong.get(address)
+        if wrong is None or len(wrong) < WRONG_TRIES:
+            return 0
+        left = wrong[0] + WRONG_SECONDS - self._system.elapsed()
+        return max(0, int(left) + 1) if left > 0 else 0
+
+    def note(self, address: str) -> None:
+        """One more wrong one. Of very many addresses the longest silent are forgotten."""
+        wrong = self._wrong.setdefault(address, deque(maxlen=WRONG_TRIES))
+        wrong.append(self._system.elapsed())
+        self._wrong.move_to_end(address)
+        while len(self._wrong) > _MOST_ADDRESSES:
+            self._wrong.popitem(last=False)
+
+
+def cookie_name(host: str, scheme: str) -> str:
+    """Cookies of a host go to all its ports, so the name tells which; over https the browser holds them apart."""
+    if scheme == "https":
+        return "__Host-forewarn"
+    port = host.rpartition(":")[2] if ":" in host.rpartition("]")[2] else "80"
+    return f"forewarn-{port if port.isascii() and port.isdigit() else '80'}"
+
+
+def clean_name(name: str) -> str:
+    """A label, not an account: what prints, and not too much of it."""
+    return "".join(letter for letter in name if letter.isprintable()).strip()[:LONGEST_NAME]
+
+
+def _set_cookie(name: str, value: str, seconds: int, scheme: str) -> str:
+    secure = "; Secure" if scheme == "https" else ""
+    return f"{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

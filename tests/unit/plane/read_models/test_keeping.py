@@ -1,0 +1,139 @@
+"""When register and census are made, kept up and let go of; what they say is the model test's business."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+
+from forewarn.core import commands as c
+from forewarn.core import facts as f
+from forewarn.core.region import Region
+from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
+from forewarn.core.step import step
+from forewarn.plane.read_models.keeping import ReadModels
+from tests.model.read_model_watch import Publishing
+from tests.unit.plane.bench import opened
+
+pytestmark = pytest.mark.anyio
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def made(region: Region, *names: str) -> tuple[Region, tuple[f.Fact, ...]]:
+    return step(region, c.CreateVms(names, VmSpec(), f"seed-{names[0]}"), NOON, Rules())
+
+
+def slow(publishing: Publishing) -> ReadModels:
+    """Each step takes a portion of its own."""
+    ticks = count()
+    return ReadModels(publishing, lambda: float(next(ticks)))
+
+
+async def test_where_nobody_asks_nobody_listens() -> None:
+    publishing = Publishing()
+    models = ReadModels(publishing, lambda: 0.0)
+    publishing.publish(*made(Region(), "web"))
+    assert publishing.listeners == []
+    found = await models.at_hand()
+    assert found is not None
+    assert (found.seq, list(found.register.vms)) == (publishing.seq, ["web"])
+    assert len(publishing.listeners) == 1
+    await models.close()
+    assert publishing.listeners == []
+
+
+async def test_who_has_no_patience_is_told_how_far_it_is() -> None:
+    publishing = Publishing()
+    publishing.publish(*made(Region(), *(f"vm-{number}" for number in range(3_000))))
+    models = slow(publishing)
+    assert models.share == 0
+    assert await models.at_hand(patience_seconds=0) is None
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert 0 < models.share < 1
+    found = await models.at_hand()
+    assert found is not None
+    assert (models.share, len(found.register.vms)) == (1, 3_000)
+    await models.close()
+
+
+async def test_whoever_gives_up_takes_nobody_with_him() -> None:
+    publishing = Publishing()
+    publishing.publish(*made(Region(), "web"))
+    models = slow(publishing)
+    first, second = asyncio.create_task(models.at_hand()), asyncio.create_task(models.at_hand())
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second is not None
+    await models.close()
+
+
+async def test_records_that_are_not_the_next_ones_begin_everything_anew() -> None:
+    publishing = Publishing()
+    publishing.publish(*made(Region(), "old"))
+    models = slow(publishing)
+    await models.at_hand()
+    asked = asyncio.create_task(models.at_hand())
+    replaced, facts = made(Region(), "new")
+    publishing.seq += 40  # a region that another history led to
+    publishing.publish(replaced, facts)
+    found = await models.at_hand()
+    assert found is not None
+    assert (found.seq, list(found.register.vms)) == (publishing.seq, ["new"])
+    await asked
+    await models.close()
+
+
+async def test_what_is_replaced_while_it_is_made_is_made_anew_and_everybody_gets_an_answer() -> None:
+    publishing = Publishing()
+    publishing.publish(*made(Region(), "old"))
+    models = slow(publishing)
+    asked = asyncio.create_task(models.at_hand())
+    for _ in range(3):
+        await asyncio.sleep(0)
+    publishing.seq += 40
+    publishing.publish(*made(Region(), "new"))
+    found = await asked
+    assert found is not None
+    assert list(found.register.vms) == ["new"]
+    await models.close()
+
+
+async def test_where_nobody_asks_for_long_everything_is_let_go_of() -> None:
+    publishing = Publishing()
+    region, facts = made(Region(), "web")
+    publishing.publish(region, facts)
+    models = ReadModels(publishing, lambda: 0.0)
+    await models.at_hand()
+    noise = [f.ClockMoved(NOON)] * 15_000
+    for _ in range(2):  # the first time for somebody who has asked since the last one
+        publishing.publish(region, noise)
+        publishing.publish(region, noise)
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert publishing.listeners == []
+    found = await models.at_hand()
+    assert found is not None
+    assert found.seq == publishing.seq
+    await models.close()
+
+
+async def test_a_plane_keeps_them_and_leaves_no_work_behind_when_it_closes() -> None:
+    async with opened() as bench:
+        await bench.create("web-0", "web-1")
+        asked = asyncio.create_task(bench.plane.read_models.at_hand())
+        await bench.create("web-2")
+        await asked
+        found = await bench.plane.read_models.at_hand()
+        assert found is not None
+        assert list(found.register.vms) == ["web-0", "web-1", "web-2"]
+        assert (found.seq, found.region.vms) == (bench.plane.seq, bench.plane.region.vms)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

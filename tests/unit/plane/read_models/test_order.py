@@ -1,0 +1,72 @@
+"""Orders against a sorted list: whatever is added and taken away, and wherever one begins."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forewarn.plane.read_models.order import Order, Sorting, cut
+
+keys = st.text("ab0-", min_size=1, max_size=4)
+
+
+def order_of(found: set[str]) -> Order[str]:
+    return Order(cut(sorted(found)))
+
+
+@given(start=st.sets(keys), changes=st.lists(st.tuples(st.sets(keys), st.sets(keys)), max_size=4), begin=keys)
+def test_an_order_is_what_a_sorted_list_is(
+    start: set[str], changes: list[tuple[set[str], set[str]]], begin: str
+) -> None:
+    order, model = order_of(start), set(start)
+    for gone, new in changes:
+        order, model = order.changed(gone, new), model - gone | new
+        assert list(order) == sorted(model)
+        assert len(order) == len(model)
+        assert list(order.since(begin)) == sorted(key for key in model if key >= begin)
+        assert list(order.after(begin)) == sorted(key for key in model if key > begin)
+        assert (begin in order) == (begin in model)
+
+
+@given(found=st.sets(keys), part=st.text("ab0-", min_size=1, max_size=3), after=keys)
+def test_a_part_is_found_wherever_it_stands(found: set[str], part: str, after: str) -> None:
+    assert list(order_of(found).having(part)) == sorted(key for key in found if part in key)
+    assert list(order_of(found).having(part, after)) == sorted(key for key in found if part in key and key > after)
+
+
+def test_an_order_of_many_blocks_is_changed_and_searched_like_one_of_few() -> None:
+    names = {f"vm-{number}" for number in range(10_000)}
+    order = order_of(names)
+    before = list(order)
+    gone, new = {f"vm-{number}" for number in range(0, 10_000, 7)}, {f"web-{number}" for number in range(5_000)}
+    changed = order.changed(gone, new)
+    assert list(changed) == sorted(names - gone | new)
+    assert list(changed.having("99")) == sorted(key for key in names - gone | new if "99" in key)
+    assert list(order) == before, "whoever holds the first one sees it as it was"
+
+
+def test_keys_that_come_in_any_order_are_sorted_a_few_at_a_time() -> None:
+    names = sorted((f"vm-{number}" for number in range(20_000)), key=hash)
+    sorting = Sorting(names, len(names))
+    sorting.add(names)
+    order, portions = finished(sorting)
+    assert list(order) == sorted(names)
+    assert portions > 10
+
+
+def test_a_sample_that_stands_for_nothing_still_gives_the_right_order() -> None:
+    names = [f"vm-{number:06}" for number in range(5_000)]
+    sorting = Sorting(["zzz"] * 20, len(names))
+    sorting.add(reversed(names))
+    assert list(finished(sorting)[0]) == names
+
+
+def finished(sorting: Sorting[str]) -> tuple[Order[str], int]:
+    """The order, and in how many steps it was made."""
+    steps, portions = sorting.ordered(), 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value, portions
+        portions += 1
