@@ -30,7 +30,7 @@ check: system-check $(VENV)/dev ## the fast part: style, types, import layers, u
 	$(BIN)/pytest -q $(SPREAD) tests/unit tests/docs
 
 test: system-test check .build/az/ready .build/sdk/ready .build/js/ready .build/portal/ready ## everything, as CI runs it
-	$(BIN)/pytest -q $(SPREAD) --dist loadfile --ignore=tests/unit --ignore=tests/docs
+	$(BIN)/pytest -q $(SPREAD) --dist loadfile --no-loadscope-reorder --ignore=tests/unit --ignore=tests/docs
 
 torture: system-test $(VENV)/dev ## nodes, wires, clocks, disks, power and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
 	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)

@@ -20,6 +20,7 @@ _PARTS = {
     "callers": "20 000 distinct callers",
     "sizes": "restart, approval and ticks among 1 000 and among 1 000 000 VMs",
     "million": "a node with 1 000 000 VMs: memory, start, snapshot, 10 000 documents that change at once",
+    "lists": "lists, counts and searches among 1 000 and among 1 000 000 VMs",
     "bulk": "100 000 VMs: created, held, taken up again",
     "maintenance": "half an hour of host maintenance over 10 000 VMs",
     "waiting": "from a restart to the answer of those who wait",

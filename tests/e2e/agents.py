@@ -29,7 +29,7 @@ import os, signal, sys
 from pathlib import Path
 from forewarn.guest.agent.keeping import journal
 from forewarn.guest.agent.telling.logs import configure
-from forewarn.guest.agent.loop import run_agent
+from forewarn.guest.agent.run import run_agent
 from forewarn.guest.agent.config.reading import read_config
 
 path, when, number = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -63,8 +64,11 @@ class Set:
 class Model:
     """All sets, all notices, and who waits for which."""
 
-    def __init__(self, now: datetime, group_size: int, fault_domains: int) -> None:
+    def __init__(
+        self, now: datetime, group_size: int, fault_domains: int, restarts: Callable[[], dict[str, datetime]] = dict
+    ) -> None:
         self.now = now
+        self.restarts = restarts  # which VMs are restarting and until when; no rule of sets, so the region is asked
         self.group_size = group_size
         self.fault_domains = fault_domains
         self.sets: dict[str, Set] = {}
@@ -139,6 +143,16 @@ class Model:
         not_before = self.now + PREEMPT_NOTICE if told else self.now
         self.notices[made.pop(vm)] = Notice(vm, "Preempt", not_before, told)
 
+    def read(self, vm: str) -> None:
+        """Whoever begins to read is told of all that is still ahead of its group, and is asked."""
+        found = self.set_of(vm)
+        group = found.instances[vm].group
+        found.reads[group] = self.now
+        for each in self.notices.values():
+            if each.vm in found.instances and found.instances[each.vm].group == group and each.ends is None:
+                each.approved = each.approved and each.told
+                each.told = True
+
     def gone(self, vm: str) -> None:
         for key in [key for key, each in self.notices.items() if each.vm == vm]:
             self.end(key, failed=self.notices[key].kind != "Terminate" and self.notices[key].ends is None)
@@ -167,9 +181,13 @@ class Model:
 
     def next_deadline(self) -> datetime | None:
         """One that is due while another has its VM in hand waits for the other's end."""
-        busy = {each.vm for each in self.notices.values() if each.ends is not None}
-        dues = (each.ends or each.not_before for each in self.notices.values() if each.ends or each.vm not in busy)
-        return min(dues, default=None)
+        busy, restarts = self._in_hand(), self.restarts()
+        dues = [each.ends or each.not_before for each in self.notices.values() if each.ends or each.vm not in busy]
+        return min([*dues, *(restarts[each.vm] for each in self.notices.values() if each.vm in restarts)], default=None)
+
+    def _in_hand(self) -> set[str]:
+        """VMs that something is being done to: whatever else is due for them waits."""
+        return {each.vm for each in self.notices.values() if each.ends is not None} | self.restarts().keys()
 
     def settle(self) -> None:
         while self._settle_one():
@@ -198,7 +216,7 @@ class Model:
         awaited = [each for each in others if each.kind == "Terminate" and each.ends is None and not each.approved]
         if notice.kind == "Preempt":
             awaited = []
-        in_hand = any(each.vm == notice.vm and each.ends is not None for each in self.notices.values())
+        in_hand = notice.vm in self._in_hand()
         return (notice.not_before <= self.now or (notice.approved and not awaited)) and not in_hand
 
     def _strike(self, notice: Notice) -> None:

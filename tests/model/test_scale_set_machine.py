@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core.causes import Cause
 from forewarn.core.region import DOWN, Power, replace
 from forewarn.core.rules import Rules
 from forewarn.core.specs import EvictionPolicy, Orchestration, Policy, ScaleInRule, ScaleSetSpec, UpgradeMode, VmSpec
@@ -43,10 +44,20 @@ class ScaleSetMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World(RULES)
-        self.model = Model(NOON, RULES.placement_group_size, RULES.fault_domains)
+        self.model = Model(NOON, RULES.placement_group_size, RULES.fault_domains, self.restarts)
         self.asked = 0
 
     # Doing
+
+    def restarts(self) -> dict[str, datetime]:
+        """VMs that are restarting, and until when."""
+        under_way = (event for event in self.world.region.events.values() if event.cause is Cause.USER_RESTART)
+        return {
+            vm: event.impact_ends_at
+            for event in under_way
+            if event.impact_ends_at is not None and event.impact_ended_at is None
+            for vm in event.vms
+        }
 
     def instances(self) -> list[str]:
         return sorted(vm for found in self.model.sets.values() for vm in found.instances)
@@ -245,8 +256,7 @@ class ScaleSetMachine(RuleBasedStateMachine):
     def read(self, p: int) -> None:
         (vm,) = self.some(p)
         self.world.read(vm)
-        found = self.model.set_of(vm)
-        found.reads[found.instances[vm].group] = self.world.now
+        self.model.read(vm)
 
     @precondition(lambda self: any(each.told for each in self.model.notices.values()))
     @rule(p=pick, q=pick, approve=st.booleans())

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from forewarn.sim.running import SimulationOutcome, simulate
-from forewarn.sim.trace import Trace
+from forewarn.sim.telling.trace import Trace
 from tests.sim.plants import PLANTS
 from tests.sim.plants.found import FOUND, Found
 

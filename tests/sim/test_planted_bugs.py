@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from forewarn.sim.running import simulate
-from forewarn.sim.summary import page, story
-from forewarn.sim.trace import Trace
+from forewarn.sim.telling.summary import page, story
+from forewarn.sim.telling.trace import Trace
 from tests.sim import search
 from tests.sim.plants import PLANTS, SEAMS
 from tests.sim.plants.found import FOUND

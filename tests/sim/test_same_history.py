@@ -14,7 +14,7 @@ from forewarn.guest.agent import loop
 from forewarn.plane import clock
 from forewarn.sim.plan import ALL, SimulationPlan
 from forewarn.sim.running import simulate
-from forewarn.sim.trace import Trace, read_trace
+from forewarn.sim.telling.trace import Trace, read_trace
 
 _PLAN = ("--seed", "11", "--vms", "20", "--days", "0.3", "--pace", "5", "--nodes", "2")
 

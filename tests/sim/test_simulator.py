@@ -6,8 +6,8 @@ import pytest
 
 from forewarn.sim.plan import ALL, SimulationPlan
 from forewarn.sim.running import SimulationOutcome, simulate
-from forewarn.sim.summary import story
-from forewarn.sim.trace import Trace
+from forewarn.sim.telling.summary import story
+from forewarn.sim.telling.trace import Trace
 from tests.sim.seeds import FOUND, SMALL
 
 

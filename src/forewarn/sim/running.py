@@ -15,13 +15,13 @@ from itertools import count
 from types import FrameType
 
 from forewarn.sim.fabric.loop import SimLoop
-from forewarn.sim.history import History
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.people import People
 from forewarn.sim.plan import SimulationPlan, Violation
 from forewarn.sim.silence import Silence
 from forewarn.sim.strangers import Strangers
-from forewarn.sim.trace import Trace
+from forewarn.sim.telling.history import History
+from forewarn.sim.telling.trace import Trace
 from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
 
 DAY = 86_400.0

@@ -25,13 +25,13 @@ from forewarn.sim.fabric.network import Network
 from forewarn.sim.fabric.store import Store
 from forewarn.sim.fabric.strands import Strands
 from forewarn.sim.fleet import SECRET, config_of, tenant_of
-from forewarn.sim.history import History, Home, Mishap
-from forewarn.sim.judge import Judge
+from forewarn.sim.judging.judge import Judge
 from forewarn.sim.machines import Machine, MachineSurroundings, Tenant
 from forewarn.sim.nodes import METADATA, STALENESS, SimNode
 from forewarn.sim.oracle import OracleSettings
 from forewarn.sim.plan import ALL, SimulationPlan, Violation
-from forewarn.sim.trace import Trace
+from forewarn.sim.telling.history import History, Home, Mishap
+from forewarn.sim.telling.trace import Trace
 from forewarn.stores import codec
 
 START = datetime(2026, 3, 2, tzinfo=UTC)

@@ -65,6 +65,16 @@ def add_to(subparsers: Subparsers) -> None:
         "forewarn event show 4CAEA225-A741-474D-A72E-428C86FCD853",
     )
     show.add_argument("id", metavar="ID", help=_ID_HELP)
+    export = parsing.add_client_command(
+        group,
+        "export-test",
+        _export_test,
+        "save an event's story as a test",
+        "Print a pytest module that makes the same happen again, with the region fixture of forewarn.testing. Where "
+        "the event was approved, put your program in the place of its handler.",
+        "forewarn event export-test 4CAEA225-A741-474D-A72E-428C86FCD853 > test_reboot.py",
+    )
+    export.add_argument("id", metavar="ID", help=_ID_HELP)
     _add_watch(group)
     for operation, summary, description in (
         ("approve", "let events start now", "Approve events as the operator. All of the ids take effect, or none."),
@@ -136,6 +146,12 @@ def _list(args: argparse.Namespace, out: Output) -> int:
     empty = "There were no events in that time." if since or until else "There are no active events (--all: ended too)."
     columns = PAST_COLUMNS if since or until else EVENT_COLUMNS
     show_events(out, events, parse_instant(client.clock()["now"]), empty, columns)
+    return Exit.OK
+
+
+def _export_test(args: argparse.Namespace, out: Output) -> int:
+    client = parsing.client_of(args)
+    out.raw(client.server.content("/v1/export/test", {"event": _full_id(client, args.id)})[0])
     return Exit.OK
 
 

@@ -109,7 +109,7 @@ def _simulate(args: argparse.Namespace, out: Output) -> int:
     if args.timeline is not None and args.timeline.suffix not in (".html", ".svg"):
         raise usage("--timeline draws FILE.html or FILE.svg.")
     running = import_part("forewarn.sim.running", "forewarn sim")
-    trace = import_part("forewarn.sim.trace", "forewarn sim")
+    trace = import_part("forewarn.sim.telling.trace", "forewarn sim")
     with _opened(args.record) as file, _progress(plan) as tell:
         outcome = running.simulate(plan, trace.Trace(plan, file), tell)
     if args.timeline is not None:
@@ -119,7 +119,7 @@ def _simulate(args: argparse.Namespace, out: Output) -> int:
 
 def _replay(args: argparse.Namespace, out: Output) -> int:
     running = import_part("forewarn.sim.running", "forewarn sim")
-    trace = import_part("forewarn.sim.trace", "forewarn sim")
+    trace = import_part("forewarn.sim.telling.trace", "forewarn sim")
     try:
         plan, version, lines = trace.read_trace(args.file)
     except trace.BadTrace as problem:
@@ -144,7 +144,7 @@ def _replay(args: argparse.Namespace, out: Output) -> int:
 
 
 def _tell(outcome: Any, out: Output) -> int:
-    summary = import_part("forewarn.sim.summary", "forewarn sim")
+    summary = import_part("forewarn.sim.telling.summary", "forewarn sim")
     if out.as_json:
         out.json(summary.as_json(outcome))
     else:
@@ -159,7 +159,7 @@ def _tell(outcome: Any, out: Output) -> int:
 
 
 def _draw(path: Path, outcome: Any) -> None:
-    timeline = import_part("forewarn.sim.timeline", "forewarn sim")
+    timeline = import_part("forewarn.sim.telling.timeline", "forewarn sim")
     text = timeline.html(outcome) if path.suffix == ".html" else timeline.svg(outcome)
     try:
         path.write_text(text, "utf-8")

@@ -10,7 +10,8 @@ from pathlib import Path
 from forewarn.guest.agent.barrier import members as barrier
 from forewarn.guest.agent.barrier.lines import BarrierLine, StanceOf
 from forewarn.guest.agent.barrier.members import Gathering, Ruling
-from forewarn.guest.agent.deciding.state import Approval, Approving, Care
+from forewarn.guest.agent.deciding.handling import may_approve
+from forewarn.guest.agent.deciding.state import AgentState, Approval, Approving, Care
 from forewarn.guest.agent.doing.approval import Approvals, Approver, post
 from forewarn.guest.agent.inbox import Inbox
 from forewarn.guest.agent.telling.logs import about
@@ -19,6 +20,7 @@ from forewarn.guest.agent.telling.reporting import LOG, Reporter
 from forewarn.guest.agent.values import AgentConfig, Sharing
 from forewarn.guest.faults import Fault
 from forewarn.guest.system.parts import System
+from forewarn.guest.watch import Change, Ended, Ending, Started
 
 _OVERDUE = timedelta(minutes=1)  # a document takes its time to show a start
 
@@ -71,7 +73,11 @@ class Consent:
     def wake_seconds(self) -> float | None:
         return self._approvals.wake_seconds(self._clock.monotonic())
 
-    def can_come(self, care: Care) -> bool:
+    def is_to_come(self, state: AgentState) -> bool:
+        """Whether this VM has yet to give an approval that it may give."""
+        return any(may_approve(state, care) and self._can_come(care) for care in state.cares.values())
+
+    def _can_come(self, care: Care) -> bool:
         """Whether a first approval of ours may still come, so that it is worth waiting for."""
         if self._dry_run or care.approval is Approval.SENT:
             return False
@@ -118,6 +124,18 @@ class Consent:
         else:
             self._report.metrics.approval("fault")
             LOG.warning("the approval did not get through: %s", fault.reason, extra=about(care.event))
+
+    def confirm(self, care: Care, change: Change) -> None:
+        """A start, or an end that is no cancellation, confirms an approval that was answered. One whose answer never
+        came was heard if the start came before NotBefore; after that, events start without any."""
+        not_before, begins = care.event.not_before, isinstance(change, Started)
+        is_early = begins and (not_before is None or change.at < not_before)
+        is_over = isinstance(change, Ended) and change.how is not Ending.CANCELED
+        sent = care.approval is Approval.SENT and (begins or is_over)
+        if sent or (care.approval is Approval.INTENDED and is_early):
+            self._write(Approving(care.key, Approval.CONFIRMED))
+            self._report.metrics.approval("confirmed")
+            self._report.tell(Occasion.APPROVED, care.event, f"the approval of {care.event.type} was heard")
 
     def _taken(self, care: Care) -> None:
         self._report.metrics.approval("sent")

@@ -4,7 +4,6 @@ event, and tell the one through its inbox. So the deciding thread waits for noth
 
 from __future__ import annotations
 
-import logging
 import queue
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +19,6 @@ from forewarn.guest.agent.deciding.handling import (
     is_hopeless,
     is_prepared,
     is_pressed,
-    may_approve,
     owed,
     regard,
     stance,
@@ -30,7 +28,6 @@ from forewarn.guest.agent.deciding.service_time import ServiceTime
 from forewarn.guest.agent.deciding.state import (
     AgentState,
     Approval,
-    Approving,
     Begun,
     Finished,
     Left,
@@ -42,14 +39,13 @@ from forewarn.guest.agent.deciding.state import (
     key_of,
 )
 from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
-from forewarn.guest.agent.keeping.journal import AgentJournal, Busy, Remembered
+from forewarn.guest.agent.keeping.journal import AgentJournal, Remembered
 from forewarn.guest.agent.keeping.journal import peek as peek_journal
 from forewarn.guest.agent.reader import MakeClient, Reader
 from forewarn.guest.agent.steps import has_reverse, may_repeat
 from forewarn.guest.agent.telling import plain_words
 from forewarn.guest.agent.telling.health import AgentHealth
 from forewarn.guest.agent.telling.metrics import Metrics
-from forewarn.guest.agent.telling.occasions import Occasion
 from forewarn.guest.agent.telling.pages import StatusServer
 from forewarn.guest.agent.telling.reporting import LOG, Reporter
 from forewarn.guest.agent.values import AgentConfig
@@ -57,7 +53,7 @@ from forewarn.guest.agent.worker import Worker
 from forewarn.guest.client import Client
 from forewarn.guest.system import this_machine
 from forewarn.guest.system.parts import System
-from forewarn.guest.watch import Change, Ended, Ending, Started, Watcher, is_started
+from forewarn.guest.watch import Watcher, is_started
 
 _ENDING_SECONDS = 8.0
 ONCE_PATIENCE_SECONDS = 30.0
@@ -256,25 +252,12 @@ class Agent:
         self._read = True
         changes = self._tracker.see(reading.document, reading.at, reading.api_version)
         for change in changes:
-            self._confirm(change)  # it was approved before it started, and is told in this order
+            care = self._state.cares.get(key_of(change.event))
+            if care is not None:
+                self._consent.confirm(care, change)  # it was approved before it started, and is told in this order
             self._report.changed(change)
         for record in regard(self._config, self._name, self._state, self._tracker.events, self.now()):
             self._note(record)
-
-    def _confirm(self, change: Change) -> None:
-        """A start, or an end that is no cancellation, confirms an approval that was answered. One whose answer never
-        came was heard if the start came before NotBefore; after that, events start without any."""
-        care = self._state.cares.get(key_of(change.event))
-        if care is None:
-            return
-        not_before, begins = care.event.not_before, isinstance(change, Started)
-        is_early = begins and (not_before is None or change.at < not_before)
-        is_over = isinstance(change, Ended) and change.how is not Ending.CANCELED
-        sent = care.approval is Approval.SENT and (begins or is_over)
-        if sent or (care.approval is Approval.INTENDED and is_early):
-            self._journal.write(Approving(care.key, Approval.CONFIRMED))
-            self._report.metrics.approval("confirmed")
-            self._report.tell(Occasion.APPROVED, care.event, f"the approval of {care.event.type} was heard")
 
     def _note(self, record: Seen | Left) -> None:
         key = key_of(record.event) if isinstance(record, Seen) else record.event_id.upper()
@@ -377,7 +360,7 @@ class Agent:
             return False
         moment = self._moment()
         duties = owed(moment)
-        waits = duties.wake_seconds is not None or self._consent.under_way or self._awaits_approval()
+        waits = duties.wake_seconds is not None or self._consent.under_way or self._consent.is_to_come(self._state)
         if duties.begin is not None or not self._inbox.empty() or (waits and not over):
             return False
         self._status_code = FAILED if self._troubles or self._has_failed(moment) else 0
@@ -390,10 +373,6 @@ class Agent:
             for care in moment.state.cares.values()
             if not is_started(care.event)
         )
-
-    def _awaits_approval(self) -> bool:
-        cares = self._state.cares.values()
-        return any(may_approve(self._state, care) and self._consent.can_come(care) for care in cares)
 
     def _close(self) -> None:
         """What runs is called off and written down; what it had changed is known to the next agent."""
@@ -417,27 +396,3 @@ class Agent:
                 return
             if isinstance(message, WorkEnded):
                 self._hear(message)
-
-
-def run_agent(
-    config: AgentConfig,
-    *,
-    once: bool = False,
-    dry_run: bool = False,
-    patience_seconds: float = ONCE_PATIENCE_SECONDS,
-) -> int:
-    """Run the agent until it is ended; its exit status."""
-    if not LOG.handlers:
-        logging.basicConfig(level=logging.INFO)
-    system = this_machine()
-    try:
-        agent = Agent(config, once=once, dry_run=dry_run, patience_seconds=patience_seconds, system=system)
-    except (Busy, OSError) as problem:
-        LOG.error("cannot begin: %s", problem)
-        return FAILED
-    system.on_stop(agent.stop)
-    try:
-        return agent.run()
-    except OSError as problem:  # a full disk, an address that is taken: the next start may find it better
-        LOG.error("cannot go on: %s", problem)
-        return FAILED

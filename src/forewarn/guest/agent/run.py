@@ -58,12 +58,33 @@ def start(order: AgentOrder) -> int:
     config = _load(order.config)
     if config is None:
         return _BAD_FILE
-    from forewarn.guest.agent.loop import ONCE_PATIENCE_SECONDS, run_agent
     from forewarn.guest.agent.telling.logs import configure
 
     configure(config.log_format)
-    patience = order.patience_seconds or ONCE_PATIENCE_SECONDS
-    return run_agent(config, once=order.once, dry_run=order.dry_run, patience_seconds=patience)
+    return run_agent(config, once=order.once, dry_run=order.dry_run, patience_seconds=order.patience_seconds)
+
+
+def run_agent(
+    config: AgentConfig, *, once: bool = False, dry_run: bool = False, patience_seconds: float | None = None
+) -> int:
+    """Run the agent until it is ended; its exit status."""
+    from forewarn.guest.agent.keeping.journal import Busy
+    from forewarn.guest.agent.loop import FAILED, ONCE_PATIENCE_SECONDS, Agent
+    from forewarn.guest.agent.telling.reporting import LOG
+    from forewarn.guest.system import this_machine
+
+    patience, system = patience_seconds or ONCE_PATIENCE_SECONDS, this_machine()
+    try:
+        agent = Agent(config, once=once, dry_run=dry_run, patience_seconds=patience, system=system)
+    except (Busy, OSError) as problem:
+        LOG.error("cannot begin: %s", problem)
+        return FAILED
+    system.on_stop(agent.stop)
+    try:
+        return agent.run()
+    except OSError as problem:  # a full disk, an address that is taken: the next start may find it better
+        LOG.error("cannot go on: %s", problem)
+        return FAILED
 
 
 def _load(path: str | None) -> AgentConfig | None:

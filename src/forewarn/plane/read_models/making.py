@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from forewarn.core.region import Region, replace
 from forewarn.plane.read_models.census import Census
-from forewarn.plane.read_models.order import Order, Sorting
+from forewarn.plane.read_models.order import Order, Sorting, begins_of
 from forewarn.plane.read_models.register import Register, by_not_before, by_schedule, down, pending, shown, spot
 from forewarn.plane.read_models.touched import Touched
 
@@ -58,7 +58,8 @@ def _hosts_counted(region: Region) -> Steps[Census]:
 
 def _vms_added(models: Models) -> Steps[Models]:
     region, census = models.region, models.census
-    names, not_running, spots, pendings = (Sorting(region.vms, len(region.vms)) for _ in range(4))
+    begins = begins_of(region.vms, len(region.vms))
+    names, not_running, spots, pendings = (Sorting(begins) for _ in range(4))
     for items in _portions(region.vms.items()):
         vms = [vm for _, vm in items]
         names.add(key for key, _ in items)
@@ -79,9 +80,9 @@ def _vms_added(models: Models) -> Steps[Models]:
 
 def _events_added(models: Models) -> Steps[Models]:
     region, census, total = models.region, models.census, len(models.region.events)
-    ids = Sorting(region.events, total)
-    scheduled = Sorting(map(by_schedule, region.events.values()), total)
-    not_before = Sorting(map(by_not_before, region.events.values()), total)
+    ids = Sorting(begins_of(region.events, total))
+    scheduled = Sorting(begins_of(map(by_schedule, region.events.values()), total))
+    not_before = Sorting(begins_of(map(by_not_before, region.events.values()), total))
     for events in _portions(region.events.values()):
         told = shown(events)
         ids.add(event.id for event in told)
@@ -99,7 +100,7 @@ def _events_added(models: Models) -> Steps[Models]:
 
 
 def _sorted(keys: Iterable[str], total: int) -> Steps[Order[str]]:
-    sorting = Sorting(keys, total)
+    sorting = Sorting(begins_of(keys, total))
     for portion in _portions(keys):
         sorting.add(portion)
         yield

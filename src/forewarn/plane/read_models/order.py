@@ -136,13 +136,11 @@ def cut(keys: Sequence[K]) -> list[Block[K]]:
 class Sorting(Generic[K]):
     """Very many keys on their way into an order, a few at a time: to sort them at once would hold everybody up.
 
-    A sample, which must stand for all (a hash map gives its keys in no order), tells where heaps begin. Each key is
-    laid on its heap, and at the end each heap is sorted by itself.
+    ``begins`` says where heaps begin. Each key is laid on its heap, and at the end each heap is sorted by itself.
     """
 
-    def __init__(self, sample: Iterable[K], total: int) -> None:
-        chosen = sorted(islice(sample, total // _BLOCK * _SAMPLE))
-        self._begins = chosen[_SAMPLE::_SAMPLE]
+    def __init__(self, begins: Sequence[K]) -> None:
+        self._begins = begins
         self._heaps: list[list[K]] = [[] for _ in range(len(self._begins) + 1)]
 
     def add(self, keys: Iterable[K]) -> None:
@@ -163,3 +161,8 @@ class Sorting(Generic[K]):
                 keys = []
             yield
         return Order(blocks[::-1])
+
+
+def begins_of(sample: Iterable[K], total: int) -> Sequence[K]:
+    """Where heaps begin, by a sample that must stand for all: a hash map gives its keys in no order."""
+    return sorted(islice(sample, total // _BLOCK * _SAMPLE))[_SAMPLE::_SAMPLE]

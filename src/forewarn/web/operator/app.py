@@ -23,6 +23,7 @@ from forewarn.web.operator.routes import campaigns as routes_campaigns
 from forewarn.web.operator.routes import changes as routes_changes
 from forewarn.web.operator.routes import clock as routes_clock
 from forewarn.web.operator.routes import events as routes_events
+from forewarn.web.operator.routes import export as routes_export
 from forewarn.web.operator.routes import faults as routes_faults
 from forewarn.web.operator.routes import fleet as routes_fleet
 from forewarn.web.operator.routes import forecast as routes_forecast
@@ -50,6 +51,7 @@ _ROUTES = (
     routes_hosts,
     routes_campaigns,
     routes_events,
+    routes_export,
     routes_forecast,
     routes_clock,
     routes_faults,

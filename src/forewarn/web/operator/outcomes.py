@@ -75,10 +75,19 @@ class _Made:
 
 
 def outcome_of(
-    before: Look, after: Look, facts: Sequence[f.Fact], deed: Deed, names: Collection[str] = ()
+    before: Look,
+    after: Look,
+    facts: Sequence[f.Fact],
+    deed: Deed,
+    names: Collection[str] = (),
+    joining: Collection[str] | None = None,
 ) -> OutcomeAnswer:
-    """``facts`` may hold more than the request's own doing, for whatever was due came with it: that is left out."""
-    made = _made(facts, deed, _joined(before, deed, names))
+    """``facts`` may hold more than the request's own doing, for whatever was due came with it: that is left out.
+
+    ``names`` are the VMs that it may be about. Those of ``joining``, all of them where it is None, were asked for by
+    name: what is open for them already is told.
+    """
+    made = _made(facts, deed, _joined(before, deed, names if joining is None else joining))
     own = {fold(name) for name in names} - _hit_by_others(before, facts)
     silent = [key for event in made.silent for key in event.vms]
     direct = [fact.vm for fact in facts if isinstance(fact, _DIRECT) and fact.vm in own]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from forewarn.core import facts as f
 from forewarn.core.region import Region, ScaleSet
@@ -15,8 +15,12 @@ from forewarn.web.operator.schema.scale_set_answers import ScaleSetOutcome
 NOTHING = "Nothing had to be done."
 
 
-def set_outcome(before: Look, after: Look, key: str, facts: Sequence[f.Fact]) -> ScaleSetOutcome:
-    """``key`` is of the set that was asked about; it may be new, and it may be gone."""
+def set_outcome(
+    before: Look, after: Look, key: str, facts: Sequence[f.Fact], asked: Collection[str] = ()
+) -> ScaleSetOutcome:
+    """``key`` is of the set that was asked about; it may be new, and it may be gone. ``asked`` are instances that were
+    to go, by name.
+    """
     old, new = before.region.scale_sets.get(key), after.region.scale_sets.get(key)
     going = outcome_of(
         before,
@@ -24,6 +28,7 @@ def set_outcome(before: Look, after: Look, key: str, facts: Sequence[f.Fact]) ->
         [fact for fact in facts if not isinstance(fact, f.InstanceUpgraded)],
         outcomes.DELETED,
         () if old is None else old.instances,
+        joining=asked,
     )
     created = [fact.name for fact in facts if isinstance(fact, f.VmCreated)]
     told = [*_told_of_set(after.region, new, facts), *_told_of_capacity(old, new), *_told_of_created(created)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.plane.read_models.order import Order, Sorting, cut
+from forewarn.plane.read_models.order import Order, Sorting, begins_of, cut
 
 keys = st.text("ab0-", min_size=1, max_size=4)
 
@@ -47,7 +47,7 @@ def test_an_order_of_many_blocks_is_changed_and_searched_like_one_of_few() -> No
 
 def test_keys_that_come_in_any_order_are_sorted_a_few_at_a_time() -> None:
     names = sorted((f"vm-{number}" for number in range(20_000)), key=hash)
-    sorting = Sorting(names, len(names))
+    sorting = Sorting(begins_of(names, len(names)))
     sorting.add(names)
     order, portions = finished(sorting)
     assert list(order) == sorted(names)
@@ -56,7 +56,7 @@ def test_keys_that_come_in_any_order_are_sorted_a_few_at_a_time() -> None:
 
 def test_a_sample_that_stands_for_nothing_still_gives_the_right_order() -> None:
     names = [f"vm-{number:06}" for number in range(5_000)]
-    sorting = Sorting(["zzz"] * 20, len(names))
+    sorting = Sorting(begins_of(["zzz"] * 20, len(names)))
     sorting.add(reversed(names))
     assert list(finished(sorting)[0]) == names
 

@@ -456,3 +456,19 @@ async def test_instances_come_in_pages_in_the_order_of_their_making(bench: Bench
     assert [vm["instance_id"] for vm in first["instances"] + second["instances"]] == [str(n) for n in range(12)]
     assert (first["total"], second["next"]) == (12, None)
     assert "no scale set" in await bench.refused(404, "GET", "/v1/scale-sets/none/instances")
+
+
+async def test_deletions_that_wait_already_are_not_told_as_what_another_request_did(bench: Bench) -> None:
+    await bench.post("/v1/scale-sets", {"name": "pool", "capacity": 4, "terminate_notice_seconds": 300}, 201)
+    await bench.post("/v1/vms/pool_0/read")
+    await bench.post("/v1/scale-sets/pool/delete-instances", {"instances": ["0"]}, 202)
+
+    other = await bench.post("/v1/scale-sets/pool/delete-instances", {"instances": ["1"]}, 202)
+    again = await bench.post("/v1/scale-sets/pool/delete-instances", {"instances": ["0"]}, 202)
+    changed = await bench.client.put("/v1/scale-sets/pool", json={"terminate_notice_seconds": 600})
+
+    assert [event["vms"] for event in other["events"]] == [["pool_1"]]
+    assert "Joined" not in other["message"]
+    assert [event["vms"] for event in again["events"]] == [["pool_0"]]
+    assert "Joined an event" in again["message"]
+    assert (changed.status_code, changed.json()["events"]) == (202, [])

@@ -26,6 +26,21 @@ HOME = "http://127.0.0.1:16926"
 SETTINGS = (SettingView("vms_per_host", "4", "file", "VMs that fit on one host"),)
 
 
+def filled_by(form: Element) -> dict[str, str | list[str]]:
+    """What a browser sends of a form that nobody has touched."""
+    fields: dict[str, list[str]] = {}
+    for each in (each for each in form.walk() if each.tag in ("input", "select", "textarea")):
+        told = each.attributes
+        if each.tag == "select":
+            chosen = [option for option in each.all("option") if "selected" in option.attributes] or each.all("option")
+            value = chosen[0].attributes["value"]
+        else:
+            value = "".join(each.texts).removeprefix("\n") if each.tag == "textarea" else told.get("value", "")
+        if told.get("type") not in ("radio", "checkbox") or "checked" in told:
+            fields.setdefault(told["name"], []).append(value)
+    return dict(fields)
+
+
 class Browser:
     """What a test holds: the plane behind the pages, and somebody who looks at them."""
 
@@ -47,11 +62,7 @@ class Browser:
     async def confirm(self, path: str, **typed: str) -> httpx.Response:
         """Look at what a deed would do, and confirm it."""
         (form,) = (each for each in (await self.page(path)).all("form") if "/do/" in each.attributes["action"])
-        fields: dict[str, str | list[str]] = {}
-        for each in form.all("input"):
-            name = each.attributes["name"]
-            fields[name] = [*fields.get(name, []), each.attributes.get("value", "")]
-        return await self.send(form.attributes["action"], {**fields, **typed})
+        return await self.send(form.attributes["action"], {**filled_by(form), **typed})
 
     async def api(self, path: str, status: int = 200, **query: Any) -> Any:
         answer = await self.client.get(path, params=query)

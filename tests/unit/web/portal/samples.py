@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlencode
 
+from forewarn.web.operator.desk import Desk
 from tests.unit.web.portal.conftest import Browser
 
 Given = dict[str, tuple[str, ...]]
@@ -20,6 +21,11 @@ def _events(browser: Browser) -> Given:
     return {"event": tuple(found[:1])}
 
 
+def _fault(browser: Browser) -> Given:
+    desk: Desk = browser.app.state.desk
+    return {"fault": (desk.faults.list()[0].id,)}
+
+
 SAMPLES: dict[str, Callable[[Browser], Given]] = {
     "restart": _vm("web-2"),
     "redeploy": _vm("web-2"),
@@ -30,8 +36,46 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
     "evict": _vm("lone"),
     "delete": _vm("lone", "off"),
     "read": _vm("lone"),
+    "create-vms": lambda browser: {
+        "name": ("new",),
+        "count": ("2",),
+        "availability_set": ("front",),
+        "tags": ("team=web\nx=a b",),
+        "terminate_notice": ("5",),
+        "size": ("Standard_D2s_v5",),
+        "os_type": ("Linux",),
+        "read": ("on",),
+    },
     "approve": _events,
     "cancel": _events,
+    "create-scale-set": lambda browser: {
+        "name": ("fresh",),
+        "capacity": ("3",),
+        "tags": ("team=web\nstage=a b",),
+        "notification": ("On",),
+        "delay": ("10",),
+        "os_image": ("On",),
+        "upgrade": ("Automatic",),
+        "scale_in": ("OldestVM",),
+        "single_placement_group": ("On",),
+        "all_instances_down": ("Off",),
+    },
+    "configure-scale-set": lambda browser: {"scale_set": ("pool",), "notification": ("On",), "delay": ("5",)},
+    "scale": lambda browser: {"scale_set": ("pool",), "capacity": ("1",)},
+    "upgrade-instances": lambda browser: {"scale_set": ("pool",), "vm": ("pool_0",)},
+    "delete-instances": lambda browser: {"scale_set": ("pool",), "vm": ("pool_0", "pool_1")},
+    "delete-scale-set": lambda browser: {"scale_set": ("pool",)},
+    "protect-instance": lambda browser: {"scale_set": ("pool",), "vm": ("pool_0",)},
+    "unprotect-instance": lambda browser: {"scale_set": ("pool",), "vm": ("pool_0",)},
+    "set-policy": lambda browser: {
+        "kind": ("availability-set",),
+        "name": ("front",),
+        "auto_approve_reboot": ("On",),
+    },
+    "clock-next": lambda browser: {},
+    "clock-advance": lambda browser: {"minutes": ("15",)},
+    "fault-add": lambda browser: {"kind": ("gone",), "vm": ("web-0",), "times": ("3",)},
+    "fault-clear": _fault,
 }
 
 

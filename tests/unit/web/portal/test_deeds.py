@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from forewarn.cli.main import build_parser
+from forewarn.plane.clock import RealClock
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import Outlook
 from forewarn.web.portal.forms import fill
@@ -16,6 +17,9 @@ from tests.unit.web.portal.samples import SAMPLES, filled_in
 from tests.unit.web.portal.visitor import Element
 
 pytestmark = pytest.mark.anyio
+
+
+_NO_DRY_RUN = ("/v1/clock", "/v1/faults")  # turned by the forecast's word; and what is no command
 
 
 async def _state(browser: Browser) -> tuple[object, ...]:
@@ -226,7 +230,8 @@ async def test_the_request_behind_a_deed_does_the_same(open_portal: OpenPortal, 
         page = await browser.page(path)
         call = deed.call(fill(deed.fields, SAMPLES[key](browser)))
         method, separator = call.method, "&" if "?" in call.path else "?"
-        answer = await browser.client.request(method, f"{call.path}{separator}dry_run=true", json=call.body)
+        rehearsed = "" if call.path.startswith(_NO_DRY_RUN) else f"{separator}dry_run=true"
+        answer = await browser.client.request(method, f"{call.path}{rehearsed}", json=call.body)
         assert answer.is_success, answer.text
         told = answer.json()
     if "message" in told:
@@ -236,3 +241,40 @@ async def test_the_request_behind_a_deed_does_the_same(open_portal: OpenPortal, 
 def test_an_outlook_agrees_with_one_that_differs_only_in_its_instants() -> None:
     assert Outlook("not before 12:15").shape() == Outlook("not before 12:16").shape()
     assert Outlook("", at_once=("a",)).shape() != Outlook("", at_once=("b",)).shape()
+
+
+async def test_turning_the_clock_says_what_will_happen_on_the_way(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        before = await _state(browser)
+        told = _outcome(await browser.page("/portal/do/clock-advance?minutes=15"))
+        assert told.startswith("The clock goes to 12:15:00 UTC. On the way ")
+        assert "12:15:00 UTC: web-0: Started." in told or "more." in told
+        assert await _state(browser) == before
+
+        answer = await browser.confirm("/portal/do/clock-advance?minutes=15")
+
+        assert answer.status_code == 303
+        assert f"{browser.plane.now():%H:%M:%S}" == "12:15:00"
+
+
+async def test_a_real_clock_cannot_be_turned_and_says_so(open_portal: OpenPortal) -> None:
+    async with open_portal(clock=RealClock()) as browser:
+        answer = await browser.client.get("/portal/do/clock-advance?minutes=15")
+        assert "A real clock cannot be turned" in answer.text
+        assert "clock-next" not in str([link.attributes for link in (await browser.page("/portal/")).all("a")])
+
+
+async def test_a_fault_rule_is_added_and_cleared_from_its_page(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        told = _outcome(await browser.page("/portal/do/fault-add?kind=gone&vm=web-0&times=3"))
+        assert told.startswith("For web-0, 3 times: the answer is 410 Gone.")
+        assert len((await browser.api("/v1/faults"))["faults"]) == 1
+        await browser.confirm("/portal/do/fault-add?kind=gone&vm=web-0&times=3&back=/portal/faults")
+        rules = (await browser.api("/v1/faults"))["faults"]
+        assert [rule["kind"] for rule in rules] == ["throttled", "gone"]
+        await browser.confirm(f"/portal/do/fault-clear?fault={rules[0]['id']}")
+        assert [rule["kind"] for rule in (await browser.api("/v1/faults"))["faults"]] == ["gone"]
+        missing = await browser.client.get("/portal/do/fault-clear?fault=99")
+        assert "There is no fault rule 99." in missing.text

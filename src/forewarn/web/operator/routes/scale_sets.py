@@ -104,13 +104,15 @@ def _by_number(vm: Vm) -> str:
 @router.delete("/{name}", status_code=202, summary="Delete a scale set")
 async def delete(name: str, asker: TheAsker) -> ScaleSetOutcome:
     """Every instance goes, with a Terminate event where it has a notice and somebody reads; the set goes last."""
-    return await _act_on_set(asker, name, c.DeleteScaleSet(name, asker.new_guid()))
+    found = asker.look().region.scale_sets.get(fold(name))
+    every = tuple(found.instances) if found is not None else ()
+    return await _act_on_set(asker, name, c.DeleteScaleSet(name, asker.new_guid()), every)
 
 
-async def _act_on_set(asker: Asker, name: str, command: c.Command) -> ScaleSetOutcome:
+async def _act_on_set(asker: Asker, name: str, command: c.Command, asked: tuple[str, ...] = ()) -> ScaleSetOutcome:
     before = asker.look()
     facts = await asker.submit(command)
-    return await asker.tell(set_outcome, before, asker.look(), fold(name), facts)
+    return await asker.tell(set_outcome, before, asker.look(), fold(name), facts, asked)
 
 
 # Its instances
@@ -122,7 +124,7 @@ async def delete_instances(name: str, body: ChosenInstancesBody, asker: TheAsker
     region = asker.look().region
     scale_set = scale_set_named(region, name)
     chosen = _names(find_instances(region, scale_set, body.instances))
-    return await _act_on_set(asker, name, c.DeleteInstances(scale_set.name, chosen, asker.new_guid()))
+    return await _act_on_set(asker, name, c.DeleteInstances(scale_set.name, chosen, asker.new_guid()), chosen)
 
 
 @router.post("/{name}/upgrade", status_code=202, summary="Upgrade instances")

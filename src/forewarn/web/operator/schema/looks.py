@@ -51,3 +51,12 @@ class StreamFrom(Body):
         description="The number of the last record you have; from now on if left out. `Last-Event-ID` counts too.",
         examples=[56],
     )
+
+
+class StoryQuery(Body):
+    event: str = Field(
+        min_length=1,
+        max_length=64,
+        description="The id of an event, ended or not.",
+        examples=["4CAEA225-A741-474D-A72E-428C86FCD853"],
+    )

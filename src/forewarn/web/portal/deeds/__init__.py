@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from forewarn.web.portal.deeds import events, vms
+from forewarn.web.portal.deeds import clock, events, faults, scale_sets, scopes, vms
 from forewarn.web.portal.deeds.deed import PortalDeed
 
-DEEDS: dict[str, PortalDeed] = {each.key: each for each in (*vms.DEEDS, *events.DEEDS)}
+_SUBJECTS = (vms, events, scale_sets, scopes, clock, faults)
+
+DEEDS: dict[str, PortalDeed] = {each.key: each for subject in _SUBJECTS for each in subject.DEEDS}

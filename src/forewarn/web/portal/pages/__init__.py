@@ -6,11 +6,35 @@ A new page is a module here, a row in its ``PAGES``, a template, and something t
 from __future__ import annotations
 
 from forewarn.web.portal.page import PortalPage
-from forewarn.web.portal.pages import doing, overview, search, sign_in, vms
+from forewarn.web.portal.pages import (
+    activity,
+    doing,
+    events,
+    faults,
+    nodes,
+    overview,
+    scale_sets,
+    scopes,
+    search,
+    settings_page,
+    sign_in,
+    vm,
+    vms,
+    wizard,
+)
 
-PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation
+PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation; of two paths that fit, the first is taken
     *overview.PAGES,
+    *events.PAGES,
     *vms.PAGES,
+    *vm.PAGES,
+    *scale_sets.PAGES,
+    *wizard.PAGES,
+    *scopes.PAGES,
+    *faults.PAGES,
+    *activity.PAGES,
+    *nodes.PAGES,
+    *settings_page.PAGES,
     *search.PAGES,
     *doing.PAGES,
     *sign_in.PAGES,

@@ -46,13 +46,13 @@ class Asking:
 
 async def ask(visit: Visit) -> Asking:
     """What would happen now."""
-    return await _asking(visit, _deed(visit), visit.query)
+    return await asking_of(visit, _deed(visit), visit.query)
 
 
 async def act(visit: Visit) -> Asking | GoTo:
     """Do it, if what was confirmed is what would happen."""
     deed, given = _deed(visit), visit.form
-    asking = await _asking(visit, deed, given)
+    asking = await asking_of(visit, deed, given)
     if asking.outlook is None:
         return asking
     if _first(given, "seen") != asking.seen:
@@ -75,7 +75,8 @@ def _deed(visit: Visit) -> PortalDeed:
     return found
 
 
-async def _asking(visit: Visit, deed: PortalDeed, given: Given) -> Asking:
+async def asking_of(visit: Visit, deed: PortalDeed, given: Given) -> Asking:
+    """The deed with what would happen now, or why it cannot be done; nothing is changed."""
     back = own_path(_first(given, "back"))
     asking = Asking(deed, given, deed.title, back)
     try:
@@ -101,7 +102,8 @@ def _first(given: Given, name: str) -> str:
 
 
 def _digest(filled: Filled, outlook: Outlook) -> str:
-    told = json.dumps([sorted(filled.given.items()), outlook.shape()], default=str)
+    """By what was meant: a form sends what an address may have left to its default."""
+    told = json.dumps([sorted(filled.values.items()), outlook.shape()], default=str)
     return blake2b(told.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 

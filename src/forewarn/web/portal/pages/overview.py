@@ -1,41 +1,141 @@
-"""The overview: how many of what there is, what is coming, and the clock."""
+"""The overview: how many of what there is, where, what is coming, and the clock."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
+from forewarn.plane.read_models.census import HEALTHS, WORK, down_at
 from forewarn.web.operator.listing.counts import fleet_fields
 from forewarn.web.operator.routes.events import list_events
-from forewarn.web.operator.schema.fleet_answers import EventAnswer
+from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
+from forewarn.web.operator.routes.forecast import show as forecast
+from forewarn.web.operator.schema.counts import DomainCount, FleetAnswer
 from forewarn.web.operator.schema.listing import EventPage
+from forewarn.web.portal.coming import LINES_MOST, ComingLine, Window, lines_of, window_of
 from forewarn.web.portal.page import PortalPage, Visit
 
-_MOST_EVENTS = 20
+SPANS = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "24h": timedelta(days=1), "7d": timedelta(days=7)}
+_EVENTS_MOST = 1_000  # that are looked at for the bars
+_CELLS_MOST = 600  # of the map: where there are more hosts, a cell stands for several
+_COLUMNS = 30
+_NOTABLE_MOST = 20
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One square of the map: a host, or several that follow each other, by the worst of them."""
+
+    x: int
+    y: int
+    first: int
+    last: int
+    state: str  # failed, failing, work, down
+
+
+@dataclass(frozen=True)
+class HostMap:
+    """Hosts as squares. Those of which there is nothing to tell are drawn as one path."""
+
+    columns: int
+    rows: int
+    each: int  # hosts of a square
+    quiet: str  # the path
+    cells: list[Cell]
+    notable: list[tuple[str, str]]  # the first few hosts of which there is something to tell, and what
+    notable_total: int
 
 
 @dataclass(frozen=True)
 class Overview:
-    vms: int
-    power: Mapping[str, int]
-    hosts: int
-    health: Mapping[str, int]
-    events: list[EventAnswer]
+    fleet: FleetAnswer
+    grid: list[tuple[int, list[DomainCount | None]]]
+    fault_domains: list[int]
+    hosts: HostMap
+    span: str
+    spans: tuple[str, ...]
+    window: Window
+    now_x: float
+    lines: list[ComingLine]
+    lapses: list[ForecastFact]
     more_events: bool
 
 
 async def view(visit: Visit) -> Overview:
     listed = await visit.listed()
-    fleet = fleet_fields(listed)
-    events = list_events(EventPage.model_validate({"limit": _MOST_EVENTS}), visit.desk, listed)
+    fleet, now = fleet_fields(listed), listed.look.now
+    span = visit.first("span") if visit.first("span") in SPANS else "1h"
+    window = window_of(now, SPANS[span])
+    events = list_events(EventPage.model_validate({"limit": _EVENTS_MOST, "order": "not_before"}), visit.desk, listed)
+    query = ForecastQuery.model_validate({"until": window.end.isoformat()})
+    ahead = (await forecast(query, visit.desk, listed.look)).facts
     return Overview(
-        vms=fleet.vms_total,
-        power=fleet.power,
-        hosts=fleet.hosts_total,
-        health={health: number for health, number in fleet.health.items() if number},
-        events=events.events,
+        fleet=fleet,
+        grid=_grid(fleet.domains),
+        fault_domains=sorted({cell.fault_domain for cell in fleet.domains}),
+        hosts=host_map(listed.census.hosts),
+        span=span,
+        spans=tuple(SPANS),
+        window=window,
+        now_x=window.x(now),
+        lines=lines_of(window, events.events, ahead),
+        lapses=[fact for fact in ahead if fact.fact == "ScopeDisabled"][:LINES_MOST],
         more_events=events.next is not None,
     )
+
+
+def _grid(domains: Iterable[DomainCount]) -> list[tuple[int, list[DomainCount | None]]]:
+    """A row for each update domain, a column for each fault domain that there is."""
+    cells = {(cell.update_domain, cell.fault_domain): cell for cell in domains}
+    columns = sorted({fault for _, fault in cells})
+    return [(update, [cells.get((update, fault)) for fault in columns]) for update in sorted({ud for ud, _ in cells})]
+
+
+# Hosts
+
+
+def host_map(told: bytes) -> HostMap:
+    """At most so many squares that a page stays small, whatever the number of hosts."""
+    each = -(-len(told) // _CELLS_MOST) or 1
+    total = -(-len(told) // each)
+    columns = min(_COLUMNS, total) or 1
+    states = [_worst(told[first : first + each]) for first in range(0, len(told), each)]
+    cells = [
+        Cell(place % columns, place // columns, place * each, min(place * each + each, len(told)) - 1, state)
+        for place, state in enumerate(states)
+        if state
+    ]
+    quiet = "".join(
+        f"M{place % columns * 10 + 1} {place // columns * 10 + 1}h8v8h-8z"
+        for place, state in enumerate(states)
+        if not state
+    )
+    notable = [number for number, host in enumerate(told) if host]
+    first = [(f"host-{number}", told_of(told[number])) for number in notable[:_NOTABLE_MOST]]
+    return HostMap(columns, -(-total // columns), each, quiet, cells, first, len(notable))
+
+
+def _worst(hosts: Sequence[int]) -> str:
+    return min((_state(host) for host in hosts if host), key=_STATES.index, default="")
+
+
+_STATES = ("failed", "failing", "work", "down")
+
+
+def _state(host: int) -> str:
+    health = HEALTHS[host & 3].value
+    return health if health != "healthy" else "work" if host & WORK else "down"
+
+
+def told_of(host: int) -> str:
+    """A host's byte in words."""
+    words = [HEALTHS[host & 3].value]
+    if host & WORK:
+        words.append("work is open")
+    if down := down_at(host):
+        words.append(f"{down if down < 31 else '31 or more'} {'VM does' if down == 1 else 'VMs do'} not run")
+    return ", ".join(words)
 
 
 PAGES = (
@@ -45,8 +145,14 @@ PAGES = (
         "Overview",
         view,
         "pages/overview.html",
-        parts={"part-counts": "parts/overview_counts.html", "part-coming": "parts/overview_coming.html"},
-        api=("GET /v1/fleet", "GET /v1/events", "GET /v1/clock"),
+        parts={
+            "part-counts": "parts/overview_counts.html",
+            "part-grid": "parts/overview_grid.html",
+            "part-map": "parts/overview_map.html",
+            "part-clock": "parts/overview_clock.html",
+            "part-coming": "parts/overview_coming.html",
+        },
+        api=("GET /v1/fleet", "GET /v1/fleet/hosts", "GET /v1/events", "GET /v1/forecast", "GET /v1/clock"),
         menu="Overview",
     ),
 )

@@ -16,9 +16,9 @@ from forewarn.core.invariants import region as invariants
 from forewarn.core.region import Region
 from forewarn.plane.ports import Record
 from forewarn.sim.circumstances import Blame, Circumstances
-from forewarn.sim.eyes import Eyes
+from forewarn.sim.judging.eyes import Eyes
+from forewarn.sim.judging.promises import Promises
 from forewarn.sim.oracle import Oracle, OracleSettings
-from forewarn.sim.promises import Promises
 
 _CLOCKS_ARE_WRONG_BY = 180.0  # seconds: more than any clock is set by for longer than a moment
 

@@ -6,9 +6,9 @@ from collections import Counter
 from statistics import median
 from typing import Any
 
-from forewarn.sim.history import Life
 from forewarn.sim.plan import Violation
 from forewarn.sim.running import DAY, SimulationOutcome
+from forewarn.sim.telling.history import Life
 
 _TYPES = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
 
-from forewarn.sim.history import Home, Life, Mishap
 from forewarn.sim.plan import Misfortune
 from forewarn.sim.running import DAY, SimulationOutcome
-from forewarn.sim.summary import how_started, page
+from forewarn.sim.telling.history import Home, Life, Mishap
+from forewarn.sim.telling.summary import how_started, page
 
 _ROW, _BAR, _HEADER, _BAND = 11, 7, 20, 12  # pixels
 _UNITS = 10_000.0  # the whole time, in the units of the drawing

@@ -1,0 +1,151 @@
+"""A scale set at the other doors: how it is made and changed with ``forewarn``, ``az``, PowerShell and a template."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forewarn.web.portal.deeds.scale_set_form import OS_IMAGE_SECONDS, POLICY
+from forewarn.web.portal.twins import NOT_RUN, Twin, az, forewarn
+
+_API_VERSION = "2024-07-01"
+_USUAL = {
+    "capacity": 2, "orchestration": "Uniform", "resource_group": "forewarn", "os_type": "Linux", "upgrade": "Manual",
+    "scale_in": "Default", "eviction_policy": "Deallocate", "size": "Standard_D2s_v5",
+}  # fmt: skip
+_NEEDS_IMAGE = "az wants an image and a user too; the region keeps them, and runs nothing."
+
+
+def creating(body: Mapping[str, Any]) -> tuple[Twin, ...]:
+    """``body`` is that of the operator's request."""
+    name, group = body["name"], body.get("resource_group", "forewarn")
+    words = ["vmss", "create", name, *_plain_options(body), *_notices(body), *_switches(body, POLICY)]
+    return (
+        forewarn(words),
+        az(["vmss", "create", "-g", group, "-n", name, *_az_options(body)], note=_NEEDS_IMAGE),
+        _power_shell("New-AzVmssConfig", _config_words(body), "az.compute/new-azvmssconfig"),
+        Twin("ARM template", tuple(json.dumps(_template(body), indent=2).splitlines())),
+    )
+
+
+def changing(group: str, name: str, body: Mapping[str, Any]) -> tuple[Twin, ...]:
+    notice = body["terminate_notice_seconds"]
+    az_words = ["--enable-terminate-notification", "true" if notice else "false"]
+    if notice:
+        az_words += ["--terminate-notification-time", f"{notice / 60:g}"]
+    shell = [f"-ResourceGroupName {_quoted(group)}", f"-VMScaleSetName {_quoted(name)}", *_terminate_words(notice)]
+    words = ["vmss", "update", name, "--upgrade", body["upgrade"], "--scale-in", body["scale_in"]]
+    return (
+        forewarn([*words, *_notices(body, always=True), *_switches(body, POLICY, always=True)]),
+        az(["vmss", "update", "-g", group, "-n", name, *az_words]),
+        _power_shell("Update-AzVmss", shell, "az.compute/update-azvmss"),
+        Twin("ARM template", tuple(json.dumps({"properties": _properties(body)}, indent=2).splitlines())),
+    )
+
+
+def _plain_options(body: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("capacity", "orchestration", "resource_group", "size", "os_type", "eviction_policy"):
+        if body.get(key, _USUAL[key]) != _USUAL[key]:
+            yield from (f"--{key.replace('_', '-')}", str(body[key]))
+    for key in ("upgrade", "scale_in"):
+        if body.get(key, _USUAL[key]) != _USUAL[key]:
+            yield from (f"--{key.replace('_', '-')}", body[key])
+    yield from (f"--{key.replace('_', '-')}" for key in ("spot", "single_placement_group") if body.get(key))
+    for tag, value in (body.get("tags") or {}).items():
+        yield f"--tag={tag}={value}"
+
+
+def _notices(body: Mapping[str, Any], always: bool = False) -> Iterator[str]:
+    for key in ("terminate_notice", "os_image_notice"):
+        seconds = body.get(f"{key}_seconds")
+        if seconds or always:
+            yield from (f"--{key.replace('_', '-')}", f"{seconds:g}s" if seconds else "none")
+
+
+def _switches(body: Mapping[str, Any], keys: tuple[str, ...], always: bool = False) -> Iterator[str]:
+    usual = {"all_instances_down": True}
+    for key in keys:
+        wanted = body["policy"].get(key)
+        if wanted is not None and (always or wanted != usual.get(key, False)):
+            yield f"--{'' if wanted else 'no-'}{key.replace('_', '-')}"
+
+
+def _az_options(body: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("--image", "Ubuntu2204", "--admin-username", "azureuser", "--generate-ssh-keys")
+    yield from ("--orchestration-mode", body["orchestration"], "--instance-count", str(body["capacity"]))
+    yield from ("--vm-sku", body["size"], "--upgrade-policy-mode", body["upgrade"])
+    if body["spot"]:
+        yield from ("--priority", "Spot", "--eviction-policy", body["eviction_policy"])
+    if body["terminate_notice_seconds"]:
+        yield from ("--terminate-notification-time", f"{body['terminate_notice_seconds'] / 60:g}")
+    if tags := body.get("tags"):
+        yield from ("--tags", *(f"{tag}={value}" for tag, value in tags.items()))
+
+
+def _config_words(body: Mapping[str, Any]) -> list[str]:
+    """As the document on terminate notifications has them."""
+    return [
+        "-Location 'forewarn'",
+        f"-SkuCapacity {body['capacity']}",
+        f"-SkuName {_quoted(body['size'])}",
+        f"-UpgradePolicyMode {_quoted(body['upgrade'])}",
+        *(_terminate_words(body["terminate_notice_seconds"]) if body["terminate_notice_seconds"] else ()),
+    ]
+
+
+def _terminate_words(notice: float | None) -> list[str]:
+    if not notice:
+        return ["-TerminateScheduledEvents $false"]
+    return ["-TerminateScheduledEvents $true", f"-TerminateScheduledEventNotBeforeTimeoutInMinutes {notice / 60:g}"]
+
+
+def _power_shell(cmdlet: str, words: list[str], source: str) -> Twin:
+    return Twin("PowerShell", (" ".join([cmdlet, *words]),), f"{NOT_RUN} Source: {source}.")
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _template(body: Mapping[str, Any]) -> dict[str, Any]:
+    found = {
+        "type": "Microsoft.Compute/virtualMachineScaleSets",
+        "apiVersion": _API_VERSION,
+        "name": body["name"],
+        "location": "forewarn",
+        "sku": {"name": body["size"], "capacity": body["capacity"]},
+        "properties": {
+            "orchestrationMode": body["orchestration"],
+            "singlePlacementGroup": body["single_placement_group"],
+            **_properties(body),
+        },
+    }
+    return found | ({"tags": body["tags"]} if body.get("tags") else {})
+
+
+def _properties(body: Mapping[str, Any]) -> dict[str, Any]:
+    policy, profile = body["policy"], dict[str, Any]()
+    if body.get("spot"):
+        profile |= {"priority": "Spot", "evictionPolicy": body["eviction_policy"]}
+    profile["scheduledEventsProfile"] = {
+        "terminateNotificationProfile": _notification(body["terminate_notice_seconds"]),
+        "osImageNotificationProfile": {
+            "enable": body["os_image_notice_seconds"] == OS_IMAGE_SECONDS,
+            "notBeforeTimeout": "PT15M",
+        },
+    }
+    return {
+        "upgradePolicy": {"mode": body["upgrade"]},
+        "scaleInPolicy": {"rules": [body["scale_in"]]},
+        "scheduledEventsPolicy": {
+            "userInitiatedReboot": {"automaticallyApprove": policy["auto_approve_reboot"]},
+            "userInitiatedRedeploy": {"automaticallyApprove": policy["auto_approve_redeploy"]},
+            "allInstancesDown": {"automaticallyApprove": policy["all_instances_down"]},
+        },
+        "virtualMachineProfile": profile,
+    }
+
+
+def _notification(notice: float | None) -> dict[str, Any]:
+    return {"enable": False} if not notice else {"enable": True, "notBeforeTimeout": f"PT{notice / 60:g}M"}

@@ -1,0 +1,78 @@
+"""Scale sets in a browser: the published steps for a new one, and the configuration of one that is there."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.program import ServerProgram
+from tests.portal.browser import keep_shot
+from tests.portal.conftest import Visit
+from tests.portal.regions import look, tell
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_new_scale_set_gets_its_termination_notification_and_deleting_an_instance_then_waits_for_its_approval(
+    visit: Visit, server: ServerProgram, scripts: bool
+) -> None:
+    with visit(scripts=scripts) as visitor:
+        page = visitor.open("/portal/scale-sets")
+        page.get_by_role("link", name="+ Add", exact=True).click()
+        page.get_by_label("Scale set name").fill("web")
+        page.get_by_role("button", name="Next: Management").click()
+        termination = page.get_by_role("region", name="Instance termination")
+        termination.get_by_role("radio", name="On", exact=True).check()
+        termination.get_by_label("Termination delay (minutes)").fill("10")
+        page.get_by_role("button", name="Review + create").click()
+        expect(page.get_by_text("Validation passed.")).to_be_visible()
+        keep_shot(page, f"flow-review-{'scripts' if scripts else 'plain'}")
+        page.get_by_role("button", name="Create", exact=True).click()
+        expect(page.get_by_role("link", name="web", exact=True)).to_be_visible()
+        assert server.document("web_0")["Events"] == []  # somebody reads: from here on deletions are announced
+
+        page.goto(f"{server.control}/portal/scale-sets/web")
+        page.get_by_role("checkbox", name="Select web_0").check()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        page.get_by_label("Type 1, the number of VMs that this hits").fill("1")
+        page.locator("#confirm").get_by_role("button", name="Delete").click()
+        expect(page.locator("#instance-web_0")).to_contain_text("waits for web_0")
+        keep_shot(page, f"flow-waits-{'scripts' if scripts else 'plain'}")
+
+        (event,) = server.document("web_0")["Events"]
+        assert (event["EventType"], event["Resources"]) == ("Terminate", ["web_0"])
+        assert server.approve("web_0", event["EventId"]).status == 200
+        tell(server, "/v1/clock/advance", {"seconds": 60})
+        page.reload()
+        expect(page.locator("#instance-web_0")).to_have_count(0)
+        expect(page.locator("#instance-web_1")).to_be_visible()
+
+
+def test_an_existing_set_gets_the_notification_and_it_counts_for_an_instance_once_that_is_upgraded(
+    visit: Visit, server: ServerProgram
+) -> None:
+    tell(server, "/v1/scale-sets", {"name": "pool", "capacity": 3})
+    server.document("pool_0")
+    with visit() as visitor:
+        page = visitor.open("/portal/scale-sets/pool")
+        page.get_by_role("link", name="Configuration").click()
+        termination = page.get_by_role("region", name="Instance termination")
+        termination.get_by_role("radio", name="On", exact=True).check()
+        termination.get_by_label("Termination delay (minutes)").fill("7")
+        page.get_by_role("button", name="Save").click()
+        page.locator("#confirm").get_by_role("button", name="Save").click()
+        expect(page.get_by_text("3 instances still have the old model.")).to_be_visible()
+        page.get_by_role("link", name="Instances").click()
+        expect(page.locator("#instance-pool_1")).to_contain_text("has no notice, the model says 7 min")
+        keep_shot(page, "flow-old-model")
+
+        page.get_by_role("checkbox", name="Select pool_1").check()
+        page.get_by_role("button", name="Upgrade", exact=True).click()
+        page.locator("#confirm").get_by_role("button", name="Upgrade").click()
+        expect(page.locator("#instance-pool_1")).to_contain_text("yes")
+        expect(page.get_by_text("2 instances still have the old model.")).to_be_visible()
+
+    notices = {vm["name"]: vm["terminate_notice_seconds"] for vm in look(server, "/v1/scale-sets/pool")["instances"]}
+    assert notices == {"pool_0": None, "pool_1": 420, "pool_2": None}
+    told = tell(server, "/v1/scale-sets/pool/delete-instances", {"instances": ["1", "2"]})
+    assert [event["vms"] for event in told["events"]] == [["pool_1"]]
+    assert told["at_once"] == ["pool_2"]

@@ -1,0 +1,95 @@
+"""A story saved as a test: the real pytest runs it, it passes, and fails when the handler approves nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from forewarn.core.commands import Approve
+from forewarn.plane.ports import Origin
+
+if TYPE_CHECKING:
+    from tests.unit.web.operator.conftest import Bench
+
+pytestmark = pytest.mark.anyio
+_APPROVAL = "            client.approve(event.event_id)\n"
+
+
+def _run(tmp_path: Path, module: str) -> subprocess.CompletedProcess[str]:
+    """pytest of its own, with nothing of ours but what is installed."""
+    (tmp_path / "test_story.py").write_text(module)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "test_story.py"]
+    return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+
+async def _approved(bench: Bench, event_id: str, vm: str) -> None:
+    await bench.post("/v1/clock/advance", {"seconds": 180})
+    scope = bench.plane.region.events[event_id].scope
+    await bench.plane.submit(Approve((event_id,), vm, scope), Origin("vm", vm))
+    await bench.post("/v1/clock/advance", {"seconds": 3600})
+
+
+async def _exported(bench: Bench, event_id: str) -> str:
+    answer = await bench.client.get("/v1/export/test", params={"event": event_id.lower()})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/x-python")
+    return answer.text
+
+
+async def test_an_approved_restart_is_a_test_that_passes_and_fails_without_the_approval(
+    bench: Bench, tmp_path: Path
+) -> None:
+    await bench.create("web", count=2, availability_set="front", read=True)
+    (event,) = (await bench.post("/v1/vms/restart", {"names": ["web-0"]}, 202))["events"]
+    await _approved(bench, event["id"], "web-0")
+    before = bench.plane.seq
+
+    module = await _exported(bench, event["id"])
+
+    assert bench.plane.seq == before
+    assert "region.advance(seconds=180)" in module
+    assert _APPROVAL in module
+    passed = _run(tmp_path, module)
+    assert passed.returncode == 0, passed.stdout
+    failed = _run(tmp_path, module.replace(_APPROVAL, "            pass\n"))
+    assert failed.returncode == 1, failed.stdout
+    assert "Nobody has approved" in failed.stdout
+
+
+async def test_stories_without_an_approval_and_of_other_kinds_pass_too(bench: Bench, tmp_path: Path) -> None:
+    await bench.create("web", availability_set="front", read=True)
+    await bench.create("cheap", spot=True, read=True)
+    await bench.create("old", terminate_notice_seconds=300, read=True)
+    ids = [
+        (await bench.post("/v1/vms/redeploy", {"names": ["web"]}, 202))["events"][0]["id"],
+        (await bench.post("/v1/vms/evict", {"names": ["cheap"]}, 202))["events"][0]["id"],
+        (await bench.post("/v1/vms/delete", {"names": ["old"]}, 202))["events"][0]["id"],
+    ]
+    await bench.post("/v1/clock/advance", {"seconds": 7200})
+    host = (await bench.get("/v1/vms/web"))["host"]
+    canceled = (await bench.post("/v1/hosts/maintain", {"hosts": [host], "kind": "freeze"}, 202))["events"][0]["id"]
+    await bench.post("/v1/clock/advance", {"seconds": 60})
+    await bench.post("/v1/events/cancel", {"ids": [canceled]})
+
+    modules = [await _exported(bench, event_id) for event_id in (*ids, canceled)]
+
+    for number, module in enumerate(modules):
+        assert "handler" not in module
+        ended = _run(tmp_path, module)
+        assert ended.returncode == 0, f"{number}\n{module}\n{ended.stdout}"
+    assert "region.cancel(event)" in modules[3]
+    assert "spot=True" in modules[1]
+    assert "terminate_notice=timedelta(seconds=300)" in modules[2]
+
+
+async def test_what_cannot_be_saved_is_refused(bench: Bench) -> None:
+    await bench.create("web", os_image_notice_seconds=900, read=True)
+    (event,) = (await bench.post("/v1/vms/reimage", {"names": ["web"]}, 202))["events"]
+
+    assert "cannot reimage" in await bench.refused(400, "GET", "/v1/export/test", params={"event": event["id"]})
+    assert "nobody" in (await bench.refused(404, "GET", "/v1/export/test", params={"event": "nobody"})).lower()
+    await bench.refused(400, "GET", "/v1/export/test")

@@ -1,0 +1,97 @@
+"""The overview says what the operator API says: counts, where VMs are, hosts, and what is coming."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from forewarn.web.portal.coming import Window
+from forewarn.web.portal.pages.overview import host_map, told_of
+from tests.unit.web.portal.conftest import OpenPortal
+from tests.unit.web.portal.regions import nothing, small
+from tests.unit.web.portal.visitor import Element
+
+pytestmark = pytest.mark.anyio
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def part(page: Element, name: str) -> Element:
+    (found,) = [each for each in page.walk() if each.attributes.get("id") == name]
+    return found
+
+
+async def test_counts_and_domains_are_those_of_the_fleet_and_lead_to_their_vms(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        page, fleet = await browser.page("/portal/"), await browser.api("/v1/fleet")
+        counts = part(page, "part-counts").text
+        assert next(each.text for each in part(page, "part-counts").all("strong")) == str(fleet["vms_total"])
+        for power, number in fleet["power"].items():
+            assert f"{number} {power}" in counts
+        cells = {link.attributes["href"]: link.text for link in part(page, "part-grid").all("a")}
+        assert len(cells) == len(fleet["domains"])
+        for cell in fleet["domains"]:
+            address = f"/portal/vms?q=ud%3A{cell['update_domain']}+fd%3A{cell['fault_domain']}"
+            assert cells[address] == str(cell["vms"])
+
+
+async def test_the_map_has_a_table_that_says_the_same(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        told = (await browser.client.get("/v1/fleet/hosts")).content
+        found = part(await browser.page("/portal/"), "part-map")
+    drawn = [each.attributes["class"] for each in found.all("rect")]
+    assert len(drawn) == sum(1 for host in told if host)
+    listed = {row.all("td")[0].text: row.all("td")[1].text for row in found.all("tr")[1:]}
+    assert listed == {f"host-{number}": told_of(host) for number, host in enumerate(told) if host}
+
+
+async def test_every_event_has_a_bar_and_a_row(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        events = (await browser.api("/v1/events"))["events"]
+        coming = part(await browser.page("/portal/?span=24h"), "part-coming")
+    assert events
+    rows = {row.attributes["id"] for row in coming.all("tr") if "id" in row.attributes}
+    assert rows == {f"event-{event['id']}" for event in events}
+    assert sum(each.attributes["class"] == "notice-bar" for each in coming.all("rect")) == len(events)
+
+
+async def test_very_many_events_are_told_as_few_lines(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await browser.ask("/v1/vms", {"name": "web", "count": 200, "read": True}, 201)
+        await browser.ask("/v1/hosts/maintain", {"hosts": [], "kind": "freeze"})
+        coming = part(await browser.page("/portal/"), "part-coming")
+    assert "Freeze, 200 events" in coming.text
+    assert len(coming.all("tr")) - 1 <= 40
+
+
+async def test_an_empty_region_teaches_how_to_begin(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await nothing(browser)
+        assert "forewarn vm create web --count 3" in (await browser.page("/portal/")).text
+
+
+def test_a_map_of_very_many_hosts_stays_small_and_shows_the_worst_of_each_square() -> None:
+    told = bytearray(50_000)
+    told[7], told[8], told[49_999] = 4, 2, 8
+    drawn = host_map(bytes(told))
+    assert drawn.columns * drawn.rows <= 630
+    assert [(cell.first, cell.state) for cell in drawn.cells] == [(0, "failed"), (49_980, "down")]
+    assert drawn.notable_total == 3
+    assert Counter(state for _, state in drawn.notable) == {
+        "healthy, work is open": 1,
+        "failed": 1,
+        "healthy, 1 VM does not run": 1,
+    }
+
+
+def test_an_axis_has_few_round_ticks_and_keeps_what_is_beyond_at_its_ends() -> None:
+    window = Window(NOON - timedelta(minutes=9), NOON + timedelta(hours=1))
+    assert [tick.text for tick in window.ticks()] == ["12:00", "12:10", "12:20", "12:30", "12:40", "12:50", "13:00"]
+    assert window.x(NOON - timedelta(days=1)) == 0
+    assert window.x(NOON + timedelta(days=1)) == 1000
+    week = Window(NOON, NOON + timedelta(days=7))
+    assert [tick.text for tick in week.ticks()][:2] == ["01-02", "01-03"]
