@@ -7,6 +7,7 @@ not counted. Valgrind makes a program some fifty times slower, so this part take
 
 from __future__ import annotations
 
+import compileall
 import json
 import re
 import shutil
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator
 from itertools import count, islice
 from pathlib import Path
 
+import forewarn
 from bench.before import packages_before
 from bench.figures import Figure, figure_of
 from bench.lines import Exchange, Line, get
@@ -38,6 +40,7 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
     """One round is a fresh process of each program."""
     if shutil.which("valgrind") is None:
         raise CannotMeasure("valgrind is not installed (Debian: apt-get install valgrind)")
+    compileall.compile_dir(Path(forewarn.__file__).parent, quiet=1)  # as an installed wheel is
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as directory:
         packages = {"now": "", "0.1": str(packages_before(Path(directory)))}
