@@ -8,9 +8,11 @@ from __future__ import annotations
 from forewarn.web.portal.page import PortalPage
 from forewarn.web.portal.pages import (
     activity,
+    campaigns,
     doing,
     events,
     faults,
+    hosts,
     nodes,
     overview,
     scale_sets,
@@ -31,6 +33,8 @@ PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation; of two path
     *scale_sets.PAGES,
     *wizard.PAGES,
     *scopes.PAGES,
+    *hosts.PAGES,
+    *campaigns.PAGES,
     *faults.PAGES,
     *activity.PAGES,
     *nodes.PAGES,
