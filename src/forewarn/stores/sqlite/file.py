@@ -179,7 +179,7 @@ def came_before_the_end(error: sqlite3.Error) -> bool:
 
 
 def doubt(path: Path, error: sqlite3.Error) -> str:
-    """Why nothing is written, for whoever asks after a commit that failed and could not be taken back."""
+    """The sentence that refuses every write after a commit that failed and could not be taken back."""
     return (
         f"The journal {path} could not be forced to the disk, so nobody knows what a restart would find there. Nothing "
         f"more is written until that works; check the disk. (SQLite said: {error}.)"

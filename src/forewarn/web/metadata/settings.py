@@ -40,9 +40,10 @@ class Limits:
     def within(self, open_files: int) -> Limits:
         """What is left of these where a process may have so many files open.
 
-        A new descriptor gets the lowest number that is free, so a high one tells that all below are taken, whoever
-        has them. An eighth, up to 512, is kept for the journal, the control faces and listeners; what one burst of
-        connections may take before it can be refused is kept too. One VM gets a quarter of the rest at most.
+        A new descriptor gets the lowest number that is free, so a high one tells that all below are taken,
+        by any part of the process. An eighth, up to 512, is kept for the journal, the control faces and listeners; what
+        one burst of connections may take before it can be refused is kept too. One VM gets a quarter of the rest at
+        most.
         """
         backlog = min(self.backlog, open_files // 4)
         highest = open_files - min(_RESERVE_MOST, open_files // 8) - backlog

@@ -1,7 +1,7 @@
 """The journal as server-sent events.
 
 A publication only wakes the stream; what it sends it reads from the journal by its own cursor. So nothing is missed or
-sent twice, whatever happens between two reads, and a slow client makes nobody remember anything for it.
+sent twice, whatever happens between two reads, and for a slow client nothing is kept in memory.
 """
 
 from __future__ import annotations
