@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,8 +122,13 @@ class Visitor:
         page.goto(f"{self.origin}{path}")
         return page
 
-    def watch(self, page: Page) -> Watch:
-        return next(watch for watch in self.watches if watch.page is page)
+    def through(self, addresses: Mapping[str, str]) -> Iterator[tuple[str, Page]]:
+        """One page after the other in one tab, by name; each is looked over before the next is opened."""
+        page = self.open(next(iter(addresses.values())))
+        for name, address in addresses.items():
+            page.goto(f"{self.origin}{address}")
+            yield name, page
+            self.assert_nothing_amiss()
 
     def expect_complaint(self, part: str) -> None:
         """The test provokes it: a refused form is an error on the console, too."""
@@ -137,8 +142,8 @@ class Visitor:
             assert unexpected == []
             assert watch.elsewhere(self.origin) == []
             if not watch.page.is_closed():
-                assert self._inaccessible(watch) == [], watch.page.url
-                assert sideways(watch.page) == [], watch.page.url
+                assert (watch.page.url, self._inaccessible(watch)) == (watch.page.url, [])
+                assert (watch.page.url, sideways(watch.page)) == (watch.page.url, [])
 
     def _inaccessible(self, watch: Watch) -> list[str]:
         """Axe is a script. Where scripts are off, it looks at the same HTML in a browser that has them."""

@@ -23,8 +23,7 @@ _PORTAL = ROOT / "src/forewarn/web/portal"
 # name -> where it is taken, how wide, in which theme
 _TAKEN: dict[str, tuple[str, tuple[int, int], Theme]] = {
     "overview": ("/portal/", LAPTOP, "light"),
-    "overview-dark": ("/portal/", LAPTOP, "dark"),
-    "vms": ("/portal/vms", LAPTOP, "light"),
+    "vm": ("/portal/vms/web-2?tab=sees", LAPTOP, "light"),
     "vms-phone": ("/portal/vms", PHONE, "light"),
 }
 

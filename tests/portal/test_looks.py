@@ -45,15 +45,14 @@ def test_every_page_can_be_read_and_used(
     something_of_everything(server)
     addresses = one_address_for_each_page(server.control)
     assert {"overview", "vms"} <= addresses.keys()
-    for name, address in addresses.items():
-        with visit(size, theme) as visitor:
-            page = visitor.open(address)
-            assert page.locator("h1").count() == 1, address
+    with visit(size, theme) as visitor:
+        for name, page in visitor.through(addresses):
+            assert page.locator("h1").count() == 1, name
             keep_shot(page, f"{name}-{size[0]}-{theme}")
 
 
 @pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
 def test_an_empty_region_is_as_readable(visit: Visit, server: ServerProgram, size: tuple[int, int]) -> None:
-    for name, address in one_address_for_each_page(server.control).items():
-        with visit(size) as visitor:
-            keep_shot(visitor.open(address), f"{name}-{size[0]}-empty")
+    with visit(size) as visitor:
+        for name, page in visitor.through(one_address_for_each_page(server.control)):
+            keep_shot(page, f"{name}-{size[0]}-empty")

@@ -56,5 +56,6 @@ def test_secrets_are_compared_where_they_come_in() -> None:
     assert {name: count for name, count in found.items() if count} == {
         "guest/agent/barrier/words.py": 1,
         "web/operator/gate.py": 1,
+        "web/portal/session.py": 2,
         "web/resource_manager/login/access.py": 2,
     }

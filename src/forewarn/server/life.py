@@ -121,6 +121,8 @@ def ready_line(settings: Settings, server: RunningServer) -> str:
     """The one line that says that everything answers."""
     count = len(server.plane.region.vms)
     faces = "".join(f"{name.replace('_', ' ')} {url}, " for name, url in server.urls.items())
+    if settings.portal and "control" in server.urls:
+        faces += f"portal {server.urls['control']}/portal/, "
     vms = f"{count} {'VM' if count == 1 else 'VMs'}"
     region = f"region {settings.name}, " if settings.name else ""
     return f"forewarn {__version__} ready: {region}{faces}{vms}, clock {settings.clock}, {_kept(settings, server)}"

@@ -109,15 +109,20 @@ class House(uvicorn.Server):
 class Region:
     """A region behind the operator face."""
 
-    def __init__(self, house: House, clock: Clock, token: str | None) -> None:
+    def __init__(self, house: House, clock: Clock, token: str | None, portal: bool = False) -> None:
         self._house = house
-        view = SettingView("clock", "virtual", "flag", "the clock")
-        parts = Parts(journal=MemoryJournal(), clock_from=lambda _: clock, token=token or "", shown=(view,))
+        views = (
+            SettingView("clock", "virtual", "flag", "the clock"),
+            SettingView("portal", "on" if portal else "off", "flag", "pages for browsers"),
+        )
+        parts = Parts(
+            journal=MemoryJournal(), clock_from=lambda _: clock, token=token or "", shown=views, portal=portal
+        )
         server = self.wait(assemble(parts))
         self.plane = server.plane
         self.wait(self.plane.start())
         fresh = server.operator_app(metadata_url="http://127.0.0.1:16925")
-        self.app = reused(fresh, "cli", token)
+        self.app = reused(fresh, "cli", token, portal)
         self._streams: Streams = fresh.state.desk.streams
         house.region = self
 
@@ -148,8 +153,8 @@ def open_region(house: tuple[House, str], monkeypatch: pytest.MonkeyPatch) -> It
     """Make a region of a certain kind; the commands find it by FOREWARN_URL."""
     opened: list[Region] = []
 
-    def open_one(clock: Clock | None = None, token: str | None = None) -> Region:
-        opened.append(Region(house[0], clock or TurnableClock(NOON), token))
+    def open_one(clock: Clock | None = None, token: str | None = None, portal: bool = False) -> Region:
+        opened.append(Region(house[0], clock or TurnableClock(NOON), token, portal))
         monkeypatch.setenv("FOREWARN_URL", house[1])
         return opened[-1]
 

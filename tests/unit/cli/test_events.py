@@ -118,3 +118,15 @@ def test_ended_events_are_listed_on_demand_and_found_by_their_beginnings(run: Ru
     assert run("event", "show", ended[:8], "--json").json["phase"] == "completed"
     assert "no event of the last 24 hours" in run("event", "show", "0000").err
     assert "no active event" in run("event", "cancel", ended[:8]).err
+
+
+def test_an_events_story_is_printed_as_a_test(run: Run, region: Region) -> None:
+    run("vm", "create", "db", "--read")
+    (event,) = run("vm", "restart", "db", "--json").json["events"]
+
+    module = run("event", "export-test", event["id"][:8]).out
+
+    compile(module, "test_story.py", "exec")
+    assert "vm = region.vm('db')" in module
+    assert "event = region.restart(vm)" in module
+    assert run("event", "export-test", "4CAEA225-A741-474D-A72E-428C86FCD853").status == 4

@@ -53,3 +53,30 @@ async def test_of_several_values_the_nearest_proxys_counts() -> None:
 async def test_what_is_not_a_scheme_is_ignored() -> None:
     assert await seen("10.0.0.7", [("X-Forwarded-Proto", "javascript")]) == "http://node:1"
     assert await seen("10.0.0.7", []) == "http://node:1"
+
+
+async def caller(scope: Scope, receive: Receive, send: Send) -> None:
+    await PlainTextResponse(scope["client"][0])(scope, receive, send)
+
+
+@pytest.mark.parametrize(
+    ("client", "said", "told"),
+    [
+        ("10.0.0.7", ["192.0.2.1"], "192.0.2.1"),
+        ("10.0.0.7", ["203.0.113.9, 192.0.2.1"], "192.0.2.1"),
+        ("10.0.0.7", ["192.0.2.1, 10.0.0.8"], "192.0.2.1"),
+        ("10.0.0.7", ["192.0.2.1", "10.0.0.8"], "192.0.2.1"),
+        ("10.0.0.7", ["nonsense"], "10.0.0.7"),
+        ("10.0.0.7", ["10.0.0.8"], "10.0.0.7"),
+        ("10.0.0.7", [], "10.0.0.7"),
+        ("198.51.100.1", ["192.0.2.1"], "198.51.100.1"),
+    ],
+)
+async def test_the_caller_is_the_last_address_that_no_trusted_proxy_has(
+    client: str, said: list[str], told: str
+) -> None:
+    """What stands before it, the caller may have written itself; and only a trusted proxy is heard at all."""
+    transport = httpx.ASGITransport(Forwarded(caller, TRUSTED), client=(client, 4711))
+    async with httpx.AsyncClient(transport=transport, base_url="http://node:1") as asking:
+        answer = await asking.get("/", headers=[("X-Forwarded-For", each) for each in said])
+    assert answer.text == told

@@ -1,9 +1,10 @@
-"""The small commands: is a server there, which version is this, and completion for shells."""
+"""The small commands: is a server there, where its portal is, which version is this, and completion for shells."""
 
 from __future__ import annotations
 
 import argparse
 import time
+import webbrowser
 from collections.abc import Callable
 
 from forewarn import __version__
@@ -43,11 +44,47 @@ def add_to(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
         help=f"wait until it answers, at most so long (default: {WAIT_SECONDS:g})",
     )
     ping.add_argument("--expect", default="", metavar="NAME", help="fail unless it is the region of this name")
+    _add_portal(subparsers)
     version = parsing.add_command(
         subparsers, "version", _version, "show the version", "Show the version of this program.", "forewarn version"
     )
     parsing.add_json(version)
     _add_completion(subparsers, whole)
+
+
+def _add_portal(subparsers: Subparsers) -> None:
+    portal = parsing.add_client_command(
+        subparsers,
+        "portal",
+        _portal,
+        "show where the portal is, or open it",
+        "Print the address of the server's pages for browsers. With --open, open them; where the server wants a token, "
+        "the browser is signed in by a code that holds once and for a minute, so that the token is in no address.",
+        "forewarn portal",
+        "forewarn portal --open --name anna",
+    )
+    portal.add_argument("--open", action="store_true", help="open it in a browser")
+    portal.add_argument("--name", default="", help="what activity shows beside what you do there, if you sign in")
+
+
+def _portal(args: argparse.Namespace, out: Output) -> int:
+    client = parsing.client_of(args)
+    if any(each["name"] == "portal" and each["value"] == "off" for each in client.settings()):
+        raise CommandFailed(f"the server at {client.server.url} runs without its portal; start it with --portal on.")
+    url = f"{client.server.url}/portal/"
+    if args.open and not webbrowser.open(_signed_in(client, args.name) or url):
+        raise CommandFailed(f"no browser could be started here; open {url} in one.")
+    if out.as_json:
+        out.json({"url": url, "opened": bool(args.open)})
+    else:
+        out.line(url)
+    return Exit.OK
+
+
+def _signed_in(client: OperatorClient, name: str) -> str:
+    """A link that signs in; empty where nobody has to."""
+    made = client.server.ask("POST", "/v1/portal/code", body={"name": name})
+    return f"{client.server.url}/portal/sign-in#code={made['code']}" if made["wanted"] else ""
 
 
 def _add_completion(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:

@@ -34,6 +34,11 @@ class Addresses:
         return f"{ROOT}{path}{'?' if given else ''}{urlencode(given)}"
 
 
+def api(path: str, **query: object) -> str:
+    """An address of the operator API, for whoever wants the bytes behind a page."""
+    return f"{path}?{urlencode({name: _text(value) for name, value in query.items()})}"
+
+
 def _text(value: object) -> str:
     return str(value).encode("utf-8", "replace").decode()
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from forewarn.web.portal import written
-from forewarn.web.portal.addresses import Addresses
+from forewarn.web.portal.addresses import Addresses, api
 from forewarn.web.portal.static_files import StaticFiles
 
 FOLDER = Path(__file__).parent / "templates"
@@ -32,7 +32,7 @@ def environment(addresses: Addresses, files: StaticFiles) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    env.globals.update(url=addresses.url, pages=addresses.names)
+    env.globals.update(url=addresses.url, api=api, pages=addresses.names)
     env.globals.update(static=files.url, scripts=files.scripts, digest=files.digest)
     for way in (written.iso, written.clock_text, written.relative, written.duration, written.number, written.count):
         env.filters[way.__name__] = way

@@ -54,7 +54,7 @@ class StaticFiles:
         file = self._files.get(request.path_params["name"])
         if file is None:
             return PlainTextResponse("There is no such file.", 404)
-        kept = _FOR_EVER if request.path_params["digest"] == self.digest else "no-store"
+        kept = _FOR_EVER if request.url.path == self.url(request.path_params["name"]) else "no-store"
         headers = {"Cache-Control": kept, "Vary": "Accept-Encoding"}
         if "gzip" in request.headers.get("accept-encoding", ""):
             return Response(file.packed, headers={**headers, "Content-Encoding": "gzip"}, media_type=file.kind)

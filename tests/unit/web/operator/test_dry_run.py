@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -281,3 +282,16 @@ async def test_a_route_may_be_called_as_a_function_with_a_dry_run_for_its_asker(
     assert told.at_once == ["web"]
     assert asker.look().region is not before
     assert bench.plane.region is before
+
+
+async def test_a_read_that_the_journal_does_not_know_counts_in_a_dry_run(bench: Bench) -> None:
+    """Its scope would be over by now but for that read, of which only the book of reads knows."""
+    await bench.create("web")
+    await bench.read("web")
+    await bench.post("/v1/clock/advance", {"seconds": 3_600})
+    bench.plane.read_by(bench.plane.region.vms["web"])
+    bench.plane.clock.move_to(bench.plane.now() + timedelta(hours=23, seconds=1))
+    told = (await bench.client.post("/v1/vms/restart?dry_run=true", json={"names": ["web"]})).json()
+    done = await bench.post("/v1/vms/restart", {"names": ["web"]}, 202)
+    assert told["message"] == done["message"]
+    assert told["message"].startswith("1 event scheduled")

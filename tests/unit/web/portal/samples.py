@@ -21,6 +21,10 @@ def _events(browser: Browser) -> Given:
     return {"event": tuple(found[:1])}
 
 
+def _campaign(browser: Browser) -> Given:
+    return {"campaign": tuple(browser.plane.region.campaigns)[:1]}
+
+
 def _fault(browser: Browser) -> Given:
     desk: Desk = browser.app.state.desk
     return {"fault": (desk.faults.list()[0].id,)}
@@ -36,8 +40,24 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
     "evict": _vm("lone"),
     "delete": _vm("lone", "off"),
     "read": _vm("lone"),
+    "create-vms": lambda browser: {
+        "name": ("new",),
+        "count": ("2",),
+        "availability_set": ("front",),
+        "tags": ("team=web\nx=a b",),
+        "terminate_notice": ("5",),
+        "size": ("Standard_D2s_v5",),
+        "os_type": ("Linux",),
+        "read": ("on",),
+    },
     "approve": _events,
     "cancel": _events,
+    "maintain": lambda browser: {"host": ("host-2",), "kind": ("reboot",)},
+    "fail": lambda browser: {"host": ("host-2",)},
+    "start-campaign": lambda browser: {"kind": ("freeze",), "host": ("host-2",), "hosts_at_once": ("1",)},
+    "pause-campaign": _campaign,
+    "resume-campaign": _campaign,
+    "cancel-campaign": _campaign,
     "create-scale-set": lambda browser: {
         "name": ("fresh",),
         "capacity": ("3",),

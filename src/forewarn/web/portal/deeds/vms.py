@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from forewarn.core.region import Region, Vm, fold
+from forewarn.core.specs import DEFAULT_RESOURCE_GROUP
 from forewarn.web.arm_ids import instance_name
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import fleet
-from forewarn.web.operator.schema.requests import NamesBody
+from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of, outcome, some
 from forewarn.web.portal.forms import Filled, FormField
 from forewarn.web.portal.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
+from forewarn.web.portal.written import count
 
 _VMS = (FormField("vm", "VMs", "names", "names", required=True),)
 _MODULE = "az.compute"
@@ -178,4 +180,77 @@ _READ = PortalDeed(
     hint="One read by this VM, on purpose: it enables its scope.",
 )
 
-DEEDS = (*map(_deed, _OPERATIONS), _READ)
+_NEW = (
+    FormField("name", "Name", required=True, hint="Of one VM, or what several begin with: web-0, web-1, …"),
+    FormField("count", "How many", "whole", default="1", longest=5),
+    FormField("availability_set", "Availability set", hint="Empty for VMs that stand alone."),
+    FormField("cloud_service", "Cloud service", hint="Instead of an availability set; goes with a role."),
+    FormField("role", "Role"),
+    FormField("spot", "Spot VMs, which may be evicted", "switch"),
+    FormField("eviction_policy", "When evicted", "choice", choices=("Deallocate", "Delete"), default="Deallocate"),
+    FormField(
+        "terminate_notice", "Terminate notice (minutes)", "minutes", "terminate_notice_seconds",
+        hint="5 to 15; empty for deletions without a warning.", longest=6,
+    ),
+    FormField(
+        "os_image_notice", "OS image notice (minutes)", "minutes", "os_image_notice_seconds",
+        hint="15; empty for reimages without a warning.", longest=6,
+    ),
+    FormField("size", "Size", hint="Told by /metadata/instance."),
+    FormField("os_type", "System", "choice", choices=("", "Linux", "Windows")),
+    FormField("tags", "Tags", "tags", hint="One on a line, like team=web."),
+    FormField("address", "Source address", hint="By which the metadata face knows a single VM."),
+    FormField("netns", "Network namespace", hint="In which a single VM lives."),
+    FormField("read", "Each reads its document at once, so that its events wait", "switch"),
+)  # fmt: skip
+
+
+async def _create(filled: Filled, asker: Asker, desk: Desk) -> Any:
+    return await fleet.create(filled.body(CreateVmsBody), asker)
+
+
+def _told_of_new(answer: Any) -> Outlook:
+    return Outlook(f"{count(len(answer.created), 'VM')} created.", made=tuple(answer.created))
+
+
+def _create_line(filled: Filled) -> list[str]:
+    words = ["vm", "create", filled.typed("name")]
+    for name in ("count", "availability_set", "cloud_service", "role", "size", "os_type", "netns"):
+        if (value := filled.typed(name).strip()) and (name, value) != ("count", "1"):
+            words += [f"--{name.replace('_', '-')}", value]
+    words += ["--spot"] if filled.values.get("spot") else []
+    if filled.typed("eviction_policy") == "Delete":
+        words += ["--eviction-policy", "Delete"]
+    if notice := filled.typed("terminate_notice").strip():
+        words += ["--terminate-notice", f"{notice}m"]
+    words += ["--address", filled.typed("address").strip()] if filled.typed("address").strip() else []
+    words += [word for name, value in filled.values.get("tags", {}).items() for word in ("--tag", f"{name}={value}")]
+    return [*words, "--read"] if filled.values.get("read") else words
+
+
+def _twins_of_new(filled: Filled, region: Region) -> tuple[Twin, ...]:
+    names = filled.body(CreateVmsBody).names()
+    more = ["--availability-set", filled.typed("availability_set")] if filled.typed("availability_set") else []
+    more += ["--priority", "Spot"] if filled.values.get("spot") else []
+    base = ["vm", "create", "-g", DEFAULT_RESOURCE_GROUP, "--image", "Ubuntu2204", *more]
+    lines = [[*base, "-n", name] for name in names]
+    return (
+        forewarn(_create_line(filled)),
+        az(*lines[:11], note="Names and sets as above; what else was chosen has its own options."),
+        cannot("PowerShell", "New-AzVM makes a network and more along with a VM; see docs/resource-manager.md."),
+    )
+
+
+_CREATE = PortalDeed(
+    key="create-vms",
+    title="Create",
+    question=lambda filled: f"Create {some(filled.body(CreateVmsBody).names(), 'VM')}?",
+    fields=_NEW,
+    do=_create,
+    tell=_told_of_new,
+    call=lambda filled: ApiCall("POST", "/v1/vms", body_of(filled, CreateVmsBody)),
+    twins=_twins_of_new,
+    hint="New VMs, alone or in a set.",
+)
+
+DEEDS = (*map(_deed, _OPERATIONS), _READ, _CREATE)

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from forewarn.web.portal.page import PortalPage
 from forewarn.web.portal.pages import (
+    activity,
+    campaigns,
     doing,
+    events,
     faults,
+    hosts,
     nodes,
     overview,
     scale_sets,
@@ -16,17 +20,23 @@ from forewarn.web.portal.pages import (
     search,
     settings_page,
     sign_in,
+    vm,
     vms,
     wizard,
 )
 
-PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation
+PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation; of two paths that fit, the first is taken
     *overview.PAGES,
+    *events.PAGES,
     *vms.PAGES,
+    *vm.PAGES,
     *scale_sets.PAGES,
     *wizard.PAGES,
     *scopes.PAGES,
+    *hosts.PAGES,
+    *campaigns.PAGES,
     *faults.PAGES,
+    *activity.PAGES,
     *nodes.PAGES,
     *settings_page.PAGES,
     *search.PAGES,

@@ -65,7 +65,6 @@ class ScaleSetPage:
     silent: tuple[str, ...]  # placement groups for which nobody reads
     activity: list[ActivityAnswer]
     given: Given
-    scaling: tuple[FormField, ...] = (SCALE_IN,)
     termination: tuple[FormField, ...] = (NOTIFICATION, DELAY)
     others: tuple[FormField, ...] = (OS_IMAGE, UPGRADE, SCALE_IN, *SWITCHES)
 

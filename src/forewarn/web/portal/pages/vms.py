@@ -1,36 +1,75 @@
-"""Virtual machines: the list.
-
-What is filtered, and how far one has come, stands in the address: a link shows somebody else the same.
-"""
+"""Virtual machines: the list, with what is filtered in the address, and the form that makes more."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from forewarn.core.refusal import Refused
+from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.routes.fleet import list_vms
 from forewarn.web.operator.schema.fleet_answers import VmAnswer
 from forewarn.web.operator.schema.listing import VmPage
+from forewarn.web.portal.deeds import DEEDS
+from forewarn.web.portal.deeds.deed import PortalDeed
+from forewarn.web.portal.forms import Given, NotRight, checked
 from forewarn.web.portal.page import PortalPage, Visit
 
 _ROWS = 50
+_FILTERS = ("power", "ud", "fd", "host", "spot", "pending", "scope")
+BULK = ("restart", "redeploy", "reimage", "stop", "deallocate", "start", "evict", "delete")
 
 
 @dataclass(frozen=True)
 class VmList:
     """One page of the list, and where the next one begins."""
 
-    scope: str  # of which alone; empty for all
-    total: int  # of the region
-    vms: list[VmAnswer]
-    following: str | None
+    asked: str  # what stands in the filter box
+    total: int = 0  # of the region
+    vms: tuple[VmAnswer, ...] = ()
+    following: str | None = None
+    looked_at: int | None = None
+    refusal: str = ""
+    bulk: tuple[PortalDeed, ...] = field(default=tuple(DEEDS[key] for key in BULK))
+
+
+def filters_of(asked: str) -> dict[str, str]:
+    """``web power:stopped ud:2``: words with a colon are filters, the others are a part of the name."""
+    found: dict[str, str] = {}
+    names = []
+    for word in asked.split():
+        name, colon, value = word.partition(":")
+        if colon and name in _FILTERS:
+            found[name] = value
+        else:
+            names.append(word)
+    return {**found, "name": " ".join(names)} if names else found
 
 
 async def view_list(visit: Visit) -> VmList:
-    """The VMs of the whole region, or of ``?scope=``, by name."""
-    scope = visit.first("scope")
-    asked = {"after": visit.first("after"), "scope": scope, "limit": _ROWS}
-    found = list_vms(VmPage.model_validate(asked), await visit.listed())
-    return VmList(scope, found.total, found.vms, found.next)
+    """By name, 50 at a time. A filter that cannot be is told at its field."""
+    listed, asked = await visit.listed(), visit.first("q")
+    shown = VmList(asked, len(visit.look.region.vms))
+    try:
+        page = checked(VmPage, {**filters_of(asked), "after": visit.first("after")[:512], "limit": _ROWS})
+        found = list_vms(page, listed)
+    except NotRight as problem:
+        return replace(shown, refusal=problem.message)
+    except Refused as problem:
+        told = refusal_of(problem, visit.desk)
+        return replace(shown, refusal=told[2] if told else problem.message)
+    return replace(shown, vms=tuple(found.vms), following=found.next, looked_at=found.looked_at)
+
+
+@dataclass(frozen=True)
+class NewVms:
+    """The form for new VMs: it leads to the confirmation of its deed."""
+
+    deed: PortalDeed
+    given: Given
+
+
+async def view_new(visit: Visit) -> NewVms:
+    return NewVms(DEEDS["create-vms"], visit.query)
 
 
 PAGES = (
@@ -43,5 +82,14 @@ PAGES = (
         parts={"part-vms": "parts/vms.html"},
         api=("GET /v1/vms",),
         menu="VMs",
+    ),
+    PortalPage(
+        "new-vms",
+        "/vms/new",
+        "Add virtual machines",
+        view_new,
+        "pages/new_vms.html",
+        api=("POST /v1/vms",),
+        under="vms",
     ),
 )

@@ -25,7 +25,6 @@ from forewarn.web.portal.forms import FormField, Given
 from forewarn.web.portal.page import PortalPage, Visit
 from forewarn.web.portal.pages.doing import Asking, asking_of
 
-STEPS = (("new-scale-set", "Basics"), ("new-scale-set-management", "Management"), ("new-scale-set-review", "Review"))
 _OF_NOTICES = ("The terminate notice", "Terminate notifications")  # how the region's sentences about them begin
 
 

@@ -48,7 +48,7 @@ function select() {
 }
 
 function filter() {
-  const field = /** @type {HTMLInputElement | null} */ (one("main input[type=search]"));
+  const field = /** @type {HTMLInputElement | null} */ (one("main :is([data-filter], input[type=search])"));
   if (!field) return void palette();
   field.focus();
   field.select();

@@ -1,0 +1,90 @@
+"""Maintenance over a fleet: started, held, gone on with, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from forewarn.web.operator.desk import Asker, Desk
+from forewarn.web.operator.routes import campaigns
+from forewarn.web.operator.schema.requests import CampaignBody
+from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of
+from forewarn.web.portal.deeds.hosts import KIND
+from forewarn.web.portal.forms import Filled, FormField
+from forewarn.web.portal.twins import ApiCall, cannot, forewarn
+from forewarn.web.portal.written import count
+
+_START = (
+    KIND,
+    FormField("host", "Hosts", "names", "hosts"),
+    FormField("scope", "Scopes", "names", "scopes"),
+    FormField("hosts_at_once", "Hosts at once", "whole", hint="How many hosts of a wave go at once; all if empty."),
+)
+_NOT_A_USER = "Maintenance is the platform's: users of Azure cannot order it."
+_CAMPAIGN = (FormField("campaign", "Campaign", "hidden", required=True),)
+
+
+async def _start(filled: Filled, asker: Asker, desk: Desk) -> Any:
+    return await campaigns.start(filled.body(CampaignBody), asker)
+
+
+def _told_of_start(answer: Any) -> Outlook:
+    waves, hosts = count(answer.waves_total, "wave"), count(answer.hosts.total, "host")
+    now = f"{count(answer.open_events_total, 'event')} would be open at once" if answer.open_events_total else ""
+    done = " No VM lives there, so it would be over at once." if answer.state == "completed" else ""
+    return Outlook(f"{waves} over {hosts}, one update domain after the other{'; ' if now else ''}{now}.{done}")
+
+
+def _words(filled: Filled) -> list[str]:
+    words = ["campaign", "start", "--kind", filled.typed("kind", "freeze")]
+    words += [word for host in filled.all("host") for word in ("--host", host)]
+    words += [word for scope in filled.all("scope") for word in ("--scope", scope)]
+    at_once = filled.typed("hosts_at_once")
+    return [*words, "--hosts-at-once", at_once] if at_once else words
+
+
+def _told(answer: Any) -> Outlook:
+    left = f"{count(answer.open_events_total, 'event')} still open, {count(answer.hosts.left, 'host')} left"
+    return Outlook(f"The campaign is {answer.state} then: {left}.")
+
+
+def _turning(
+    verb: str, hint: str, route: Callable[[str, Asker], Awaitable[Any]], *, danger: bool = False
+) -> PortalDeed:
+    async def do(filled: Filled, asker: Asker, desk: Desk) -> Any:
+        return await route(filled.typed("campaign"), asker)
+
+    return PortalDeed(
+        key=f"{verb}-campaign",
+        title=verb.capitalize(),
+        question=lambda filled: f"{verb.capitalize()} campaign {filled.typed('campaign')}?",
+        fields=_CAMPAIGN,
+        do=do,
+        tell=_told,
+        call=lambda filled: ApiCall("POST", f"/v1/campaigns/{filled.typed('campaign')}/{verb}"),
+        twins=lambda filled, region: (
+            forewarn(["campaign", verb, filled.typed("campaign")]),
+            cannot("az", _NOT_A_USER),
+        ),
+        final="what it has scheduled disappears, and it cannot be gone on with" if danger else "",
+        danger=danger,
+        hint=hint,
+    )
+
+
+DEEDS = (
+    PortalDeed(
+        key="start-campaign",
+        title="Start",
+        question=lambda filled: f"Start a campaign of {filled.typed('kind', 'freeze')}?",
+        fields=_START,
+        do=_start,
+        tell=_told_of_start,
+        call=lambda filled: ApiCall("POST", "/v1/campaigns", body_of(filled, CampaignBody)),
+        twins=lambda filled, region: (forewarn(_words(filled)), cannot("az", _NOT_A_USER)),
+        hint="Maintenance over hosts, one update domain at a time.",
+    ),
+    _turning("pause", "Nothing new is scheduled; what is scheduled takes its course.", campaigns.pause),
+    _turning("resume", "Go on where it was paused.", campaigns.resume),
+    _turning("cancel", "What was scheduled disappears; what has started is finished.", campaigns.cancel, danger=True),
+)

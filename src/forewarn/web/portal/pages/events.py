@@ -1,0 +1,132 @@
+"""Events: what is coming, what has ended, and one of them with its whole life on an axis."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from forewarn.core.refusal import Refused
+from forewarn.web.operator.errors import refusal_of
+from forewarn.web.operator.routes import events, forecast
+from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
+from forewarn.web.operator.schema.fleet_answers import EventAnswer, EventStory
+from forewarn.web.operator.schema.listing import EventPage
+from forewarn.web.operator.views import event_fields
+from forewarn.web.portal.axis import Axis, Span, axis_of
+from forewarn.web.portal.deeds import DEEDS
+from forewarn.web.portal.deeds.deed import PortalDeed
+from forewarn.web.portal.forms import NotRight, checked
+from forewarn.web.portal.page import PortalPage, Visit
+
+_ROWS = 50
+_A_DAY = timedelta(days=1)
+_OPEN = ("scheduled", "approved")
+_FARTHEST = timedelta(days=8)
+_FILTERS = ("vm", "scope", "host", "type", "phase", "source", "campaign")
+
+
+@dataclass(frozen=True)
+class EventList:
+    asked: str
+    ended: bool  # the tab of those that have ended
+    events: tuple[EventAnswer, ...] = ()
+    following: str | None = None
+    refusal: str = ""
+    bulk: tuple[PortalDeed, ...] = (DEEDS["approve"], DEEDS["cancel"])
+
+
+async def view_list(visit: Visit) -> EventList:
+    """Those that are open, by NotBefore; on the other tab those that ended in the last day, newest first."""
+    asked, ended = visit.first("q"), visit.first("tab") == "ended"
+    filters = {name: value for name, colon, value in (word.partition(":") for word in asked.split()) if colon}
+    given: dict[str, object] = {name: value for name, value in filters.items() if name in _FILTERS}
+    if ended:
+        given["since"] = (visit.look.now - _A_DAY).isoformat()
+    else:
+        given["order"] = "not_before"
+    try:
+        page = checked(EventPage, {**given, "after": visit.first("after")[:512], "limit": _ROWS})
+        found = await asyncio.to_thread(events.list_events, page, visit.desk, await visit.listed())
+    except NotRight as problem:
+        return EventList(asked, ended, refusal=problem.message)
+    except Refused as problem:
+        told = refusal_of(problem, visit.desk)
+        return EventList(asked, ended, refusal=told[2] if told else problem.message)
+    shown = [each for each in found.events if (each.phase in ("completed", "canceled")) == ended]
+    return EventList(asked, ended, tuple(reversed(shown) if ended else shown), found.next)
+
+
+@dataclass(frozen=True)
+class EventView:
+    event: EventStory
+    axis: Axis
+    foreseen: tuple[ForecastFact, ...]
+    offered: tuple[PortalDeed, ...]
+    awaited: tuple[EventAnswer, ...]
+
+
+async def view_one(visit: Visit) -> EventView:
+    event = await asyncio.to_thread(events.show, visit.path["id"], visit.desk, visit.look)
+    foreseen = await _foreseen(visit, event)
+    region, look = visit.look.region, visit.look
+    return EventView(
+        event=event,
+        axis=axis_of(tuple(_spans(event, foreseen, look.now)), look.now),
+        foreseen=foreseen,
+        offered=tuple(DEEDS[key] for key in ("approve", "cancel")) if event.phase in _OPEN else (),
+        awaited=tuple(event_fields(look, region.events[each]) for each in event.awaited[:20]),
+    )
+
+
+async def _foreseen(visit: Visit, event: EventStory) -> tuple[ForecastFact, ...]:
+    """What becomes of it if nobody acts; nothing, for one that has ended."""
+    if event.id not in visit.look.region.events:
+        return ()
+    until = min(max(event.not_before, visit.look.now) + _A_DAY, visit.look.now + _FARTHEST)
+    query = ForecastQuery.model_validate({"event": event.id, "until": until.isoformat()})
+    return tuple((await forecast.show(query, visit.desk, visit.look)).facts)
+
+
+def _spans(event: EventStory, foreseen: tuple[ForecastFact, ...], now: datetime) -> Iterator[Span]:
+    """Notice, impact and recovery: from what has happened, and then from what is foreseen."""
+    told = {each.fact: each.at for each in reversed(event.timeline)}
+    coming = {each.fact: each.at for each in reversed(foreseen)}
+    steps = (
+        ("notice", event.scheduled_at, ("EventStarted", "EventCanceled", "EventBornStarted"), "Notice"),
+        ("impact", _first(told, coming, "ImpactBegan"), ("ImpactEnded",), "Impact"),
+        ("recovery", _first(told, coming, "ImpactEnded"), ("EventCompleted",), "Recovery"),
+    )
+    for kind, start, ends, text in steps:
+        end = next((found for each in ends if (found := _first(told, coming, each)) is not None), None)
+        if start is not None and end is not None and end >= start:
+            yield Span(kind, start, end, text, foreseen=end > now)
+
+
+def _first(told: dict[str, datetime], coming: dict[str, datetime], fact: str) -> datetime | None:
+    return told.get(fact) or coming.get(fact)
+
+
+PAGES = (
+    PortalPage(
+        "events",
+        "/events",
+        "Events",
+        view_list,
+        "pages/events.html",
+        parts={"part-events": "parts/events.html"},
+        api=("GET /v1/events",),
+        menu="Events",
+    ),
+    PortalPage(
+        "event",
+        "/events/{id}",
+        "Event",
+        view_one,
+        "pages/event.html",
+        parts={"part-event": "parts/event.html"},
+        api=("GET /v1/events/{event_id}", "GET /v1/forecast"),
+        under="events",
+    ),
+)
