@@ -104,7 +104,7 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
-LEASE_SECONDS = 10.0  # how long a leader that is not heard of any more goes on leading
+LEASE_SECONDS = 10.0  # how long a leader that falls silent goes on leading; Kubernetes' components: 15 s
 
 
 class News(Struct, frozen=True, gc=False):

@@ -40,7 +40,7 @@ INSERT = f"INSERT INTO facts VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: 
 WRITTEN_BY = "SELECT value FROM properties WHERE name = 'written_by'"
 
 _PATIENCE_SECONDS = 5.0  # with another program that has the file open, such as the sqlite3 shell
-_WAL_PAGES = 4000
+_WAL_PAGES = 4000  # after which the log is folded into the file; SQLite's own default is 1000
 _WAL_BYTES_KEPT = 64 << 20
 
 

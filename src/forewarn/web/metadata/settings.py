@@ -18,9 +18,9 @@ UnknownEvent = Literal["refuse", "ok"]
 class Limits:
     """How much one connection may ask of us. Every limit ends in a clean answer or a closed connection."""
 
-    target_bytes: int = 8 * 1024
-    head_bytes: int = 16 * 1024  # the target and all header fields
-    header_fields: int = 100
+    target_bytes: int = 8 * 1024  # as nginx and Apache take by default
+    head_bytes: int = 16 * 1024  # the target and all header fields; IIS and node take as much by default
+    header_fields: int = 100  # as Apache's LimitRequestFields
     body_bytes: int = 64 * 1024
     queued_requests: int = 32  # pipelined and not yet answered, before we stop reading
     remembered_bytes: int = 2 * 1024  # a longer request is parsed each time
@@ -30,7 +30,7 @@ class Limits:
     descriptors: int = sys.maxsize  # a connection whose number is not below this is refused
     answers_each_turn: int = 32  # of one VM's pipelines, before the others have theirs; about half a millisecond
     request_seconds: float = 15.0  # from the first byte of a request to its last
-    idle_seconds: float = 120.0
+    idle_seconds: float = 120.0  # nginx keeps an idle connection for 75 s; agents may poll once a minute
     stalled_seconds: float = 30.0  # for a client that does not take its answers
     linger_seconds: float = 2.0  # for a client to read an error before the connection goes
     grace_seconds: float = 2.0  # for what is still owed when the server closes

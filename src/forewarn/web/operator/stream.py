@@ -20,7 +20,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Record
 from forewarn.web.operator.records import record_fields
 
-KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE_SECONDS = 15.0  # as the HTML standard advises for server-sent events behind proxies
 _AT_ONCE = 200  # they are made into text on the loop, where others wait
 
 _log = logging.getLogger(__name__)
