@@ -55,6 +55,7 @@ class Nodes:
             FOREWARN_TOKEN=TOKEN,
             FOREWARN_NODE_NAME=name,
             FOREWARN_HOSTS=",".join(_HOSTS),
+            FOREWARN_TRUSTED_PROXIES="127.0.0.1",  # from where HAProxy speaks to other addresses of loopback
         )
         places = {
             "--metadata": self.metadata_port,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import select
 import signal
 import socket
@@ -10,14 +12,17 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
 from tests.e2e.program import FOREWARN, PATIENCE_SECONDS, clean_environment
+from tests.terminals import at_terminal
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
+STORIES = ("Reboot:", "Freeze:", "Redeploy:", "Preempt:", "Terminate:")
 ENDINGS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
 
 
@@ -115,3 +120,47 @@ def test_a_demo_whose_server_is_killed_says_so_and_leaves_nothing(tmp_path: Path
     assert process.returncode == 1
     assert "did not start" in err
     assert list(tmp_path.iterdir()) == []
+
+
+# At a terminal
+
+
+def test_at_a_terminal_the_region_stays_up_with_something_to_click_until_enter(tmp_path: Path) -> None:
+    with at_terminal([FOREWARN, "demo"], environment(tmp_path)) as terminal:
+        for told in (*STORIES, "Enter or Ctrl-C ends it"):
+            terminal.sees(told)
+        (portal,) = re.findall(r"^The portal: (http://\S+/portal/)$", terminal.shown, re.MULTILINE)
+        listed = json.loads(page(portal.replace("/portal/", "/v1/events")))["events"]
+        (reboot,) = (event["id"] for event in listed if event["type"] == "Reboot")
+        seen = [page(f"{portal}{path}") for path in ("events", f"events/{reboot}", "vms/web-1", "activity")]
+        terminal.types("\n")
+        status = terminal.ends()
+
+    assert "5 of 5 stories went as they should." in terminal.shown
+    assert {event["type"] for event in listed} == {"Reboot", "Freeze"}
+    assert {event["phase"] for event in listed} == {"scheduled"}
+    assert all("web-1" in text for text in seen)
+    assert status == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_demo_that_shall_not_wait_ends_with_the_address_of_its_portal(tmp_path: Path) -> None:
+    with at_terminal([FOREWARN, "demo", "--no-wait"], environment(tmp_path)) as terminal:
+        for told in (*STORIES, "Its portal was"):
+            terminal.sees(told)
+        status = terminal.ends()
+
+    assert status == 0
+    assert re.search(r"Its portal was at http://127\.0\.0\.1:\d+/portal/", terminal.shown)
+    assert "stays up for" not in terminal.shown
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Of somebody at a terminal: a build service's mark is taken away."""
+    return {name: value for name, value in clean_environment(TMPDIR=str(home)).items() if name != "CI"}
+
+
+def page(url: str) -> str:
+    with urlopen(url, timeout=PATIENCE_SECONDS) as answer:
+        text: str = answer.read().decode()
+        return text

@@ -174,7 +174,7 @@ _NODES = (
         "trusted_proxies",
         "",
         kinds.NETWORKS,
-        "addresses and networks of load balancers whose X-Forwarded-Host and X-Forwarded-Proto are believed",
+        "addresses and networks of load balancers whose X-Forwarded-Host, -Proto and -For are believed",
     ),
 )
 

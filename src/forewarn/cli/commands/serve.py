@@ -71,9 +71,12 @@ def add_to(subparsers: Subparsers) -> None:
         _demo,
         "see every kind of event happen",
         "Run a region of a dozen VMs on a fast clock and tell one whole story for each type of event. On a terminal it "
-        "then stays up until Ctrl-C. Nothing is left behind.",
+        "then stays up with two events open, so that you can click in its portal: Enter, a signal or ten minutes end "
+        "it. Nothing is left behind.",
         "forewarn demo --speed 60",
+        "forewarn demo --no-wait",
     )
+    demo.add_argument("--no-wait", action="store_true", help="end after the stories, on a terminal too")
     demo.add_argument("--speed", type=parsing.speed, default=120.0, metavar="N", help="how fast (default: x120)")
     shown = parsing.add_command(
         subparsers,

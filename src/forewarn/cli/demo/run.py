@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from forewarn.cli.api.client import OperatorClient, Server
 from forewarn.cli.demo.guest import Guest, StoryWentWrong
+from forewarn.cli.demo.staying import STAY, invite, leave_something_open, somebody_looks, stay
 from forewarn.cli.demo.stories import FLEET, STORIES, Narrator
 from forewarn.cli.output import Output, filled
 from forewarn.settings.errors import CommandFailed, Exit
@@ -36,11 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         client = OperatorClient(Server(control))
         told = _tell(client, metadata, output, arguments.speed)
-        if output.terminal:
-            _look_yourself(output, metadata, control)
-            with contextlib.suppress(KeyboardInterrupt):
-                while True:
-                    time.sleep(3600)
+        if somebody_looks() and not arguments.no_wait:
+            invite(output, metadata, control, leave_something_open(client))
+            stay(STAY.total_seconds())
+        else:
+            output.prose(f"Its portal was at {control}/portal/. On a terminal it stays up, unless --no-wait.")
     return Exit.OK if told else Exit.FAILED
 
 
@@ -69,19 +70,6 @@ def _tell(client: OperatorClient, metadata: str, output: Output, speed: float) -
     output.line()
     output.line(f"{went_well} of {len(STORIES)} stories went as they should.")
     return went_well == len(STORIES)
-
-
-def _look_yourself(output: Output, metadata: str, control: str) -> None:
-    output.line()
-    output.prose("The region stays up until Ctrl-C. Look for yourself, in another terminal:")
-    if not control.endswith(f":{_USUAL_PORTS[1]}"):
-        output.line(f"  export FOREWARN_URL={control}")
-    output.line("  curl -H Metadata:true -G -d api-version=2020-07-01 \\")
-    output.line(f"    {metadata}/vm/web-0/metadata/scheduledevents")
-    for command in ("vm list", "vm restart web-1", "event watch", "campaign start --kind freeze", "clock show"):
-        output.line(f"  .venv/bin/forewarn {command}")
-    output.line('  eval "$(.venv/bin/forewarn az-env)" && az vm list')
-    output.line(f"  curl {control}/openapi.json   # the operator API")
 
 
 @contextlib.contextmanager
