@@ -55,7 +55,7 @@ vmss create|list|show|scale|update|delete|delete-instances|update-instances|prot
 vmss restart|redeploy|reimage|deallocate|stop|start|bind|unbind
 host list|show|maintain|fail
 campaign start|list|show|pause|resume|cancel
-event list|show|export-test|watch|approve|cancel
+event list|show|watch|approve|cancel|export-test
 clock show|advance|next|to|speed
 fault add|list|clear
 journal tail|verify|export
