@@ -65,8 +65,9 @@ def test_a_selection_the_focus_and_the_scroll_survive_two_hundred_hints(visit: V
     with visit() as visitor, hints_of(server) as hints:
         page = visitor.open("/portal/vms")
         expect_live(page)
+        page.locator("#vm-web-5 input").check()
         page.locator("#nav-overview a").focus()
-        page.locator("#vm-web-3 td").first.select_text()
+        page.locator("#vm-web-3 td[data-label=Name]").select_text()
         page.mouse.wheel(0, 300)
         page.wait_for_function("() => scrollY > 200")
         scrolled = page.evaluate("() => scrollY")
@@ -78,6 +79,7 @@ def test_a_selection_the_focus_and_the_scroll_survive_two_hundred_hints(visit: V
         tell(server, "/v1/vms/deallocate", {"names": ["web-9"]})
         expect(page.locator("#vm-web-9 .state")).to_have_text("deallocated")
         assert page.evaluate("() => getSelection().toString()") == "web-3"
+        expect(page.locator("#vm-web-5 input")).to_be_checked()
         assert page.evaluate("() => document.activeElement.textContent").startswith("Overview")
         assert page.evaluate("() => scrollY") == scrolled
 
