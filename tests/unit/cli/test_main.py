@@ -47,13 +47,13 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 
 PUBLIC = """
-try serve settings ping version completion demo activity forecast az-env fleet search
+try serve settings ping version completion demo activity forecast az-env fleet search portal
 vm create|list|show|read|document|instance|bind|unbind|restart|redeploy|reimage|stop|deallocate|start|delete|evict
 vmss create|list|show|scale|update|delete|delete-instances|update-instances|protect
 vmss restart|redeploy|reimage|deallocate|stop|start|bind|unbind
 host list|show|maintain|fail
 campaign start|list|show|pause|resume|cancel
-event list|show|watch|approve|cancel
+event list|show|watch|approve|cancel|export-test
 clock show|advance|next|to|speed
 fault add|list|clear
 journal tail|verify|export
