@@ -102,9 +102,13 @@ class ServerProgram:
         program: Path = FOREWARN,
         env: Mapping[str, str] | None = None,
         wrapper: Sequence[str] = (),
+        cwd: Path | None = None,
     ) -> Iterator[ServerProgram]:
-        """Serve until the block ends. ``wrapper`` is a command that runs ours, such as one that enters a namespace."""
-        server = cls.launch(data, *options, program=program, env=env, wrapper=wrapper)
+        """Serve until the block ends. ``wrapper`` is a command that runs ours, such as one that enters a namespace.
+
+        In a ``cwd`` it keeps its region where its options or its defaults say.
+        """
+        server = cls.launch(data, *options, program=program, env=env, wrapper=wrapper, cwd=cwd)
         try:
             server.await_ready()
             yield server
@@ -120,17 +124,19 @@ class ServerProgram:
         program: Path = FOREWARN,
         env: Mapping[str, str] | None = None,
         wrapper: Sequence[str] = (),
+        cwd: Path | None = None,
     ) -> ServerProgram:
         """Start the process and do not wait. The faces take free ports unless the options say otherwise."""
-        given = [str(option) for option in options]
+        given = [*(() if cwd else ("--data", str(data))), *(str(option) for option in options)]
         for face in ("--metadata", "--control", "--resource-manager"):
             if face not in given:
                 given += [face, "127.0.0.1:0"]
         log = data.with_name(f"{data.name}.log")
         with log.open("a") as file:
             process = subprocess.Popen(
-                [*wrapper, program, "serve", "--data", data, *given],
+                [*wrapper, program, "serve", *given],
                 env=dict(env or clean_environment()),
+                cwd=cwd,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=file,

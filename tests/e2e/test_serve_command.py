@@ -5,9 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,35 +18,30 @@ from forewarn.cli.demo import run as demo
 from forewarn.plane.clock import wall_time
 from forewarn.server import parts
 from forewarn.settings.kinds import ClockChoice
-from tests.e2e.program import without_limits
+from tests.e2e.program import FOREWARN, PATIENCE_SECONDS, ServerProgram, clean_environment, without_limits
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Run
 
-SERVE = [sys.executable, "-m", "forewarn.cli.main", "serve"]
 ANY_PORTS = ["--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0", "--resource-manager", "127.0.0.1:0"]
 FLEET = '[settings]\nclock = "virtual"\n[[vm]]\nname = "web"\ncount = 3\navailability_set = "front"\n'
 
 
-@contextmanager
-def serving(directory: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server in a directory, and its ready line."""
-    command = [*SERVE, *ANY_PORTS, "--log-level", "warning", *arguments]
-    with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process, process.stdout.readline()
-        finally:
-            if process.poll() is None:
-                process.terminate()
-
-
-def control_of(ready: str) -> str:
-    return ready.partition("control ")[2].partition(",")[0]
+def serving(directory: Path, *arguments: str) -> AbstractContextManager[ServerProgram]:
+    """A server in a directory, with its data where it keeps them by itself."""
+    return ServerProgram.start(directory / "forewarn-data", "--log-level", "warning", *arguments, cwd=directory)
 
 
 def refused(directory: Path, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run([*SERVE, *arguments], cwd=directory, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [FOREWARN, "serve", *arguments],
+        cwd=directory,
+        env=clean_environment(),
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     return done.returncode, done.stderr
@@ -58,18 +51,17 @@ def refused(directory: Path, *arguments: str) -> tuple[int, str]:
 def test_a_server_says_that_it_is_ready_answers_and_ends_cleanly(run: Run, tmp_path: Path) -> None:
     (tmp_path / "region.toml").write_text(FLEET)
 
-    with serving(tmp_path, "--config", "region.toml") as (process, ready):
-        pong = run("ping", "--wait", "--url", control_of(ready), "--json").json
-        run("clock", "advance", "15m", "--url", control_of(ready))
+    with serving(tmp_path, "--config", "region.toml") as server:
+        pong = run("ping", "--wait", "--url", server.control, "--json").json
+        run("clock", "advance", "15m", "--url", server.control)
         second = refused(tmp_path, *ANY_PORTS)
-        settings = run("settings", "--running", "--url", control_of(ready), "--json").json
-        before = run("clock", "show", "--url", control_of(ready), "--json").json["now"]
-        (node,) = run("node", "list", "--url", control_of(ready), "--json").json["nodes"]
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=30)
+        settings = run("settings", "--running", "--url", server.control, "--json").json
+        before = run("clock", "show", "--url", server.control, "--json").json["now"]
+        (node,) = run("node", "list", "--url", server.control, "--json").json["nodes"]
+        status = server.stop()
 
-    assert ready.startswith(f"forewarn {__version__} ready: metadata http://127.0.0.1:")
-    assert ready.endswith("3 VMs, clock virtual, data ./forewarn-data\n")
+    assert server.ready.startswith(f"forewarn {__version__} ready: metadata http://127.0.0.1:")
+    assert server.ready.endswith("3 VMs, clock virtual, data ./forewarn-data\n")
     assert (pong["vms"], pong["clock"]["kind"]) == (3, "virtual")
     assert second[0] == 1
     assert second[1].startswith("forewarn: The data directory ")
@@ -77,30 +69,28 @@ def test_a_server_says_that_it_is_ready_answers_and_ends_cleanly(run: Run, tmp_p
     assert next(each["source"] for each in settings if each["name"] == "clock") == "file"
     assert node["name"] == f"{socket.gethostname()}:{node['urls'][0].rpartition(':')[2]}"
     assert (node["faces"], node["leads"]) == (["metadata", "control", "resource-manager"], True)
-    assert (process.returncode, without_limits(errors)) == (0, "")
+    assert (status, without_limits(server.log.read_text())) == (0, "")
 
-    with serving(tmp_path, "--config", "region.toml") as (process, ready):
-        after = run("clock", "show", "--url", control_of(ready), "--json").json["now"]
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+    with serving(tmp_path, "--config", "region.toml") as server:
+        after = run("clock", "show", "--url", server.control, "--json").json["now"]
+        status = server.stop(signal.SIGINT)
 
-    assert "3 VMs" in ready
+    assert "3 VMs" in server.ready
     assert after == before
-    assert (process.returncode, without_limits(errors)) == (0, "")
+    assert (status, without_limits(server.log.read_text())) == (0, "")
 
 
 @pytest.mark.slow
 def test_a_follower_does_not_keep_a_server_from_ending(run: Run, tmp_path: Path) -> None:
-    with serving(tmp_path) as (process, ready):
-        run("vm", "create", "db", "--url", control_of(ready))
-        host, port = control_of(ready).removeprefix("http://").split(":")
+    with serving(tmp_path) as server:
+        run("vm", "create", "db", "--url", server.control)
+        host, port = server.control.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as follower:
             follower.sendall(b"GET /v1/journal/stream?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert b"200 OK" in follower.recv(4096)
-            process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=30)
+            status = server.stop()
 
-    assert (process.returncode, without_limits(errors)) == (0, "")
+    assert (status, without_limits(server.log.read_text())) == (0, "")
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.e2e.program import FOREWARN, PATIENCE_SECONDS, clean_environment
+from tests.e2e.program import FOREWARN, PATIENCE_SECONDS, ServerProgram, clean_environment
 
 FREE = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0", "--resource-manager", "127.0.0.1:0")
 TYPES = {"reboot": "Reboot", "freeze": "Freeze", "redeploy": "Redeploy", "preempt": "Preempt", "terminate": "Terminate"}
@@ -139,22 +139,16 @@ def test_whatever_signal_ends_it_nothing_is_left(
 
 
 def test_an_ephemeral_region_says_that_nothing_is_kept_and_serves_az_too(tmp_path: Path) -> None:
-    with running(tmp_path, "serve", "--ephemeral", "--clock", "virtual", *FREE) as process:
-        (ready,) = told_by(process, "forewarn ")
-        control = re.search(r"control (http://[^,]+)", ready)
-        assert control is not None
-        environment = clean_environment(FOREWARN_URL=control[1])
-        typed("forewarn vm create web-0 --read && forewarn vm restart web-0", tmp_path, environment)
+    with ServerProgram.start(tmp_path / "region", "--ephemeral", "--clock", "virtual", cwd=tmp_path) as server:
+        server.forewarn("vm", "create", "web-0", "--read")
+        server.forewarn("vm", "restart", "web-0")
 
-        assert ready.endswith("clock virtual, in memory: nothing is kept\n")
-        assert json.loads(typed("forewarn event list --json", tmp_path, environment))[0]["type"] == "Reboot"
-        manager = re.search(r"resource manager (https://[^,]+)", ready)
-        assert manager is not None
-        authority = json.loads(typed(f"curl -s {control[1]}/v1/resource-manager", tmp_path, environment))
+        assert server.ready.endswith("clock virtual, in memory: nothing is kept\n")
+        assert server.json("event", "list")[0]["type"] == "Reboot"
+        authority = json.loads(typed(f"curl -s {server.control}/v1/resource-manager", tmp_path, server.environment()))
         (tmp_path / "ca.pem").write_text(authority["authority_pem"])
-        told = typed(
-            f"curl -s --cacert ca.pem {manager[1]}/metadata/endpoints?api-version=2022-09-01", tmp_path, {**environment}
-        )
+        asking = f"curl -s --cacert ca.pem {server.resource_manager}/metadata/endpoints?api-version=2022-09-01"
+        told = typed(asking, tmp_path, server.environment())
         assert "resourceManager" in told
 
 

@@ -42,8 +42,9 @@ class Forecast(Struct, frozen=True):
 class Course:
     """One region's course, unfolded step by step. Used by one thread at a time."""
 
-    def __init__(self, unfolding: Iterator[Foreseen]) -> None:
+    def __init__(self, unfolding: Iterator[Foreseen], most: int = UNFOLDED_MOST) -> None:
         self._unfolding = unfolding
+        self._most = most
         self._seen: list[Foreseen] = []
 
     def until(self, end: datetime, wanted: Wanted) -> Forecast:
@@ -56,7 +57,7 @@ class Course:
                 if len(found) == FACTS_MOST:
                     return Forecast(tuple(found), each.fact.at)
                 found.append(each)
-            if number + 1 == UNFOLDED_MOST:
+            if number + 1 == self._most:
                 return Forecast(tuple(found), each.fact.at)
         return Forecast(tuple(found))
 
@@ -86,9 +87,9 @@ class Forecasts:
                 self._course, self._seq, self._made_at = self.course(region, now), seq, self._elapsed()
             return await asyncio.to_thread(_looked, self._course, now, until, wanted)
 
-    def course(self, region: Region, now: datetime) -> Course:
+    def course(self, region: Region, now: datetime, most: int = UNFOLDED_MOST) -> Course:
         """The course of any region, such as one that a dry run has led to. It is not kept."""
-        return Course(course(region, now, self._rules, self._engine.lasting, self._reads.keeping_alive))
+        return Course(course(region, now, self._rules, self._engine.lasting, self._reads.keeping_alive), most)
 
 
 def _looked(course: Course, now: datetime, until: datetime, wanted: Wanted) -> Forecast:

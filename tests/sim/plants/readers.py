@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forewarn.core.commands import Pulse
-from forewarn.plane.reads import ReadBook
+from forewarn.plane.plane import Plane
 from forewarn.plane.writer import Writer, Written
 from forewarn.plane.writing import Writing
 from forewarn.sim.plan import Misfortune
@@ -44,7 +44,7 @@ def a_disabled_scope_is_still_answered(patch: pytest.MonkeyPatch) -> None:
 
 
 def reads_are_not_noted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ReadBook, "note", lambda self, name, at: None)
+    patch.setattr(Plane, "read_by", lambda self, vm: self.clock.now())
 
 
 def a_lag_hides_a_new_enabling(patch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ READERS = (
         a_disabled_scope_is_still_answered,
         seam=True,
     ),
-    Plant("reads do not keep a scope enabled", "plane.reads.ReadBook.note", reads_are_not_noted),
+    Plant("reads do not keep a scope enabled", "plane.plane.Plane.read_by", reads_are_not_noted),
     Plant(
         "behind a lag, a scope that is enabled again shows its last document of before",
         "web.metadata.answering.visibility.Lag.publish",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forewarn.plane.ports import JournalFault
-from forewarn.web.operator.activity import Book, activity_fields
+from forewarn.web.operator.history.activity import Book, activity_fields
 from forewarn.web.portal.page import Visit
 
 _FAR = 2_000  # records after the one that was the last when the request came

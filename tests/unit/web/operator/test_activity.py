@@ -10,7 +10,8 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import Origin
-from forewarn.web.operator import activity, activity_words
+from forewarn.web.operator.history import activity_words
+from forewarn.web.operator.history.activity import Book, Bounds, Wanted, activity_fields, after, newest
 from forewarn.web.operator.schema.requests import Door
 
 if TYPE_CHECKING:
@@ -239,29 +240,32 @@ async def test_the_newest_are_shown_unless_told_otherwise(bench: Bench) -> None:
     assert await lines(bench, after=10**6) == []
 
 
-async def test_the_newest_are_found_however_long_the_requests_are(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(activity, "_AT_ONCE", 2)
+async def test_the_newest_are_found_however_long_the_requests_are(bench: Bench) -> None:
     for number in range(3):
         await bench.create(f"set{number}", count=10)
     await bench.create("last")
+    plane, bounds = bench.plane, Bounds(window=2)
+    book = Book(plane.region, plane.journal)
 
-    assert [line["about_total"] for line in await lines(bench, limit=3)] == [10, 10, 1]
-    assert [line["about_total"] for line in await lines(bench, limit=500)] == [10, 10, 10, 1]
+    def sizes(limit: int) -> list[int]:
+        found = newest(plane.journal, book, Wanted(), plane.seq, limit, bounds)
+        return [activity_fields(runs, book).about_total for runs in found]
+
+    assert sizes(3) == [10, 10, 1]
+    assert sizes(500) == [10, 10, 10, 1]
 
 
-async def test_an_answer_looks_at_a_bounded_part_of_the_journal(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity, "MOST_RECORDS", 10)
-    monkeypatch.setattr(activity, "_AT_ONCE", 4)
+async def test_an_answer_looks_at_a_bounded_part_of_the_journal(bench: Bench) -> None:
     for number in range(30):
         await bench.create(f"vm{number}")
+    journal, head, bounds = bench.plane.journal, bench.plane.seq, Bounds(most=10, window=4)
+    book = Book(bench.plane.region, journal)
 
-    page = await bench.get("/v1/activity", after=0, door="vm")
+    found, looked_at = after(journal, book, Wanted(door="vm"), 0, head, 100, bounds)
 
-    assert page["activity"] == []
-    assert 0 < page["next"] < page["head"]
-    assert 0 < len(await lines(bench)) <= 10
+    assert found == []
+    assert 0 < looked_at < head
+    assert 0 < len(newest(journal, book, Wanted(), head, 100, bounds)) <= 10
 
 
 async def test_many_things_are_counted_and_the_first_few_named(bench: Bench) -> None:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forewarn.web.operator import past_events
+from forewarn.core.refusal import Hint, Refused
+from forewarn.web.operator.desk import look_at
+from forewarn.web.operator.history.past_events import past_events
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench
@@ -198,10 +200,12 @@ async def test_a_time_that_cannot_be_meant_is_refused(bench: Bench, path: str) -
     assert turned == "The query parameter 'until' is not right: it is earlier than 'since'."
 
 
-async def test_a_time_with_too_many_records_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(past_events, "MOST_RECORDS", 10)
+async def test_a_time_with_too_many_records_is_refused(bench: Bench) -> None:
     await bench.create("web", count=20)
+    look = look_at(bench.plane)
 
-    told = await bench.refused(400, "GET", "/v1/events?since=2026-01-01T00:00:00Z")
+    with pytest.raises(Refused, match=f"and {look.seq - 1} are read at once; ask for a shorter time") as refused:
+        past_events(bench.plane.journal, look, None, None, most=look.seq - 1)
 
-    assert "and 10 are read at once; ask for a shorter time" in told
+    assert refused.value.hint is Hint.INVALID
+    assert past_events(bench.plane.journal, look, None, None, most=look.seq) == []

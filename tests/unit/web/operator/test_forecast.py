@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forewarn.core.forecast import course
+from forewarn.core.facts import subject_of
+from forewarn.core.forecast import Foreseen, course
 from forewarn.plane import forecasting
 
 if TYPE_CHECKING:
@@ -117,13 +119,18 @@ async def test_it_tells_five_hundred_facts_and_where_the_others_begin(bench: Ben
     assert len((await bench.get("/v1/forecast", vm="web-599"))["facts"]) == 1
 
 
-async def test_what_is_far_behind_much_else_is_not_looked_for_without_end(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(forecasting, "UNFOLDED_MOST", 50)
+async def test_what_is_far_behind_much_else_is_not_looked_for_without_end(bench: Bench) -> None:
     await bench.create("web", count=100, read=True)
-    answer = await bench.get("/v1/forecast", vm="web-99")
-    assert (answer["facts"], answer["cut_at"]) == ([], "2026-01-02T12:00:00Z")
+    plane = bench.plane
+    tomorrow = plane.now() + timedelta(days=1)
+
+    def is_of_the_last(each: Foreseen) -> bool:
+        return subject_of(each.fact) == "vm/web-99"
+
+    cut = plane.forecasts.course(plane.region, plane.now(), most=50).until(tomorrow, is_of_the_last)
+    whole = plane.forecasts.course(plane.region, plane.now()).until(tomorrow, is_of_the_last)
+    assert (cut.facts, cut.cut_at) == ((), tomorrow)
+    assert (len(whole.facts), whole.cut_at) == (1, None)
 
 
 async def test_a_thousand_readers_cost_one_and_a_change_makes_a_new_one(

@@ -9,7 +9,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, Origin
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.on_the_way import MOST_TOLD, on_the_way
+from forewarn.web.operator.history.on_the_way import MOST_TOLD, on_the_way
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BEFORE = Look(Region(), 0, NOON)

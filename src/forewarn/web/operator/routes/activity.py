@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from forewarn.web.operator.activity import Book, Wanted, activity_fields, after, newest
 from forewarn.web.operator.desk import TheDesk, TheLook
+from forewarn.web.operator.history.activity import Book, Wanted, activity_fields, after, newest
+from forewarn.web.operator.history.spans import check_order, last_before, last_until
 from forewarn.web.operator.schema.answers import ActivitiesAnswer
 from forewarn.web.operator.schema.requests import ActivityPage
-from forewarn.web.operator.spans import check_order, last_before, last_until
 
 router = APIRouter(prefix="/v1/activity", tags=["journal"])
 

@@ -11,7 +11,7 @@ from forewarn.core.specs import NO_BINDING, Binding
 from forewarn.web.operator.desk import Asker, TheAsker
 from forewarn.web.operator.schema.fleet_answers import VmChanged
 from forewarn.web.operator.schema.requests import BindBody
-from forewarn.web.operator.views import vm_fields
+from forewarn.web.operator.telling.views import vm_fields
 
 router = APIRouter(prefix="/v1/vms", tags=["vms"])
 

@@ -10,11 +10,11 @@ from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.looking.lookup import campaign_named
 from forewarn.core.region import Campaign, Region
-from forewarn.web.operator.campaign_views import campaign_fields
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.listing.paging import instant_key, page_of
 from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignChanged, CampaignsAnswer
 from forewarn.web.operator.schema.requests import CampaignBody, Page
+from forewarn.web.operator.telling.campaign_views import campaign_fields
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 

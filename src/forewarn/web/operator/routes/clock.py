@@ -9,8 +9,8 @@ from fastapi import APIRouter
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.operator.desk import Asker, Look, TheDesk, TheMover, ThePlane
+from forewarn.web.operator.history.on_the_way import on_the_way
 from forewarn.web.operator.live.changes import clock_fields
-from forewarn.web.operator.on_the_way import on_the_way
 from forewarn.web.operator.schema.answers import ClockAnswer, ClockTurned, ClockTurnedToNext
 from forewarn.web.operator.schema.requests import AdvanceBody, InstantBody, NothingBody, SpeedBody
 

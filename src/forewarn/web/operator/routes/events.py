@@ -10,15 +10,15 @@ from forewarn.core.commands import Approve, CancelEvents
 from forewarn.core.looking.story import remembered
 from forewarn.core.refusal import no_event
 from forewarn.web.operator.desk import TheAsker, TheDesk, TheListed, TheLook
+from forewarn.web.operator.history.past_events import past_events
+from forewarn.web.operator.history.spans import check_order
 from forewarn.web.operator.listing.choosing_events import events_of, past_events_of
-from forewarn.web.operator.outcomes import approved, canceled
-from forewarn.web.operator.past_events import past_events
 from forewarn.web.operator.records import MOST_STEPS, timeline
 from forewarn.web.operator.schema.fleet_answers import EventsAnswer, EventStory, OutcomeAnswer
 from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.operator.schema.requests import EventIdsBody
-from forewarn.web.operator.spans import check_order
-from forewarn.web.operator.views import event_fields
+from forewarn.web.operator.telling.outcomes import approved, canceled
+from forewarn.web.operator.telling.views import event_fields
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 

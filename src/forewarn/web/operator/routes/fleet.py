@@ -13,16 +13,16 @@ from forewarn.core.region import fold
 from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.document import document_bytes
 from forewarn.web.documents.interfaces import shared_address
-from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheListed, TheLook
 from forewarn.web.operator.documents import find_version, instance_of, read_by, seen_by
 from forewarn.web.operator.listing.choosing import vms_of
-from forewarn.web.operator.outcomes import Deed, outcome_of
 from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
 from forewarn.web.operator.schema.listing import VmPage
 from forewarn.web.operator.schema.looks import InstanceQuery, ReadQuery
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, duration
-from forewarn.web.operator.views import event_fields, vm_fields
+from forewarn.web.operator.telling import outcomes
+from forewarn.web.operator.telling.outcomes import Deed, outcome_of
+from forewarn.web.operator.telling.views import event_fields, vm_fields
 from forewarn.wire.errors import JSON
 from forewarn.wire.versions import NEWEST
 

@@ -19,7 +19,7 @@ from forewarn.plane.forecasting import FACTS_MOST, LONGEST, Forecast, Wanted
 from forewarn.web.operator.desk import Look, TheDesk, TheLook
 from forewarn.web.operator.schema.answers import Answer
 from forewarn.web.operator.schema.requests import Body, Instant
-from forewarn.web.operator.views import host_name, vm_names
+from forewarn.web.operator.telling.views import host_name, vm_names
 
 router = APIRouter(prefix="/v1/forecast", tags=["forecast"])
 

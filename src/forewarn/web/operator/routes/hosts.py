@@ -11,11 +11,11 @@ from forewarn.core.commands import Command, FailHosts, MaintainHosts
 from forewarn.core.looking.lookup import host_named
 from forewarn.web.operator.desk import Asker, TheAsker, TheListed, TheLook
 from forewarn.web.operator.listing.choosing import hosts_of
-from forewarn.web.operator.outcomes import NOBODY_READS, Deed, outcome_of
 from forewarn.web.operator.schema.fleet_answers import HostAnswer, HostsAnswer, OutcomeAnswer
 from forewarn.web.operator.schema.listing import HostPage
 from forewarn.web.operator.schema.requests import FailBody, MaintainBody
-from forewarn.web.operator.views import host_fields
+from forewarn.web.operator.telling.outcomes import NOBODY_READS, Deed, outcome_of
+from forewarn.web.operator.telling.views import host_fields
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
 

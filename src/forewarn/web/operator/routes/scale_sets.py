@@ -13,17 +13,8 @@ from forewarn.core.deciding.scale_sets import put_as_it_is
 from forewarn.core.looking.lookup import scale_set_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
-from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.listing.paging import page_of
-from forewarn.web.operator.outcomes import Deed, outcome_of
-from forewarn.web.operator.scale_set_outcomes import NOTHING, set_outcome
-from forewarn.web.operator.scale_set_views import (
-    find_instances,
-    instances_of,
-    scale_set_fields,
-    scale_set_story,
-)
 from forewarn.web.operator.schema.fleet_answers import OutcomeAnswer
 from forewarn.web.operator.schema.requests import Page
 from forewarn.web.operator.schema.scale_set_answers import (
@@ -40,7 +31,16 @@ from forewarn.web.operator.schema.scale_set_requests import (
     ScaleBody,
     ScaleSetChangeBody,
 )
-from forewarn.web.operator.views import vm_fields
+from forewarn.web.operator.telling import outcomes
+from forewarn.web.operator.telling.outcomes import Deed, outcome_of
+from forewarn.web.operator.telling.scale_set_outcomes import NOTHING, set_outcome
+from forewarn.web.operator.telling.scale_set_views import (
+    find_instances,
+    instances_of,
+    scale_set_fields,
+    scale_set_story,
+)
+from forewarn.web.operator.telling.views import vm_fields
 
 router = APIRouter(prefix="/v1/scale-sets", tags=["scale sets"])
 

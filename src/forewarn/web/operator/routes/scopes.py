@@ -15,7 +15,7 @@ from forewarn.web.operator.listing.choosing import scopes_of
 from forewarn.web.operator.schema.fleet_answers import ScopeAnswer, ScopeChanged, ScopesAnswer
 from forewarn.web.operator.schema.listing import ScopePage
 from forewarn.web.operator.schema.requests import PolicyBody
-from forewarn.web.operator.views import scope_fields
+from forewarn.web.operator.telling.views import scope_fields
 
 router = APIRouter(prefix="/v1/scopes", tags=["scopes"])
 

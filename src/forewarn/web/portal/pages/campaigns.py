@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forewarn.core.looking.lookup import campaign_named
-from forewarn.web.operator.campaign_views import campaign_fields
 from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, EventAnswer
-from forewarn.web.operator.views import event_fields
+from forewarn.web.operator.telling.campaign_views import campaign_fields
+from forewarn.web.operator.telling.views import event_fields
 from forewarn.web.portal.page import PortalPage, Visit
 
 _ROWS = 50

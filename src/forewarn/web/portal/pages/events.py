@@ -13,7 +13,7 @@ from forewarn.web.operator.routes import events, forecast
 from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, EventsAnswer, EventStory
 from forewarn.web.operator.schema.listing import EventPage
-from forewarn.web.operator.views import event_fields
+from forewarn.web.operator.telling.views import event_fields
 from forewarn.web.portal.axis import Axis, Span, axis_of
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed

@@ -10,7 +10,7 @@ from forewarn.core.region import Host, Region
 from forewarn.web.operator.routes.hosts import list_hosts
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, HostAnswer, HostsAnswer, VmAnswer
 from forewarn.web.operator.schema.listing import HostPage
-from forewarn.web.operator.views import event_fields, host_fields, vm_fields
+from forewarn.web.operator.telling.views import event_fields, host_fields, vm_fields
 from forewarn.web.portal.forms import checked
 from forewarn.web.portal.page import PortalPage, Visit
 

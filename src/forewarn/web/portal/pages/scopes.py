@@ -14,7 +14,7 @@ from forewarn.core.specs import ScopeKind
 from forewarn.web.operator.routes.scopes import list_scopes
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, ScopeAnswer, ScopesAnswer
 from forewarn.web.operator.schema.listing import ScopePage
-from forewarn.web.operator.views import event_fields, scope_fields
+from forewarn.web.operator.telling.views import event_fields, scope_fields
 from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
 from forewarn.web.portal.forms import FormField, Given, checked
 from forewarn.web.portal.page import PortalPage, View, Visit

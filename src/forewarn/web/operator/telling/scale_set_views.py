@@ -9,7 +9,7 @@ from forewarn.core.region import Region, ScaleSet, Vm, fold, scope_key
 from forewarn.core.specs import Orchestration, ScopeKind
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.scale_set_answers import ScaleSetAnswer, ScaleSetStory
-from forewarn.web.operator.views import binding_fields, event_fields, policy_fields, seconds, vm_fields
+from forewarn.web.operator.telling.views import binding_fields, event_fields, policy_fields, seconds, vm_fields
 
 
 def instances_of(region: Region, scale_set: ScaleSet) -> list[Vm]:

@@ -8,10 +8,10 @@ from itertools import islice
 
 from forewarn.core import facts as f
 from forewarn.plane.ports import Journal
-from forewarn.web.operator.activity import MOST_SHOWN, Book, Run, Wanted, activity_fields, after
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.outcomes import count
+from forewarn.web.operator.history.activity import MOST_SHOWN, Book, Run, Wanted, activity_fields, after
 from forewarn.web.operator.schema.answers import Happened
+from forewarn.web.operator.telling.outcomes import count
 
 MOST_TOLD = 50  # of the first lines, and as many of the last ones
 _RUNS_AT_ONCE = 2_000

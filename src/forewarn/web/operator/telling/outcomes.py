@@ -13,7 +13,7 @@ from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Region, Vm, fold, replace
 from forewarn.web.operator.desk import Look
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, OutcomeAnswer
-from forewarn.web.operator.views import event_fields, vm_names
+from forewarn.web.operator.telling.views import event_fields, vm_names
 
 NOBODY_READS = "nobody in the scope reads scheduled events"
 _IDS_MOST = 3

@@ -12,8 +12,8 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Event
 from forewarn.plane.ports import Journal, Record
 from forewarn.web.operator.desk import Look
+from forewarn.web.operator.history.spans import last_before, last_until, records
 from forewarn.web.operator.records import MOST_STEPS
-from forewarn.web.operator.spans import last_before, last_until, records
 
 MOST_RECORDS = 200_000  # read for one answer: a matter of seconds
 
@@ -30,14 +30,16 @@ _OF_EVENTS = (
 )
 
 
-def past_events(journal: Journal, look: Look, since: datetime | None, until: datetime | None) -> list[Event]:
+def past_events(
+    journal: Journal, look: Look, since: datetime | None, until: datetime | None, most: int = MOST_RECORDS
+) -> list[Event]:
     """Announced events to which something happened in that time, as they are now or were at their end."""
     start = 0 if since is None else last_before(journal, since, look.seq)
     end = look.seq if until is None else last_until(journal, until, look.seq)
-    if end - start > MOST_RECORDS:
+    if end - start > most:
         raise Refused(
             Hint.INVALID,
-            f"In that time the journal has {end - start} records, and {MOST_RECORDS} are read at once; ask for a "
+            f"In that time the journal has {end - start} records, and {most} are read at once; ask for a "
             "shorter time with 'since' and 'until'.",
         )
     stories: dict[str, list[Record]] = {}

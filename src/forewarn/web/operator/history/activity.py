@@ -17,13 +17,11 @@ from forewarn.core.facts import subject_of
 from forewarn.core.region import Event, Region, scope_key
 from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Journal, Record
-from forewarn.web.operator.activity_words import kinds_of, kinds_of_outcome, outcome_of_facts, words_of
+from forewarn.web.operator.history.activity_words import kinds_of, kinds_of_outcome, outcome_of_facts, words_of
+from forewarn.web.operator.history.spans import records
 from forewarn.web.operator.schema.answers import ActivityAnswer
-from forewarn.web.operator.spans import records
 
 MOST_SHOWN = 20  # things that one request was about
-MOST_RECORDS = 100_000  # looked at for one answer
-_AT_ONCE = 2_000
 
 Run: TypeAlias = list[Record]  # the records of one request
 Told: TypeAlias = list[Run]  # what one line tells of: a request, or several that are alike
@@ -52,6 +50,17 @@ class Book:
             if isinstance(record.fact, f.EventScheduled | f.EventBornStarted):
                 return record.fact.event
         return None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How many records one answer looks at; the newest are looked for in a window that grows."""
+
+    most: int = 100_000
+    window: int = 2_000
+
+
+BOUNDS = Bounds()
 
 
 @dataclass(frozen=True)
@@ -128,7 +137,9 @@ def _things_of_scope(key: str) -> Iterator[tuple[str, str]]:
         yield "scale-set", f"scale-set/{name.partition('~')[0]}"
 
 
-def after(journal: Journal, book: Book, wanted: Wanted, start: int, head: int, limit: int) -> tuple[list[Told], int]:
+def after(
+    journal: Journal, book: Book, wanted: Wanted, start: int, head: int, limit: int, bounds: Bounds = BOUNDS
+) -> tuple[list[Told], int]:
     """What is told after the record ``start``, and the last record looked at."""
     found: list[Told] = []
     looked_at, first = start, start
@@ -137,14 +148,14 @@ def after(journal: Journal, book: Book, wanted: Wanted, start: int, head: int, l
         if wanted.has(run, book) and not _tell(found, run, book, wanted.fold, limit):
             break
         looked_at = run[-1].seq
-        if looked_at - first >= MOST_RECORDS:
+        if looked_at - first >= bounds.most:
             break
     return found, looked_at
 
 
-def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int) -> list[Told]:
+def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int, bounds: Bounds = BOUNDS) -> list[Told]:
     """The last of what is to be told, looked for in a window that grows until it holds enough."""
-    window = min(max(_AT_ONCE, limit), MOST_RECORDS)
+    window = min(max(bounds.window, limit), bounds.most)
     while True:
         start = max(0, head - window)
         runs = list(_runs(records(journal, start, head)))
@@ -155,9 +166,9 @@ def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int) 
             book.learn(run)
             if wanted.has(run, book):
                 _tell(found, run, book, wanted.fold, len(runs))
-        if len(found) > limit or not start or window >= MOST_RECORDS:
+        if len(found) > limit or not start or window >= bounds.most:
             return found[-limit:]
-        window = min(window * 4, MOST_RECORDS)
+        window = min(window * 4, bounds.most)
 
 
 def _tell(found: list[Told], run: Run, book: Book, fold: bool, limit: int) -> bool:

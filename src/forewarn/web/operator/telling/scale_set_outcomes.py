@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 
 from forewarn.core import facts as f
 from forewarn.core.region import Region, ScaleSet
-from forewarn.web.operator import outcomes
 from forewarn.web.operator.desk import Look
-from forewarn.web.operator.outcomes import count, outcome_of
-from forewarn.web.operator.scale_set_views import instances_of, scale_set_fields
 from forewarn.web.operator.schema.scale_set_answers import ScaleSetOutcome
+from forewarn.web.operator.telling import outcomes
+from forewarn.web.operator.telling.outcomes import count, outcome_of
+from forewarn.web.operator.telling.scale_set_views import instances_of, scale_set_fields
 
 NOTHING = "Nothing had to be done."
 
