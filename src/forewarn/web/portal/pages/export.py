@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,9 @@ from forewarn.web.operator.schema.answers import Answer
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, HostAnswer, ScopeAnswer, VmAnswer
 from forewarn.web.portal.page import PortalPage, Visit
 from forewarn.web.portal.pages import events, hosts, scopes, vms
-from forewarn.web.portal.sheets import CsvSheet, JsonSheet, written
+from forewarn.web.portal.sheets import CsvSheet, JsonSheet, Sheet, written
 
-_SHEETS = {"csv": CsvSheet, "json": JsonSheet}
+_SHEETS: dict[str, Callable[[str, type[Answer]], Sheet]] = {"csv": CsvSheet, "json": JsonSheet}
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,8 @@ async def view(visit: Visit) -> Response:
 
     await rows_after("", 1)
     sheet = _SHEETS[kind](chosen.field, chosen.row)
-    content: AsyncIterator[str] = written(sheet, rows_after)
     disposition = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
-    return StreamingResponse(content, 200, disposition, sheet.media_type)
+    return StreamingResponse(written(sheet, rows_after), 200, disposition, sheet.media_type)
 
 
 PAGES = (PortalPage("export", "/export/{list}.{kind}", "Export", view, ""),)
