@@ -27,7 +27,7 @@ _PARTS = {
     "postgres": "reads, writes and news of nodes that share PostgreSQL, beside SQLite and pgbench",
     "week": "a simulated week of 200 VMs",
     "before": "a VM's GET beside 0.1 and nginx in one run (only when named)",
-    "instructions": "a VM's GET beside 0.1, in counted instructions (only when named: ten minutes)",
+    "instructions": "start, GET and restart beside 0.1, in counted instructions (only when named: some minutes)",
     "campaign": "maintenance over 1 000 000 VMs, wave by wave (only when named: ten minutes)",
     "agent": "the agent in a VM: its size, its cost, its start, its haste",
 }

@@ -1,4 +1,4 @@
-"""A VM's GET in instructions, beside the version before: what a noisy machine cannot hide.
+"""A start, a VM's GET and a restart in instructions, beside the version before: what a noisy machine cannot hide.
 
 Both programs run under valgrind's callgrind, one after the other. Requests go over one kept-alive connection: some to
 warm up, then a counted number of them, with the counters set to zero before and read after. What the kernel does is
@@ -7,6 +7,8 @@ not counted. Valgrind makes a program some fifty times slower, so this part take
 
 from __future__ import annotations
 
+import compileall
+import json
 import re
 import shutil
 import subprocess
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterator
 from itertools import count, islice
 from pathlib import Path
 
+import forewarn
 from bench.before import packages_before
 from bench.figures import Figure, figure_of
 from bench.lines import Exchange, Line, get
@@ -29,6 +32,7 @@ _VMS = 100
 _WARM_UP = 300  # each VM is read three times before anything is counted
 _COUNTED = 200
 _TIMES = 7
+_RESTARTS = 20
 _START_SECONDS = 900.0  # two seconds, fifty times slower, on a machine that others use
 
 
@@ -36,30 +40,55 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
     """One round is a fresh process of each program."""
     if shutil.which("valgrind") is None:
         raise CannotMeasure("valgrind is not installed (Debian: apt-get install valgrind)")
+    compileall.compile_dir(Path(forewarn.__file__).parent, quiet=1)  # as an installed wheel is
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as directory:
         packages = {"now": "", "0.1": str(packages_before(Path(directory)))}
         taken = {name: [_count(name, path, say) for _ in range(rounds)] for name, path in packages.items()}
-    for workload in WORKLOADS:
-        counts = {name: [each[workload] for each in runs] for name, runs in taken.items()}
-        figures += [figure_of(PART, f"{name}, {workload.what}", each, "instructions") for name, each in counts.items()]
+    for what in taken["now"][0]:
+        counts = {name: [each[what] for each in runs] for name, runs in taken.items()}
+        figures += [figure_of(PART, f"{name}, {what}", each, "instructions") for name, each in counts.items()]
         ratios = [now / before for now, before in zip(counts["now"], counts["0.1"], strict=True)]
-        figures.append(figure_of(PART, f"now to 0.1, {workload.what}", ratios, "x"))
+        figures.append(figure_of(PART, f"now to 0.1, {what}", ratios, "x"))
     return figures
 
 
-def _count(name: str, packages: str, say: Callable[[str], None]) -> dict[Workload, float]:
-    """Instructions of one program for each answer, by workload."""
+def _count(name: str, packages: str, say: Callable[[str], None]) -> dict[str, float]:
+    """Instructions of one program, by what was done: for each answer, for each restart, for a start."""
     with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as own:
-        region = Served(Path(own), program=_under_valgrind(Path(own), packages))
+        region = Served(Path(own), "--user-operation-limit", "0", program=_under_valgrind(Path(own), packages))
         try:
             region.wait(_START_SECONDS)
+            counted: dict[str, float] = {"start until both faces listen": _since_the_last_dump(region)}
             region.create("web", _VMS)
-            counted = {workload: _instructions(region, workload) for workload in WORKLOADS}
+            counted |= {f"GET, {each.what}": _instructions(region, each) for each in WORKLOADS}
+            counted["restart + approval, on disk"] = _restart_and_approval(region)
         finally:
             region.end()
-    say(f"{name}: " + ", ".join(f"{workload.what} {each:,.0f}" for workload, each in counted.items()))
+    say(f"{name}: " + ", ".join(f"{what} {each:,.0f}" for what, each in counted.items()))
     return counted
+
+
+def _restart_and_approval(region: Served) -> float:
+    """An operator's restart, the VM's read and its approval, all on kept-alive connections; the lowest of some."""
+    line = Line(region.metadata_port)
+    exchange = Exchange([line])
+    try:
+        return min(_one_restart(region, exchange, line, f"web-{number}") for number in range(_RESTARTS))
+    finally:
+        exchange.close()
+
+
+def _one_restart(region: Served, exchange: Exchange, line: Line, vm: str) -> int:
+    path = f"/vm/{vm}/{DOCUMENT}"
+    _since_the_last_dump(region)
+    region.call("POST", "/v1/vms/restart", {"names": [vm]})
+    told = json.loads(exchange.ask({line: get(path)})[line].body)
+    approval = json.dumps({"StartRequests": [{"EventId": told["Events"][0]["EventId"]}]})
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nMetadata: true\r\nContent-Length: {len(approval)}\r\n\r\n"
+    if exchange.ask({line: (head + approval).encode()})[line].status != 200:
+        raise CannotMeasure("an approval was not taken")
+    return _since_the_last_dump(region)
 
 
 def _under_valgrind(directory: Path, packages: str) -> str:

@@ -135,7 +135,7 @@ def test_a_disk_that_recovers_is_written_again_and_what_was_uncertain_did_not_ha
 
 
 @pytest.mark.parametrize("call", [Call.WRITE, Call.TRUNCATE])
-def test_where_the_log_cannot_be_emptied_nobody_pretends_that_it_was(tmp_path: Path, call: Call) -> None:
+def test_where_the_write_ahead_log_cannot_be_emptied_the_answer_is_uncertain(tmp_path: Path, call: Call) -> None:
     with _writer(tmp_path) as writer:
         assert writer.write("before") == "done"
         pattern = FILE if call is Call.WRITE else LOG
@@ -170,7 +170,7 @@ def test_a_log_that_cannot_be_folded_into_the_file_takes_nothing_back_that_was_a
     assert _found(tmp_path) == ["before", "meanwhile", "after"]
 
 
-def test_what_the_system_only_shows_is_forced_to_the_disk_before_anybody_goes_on_from_it(tmp_path: Path) -> None:
+def test_a_start_syncs_what_an_earlier_server_wrote_but_never_synced_before_it_answers(tmp_path: Path) -> None:
     """A server was killed between writing and forcing: a start writes its log again, and forces it, then answers."""
     disk = tmp_path / "disk" / "data"
     fill(disk, snapshots=()).close()

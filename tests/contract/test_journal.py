@@ -136,7 +136,7 @@ def test_reading_goes_on_from_where_it_stopped(journal: Journal) -> None:
     assert journal.read(99, 3) == []
 
 
-def test_reading_none_or_from_before_the_beginning_is_no_surprise(journal: Journal) -> None:
+def test_reading_no_records_gives_none_and_reading_from_before_the_first_begins_there(journal: Journal) -> None:
     _append(journal, entries(2))
     assert journal.read(0, 0) == []
     assert journal.read(0, -1) == []
@@ -155,7 +155,7 @@ def test_the_story_of_one_subject_is_told_oldest_first(store: Store) -> None:
     assert store.restart().about("vm/set0-3", EVERYTHING) == wanted
 
 
-def test_what_was_read_is_the_readers_own(journal: Journal) -> None:
+def test_changing_a_list_that_was_read_changes_nothing_in_the_journal(journal: Journal) -> None:
     _append(journal, entries(2))
     journal.read(0, EVERYTHING).clear()
     journal.about("vm/vm-0", EVERYTHING).clear()
@@ -166,7 +166,7 @@ def test_what_was_read_is_the_readers_own(journal: Journal) -> None:
 # Writing
 
 
-def test_a_block_sees_what_was_there_and_not_what_it_stages(journal: Journal) -> None:
+def test_a_transaction_sees_what_was_there_and_not_what_it_appends(journal: Journal) -> None:
     new = entries(3)
     _append(journal, new)
     with journal.write() as transaction:
@@ -177,7 +177,7 @@ def test_a_block_sees_what_was_there_and_not_what_it_stages(journal: Journal) ->
     assert journal.head() == 5
 
 
-def test_nobody_sees_a_block_before_it_has_ended(journal: Journal) -> None:
+def test_readers_see_nothing_of_a_transaction_before_it_has_ended(journal: Journal) -> None:
     with journal.write() as transaction:
         transaction.append(entries(3))
         assert journal.head() == 0

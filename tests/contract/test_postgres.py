@@ -229,7 +229,7 @@ def test_a_role_with_the_least_rights_can_do_all_that_a_node_does(region: InPost
         "CREATE TABLE mine (id integer)",
     ],
 )
-def test_that_role_can_neither_change_what_was_written_nor_the_tables(
+def test_the_role_with_the_least_rights_can_change_neither_records_nor_tables(
     region: InPostgres, role: str, statement: str
 ) -> None:
     prepare(region.url, role)
@@ -255,7 +255,7 @@ def test_a_role_that_may_make_no_tables_is_told_who_has_to(region: InPostgres, r
     assert _tables(region) == set()
 
 
-def test_that_role_is_told_so_as_well_when_the_tables_are_too_old(
+def test_a_role_that_may_make_no_tables_is_told_who_has_to_when_they_are_too_old(
     region: InPostgres, role: str, request: pytest.FixtureRequest
 ) -> None:
     prepare(region.url, role)
@@ -265,7 +265,7 @@ def test_that_role_is_told_so_as_well_when_the_tables_are_too_old(
     )
 
 
-def test_a_right_that_is_missing_is_said_so(region: InPostgres, role: str) -> None:
+def test_a_missing_right_of_the_role_is_named_in_the_refusal(region: InPostgres, role: str) -> None:
     prepare(region.url, role)
     region.execute(f"REVOKE INSERT ON facts FROM {role}")
     journal = PostgresJournal(_as(role, region))
@@ -340,7 +340,7 @@ def test_a_damaged_snapshot_gives_way_to_the_one_before(
     assert [flaw.partition(":")[0] for flaw in journal.verify()] == ["The snapshot of record 20 cannot be used"]
 
 
-def test_without_a_usable_snapshot_the_facts_are_all_there_is(snapped: InPostgres) -> None:
+def test_without_a_usable_snapshot_the_region_is_made_of_its_facts(snapped: InPostgres) -> None:
     snapped.execute("UPDATE snapshots SET bytes = 'x'")
     journal = snapped.join()
     assert journal.load() == (Region(), 0)

@@ -87,7 +87,7 @@ def test_a_commit_that_never_reached_the_server_was_not_done(
 
 
 @impatient(finding_out_seconds=0.3)
-def test_a_commit_that_nobody_can_ask_after_is_uncertain(
+def test_a_commit_whose_outcome_cannot_be_asked_for_is_uncertain(
     journal: PostgresJournal, region: InPostgres, wire: Lossy
 ) -> None:
     wire.breaks = Break.AFTER_FOR_GOOD
@@ -187,7 +187,7 @@ def test_a_connection_that_is_ended_in_the_middle_of_a_block_leaves_nothing(regi
     assert _names(region) == ["vm-0", "vm-1", "next-0"]
 
 
-def test_connections_that_died_while_nobody_used_them_are_not_noticed(region: InPostgres) -> None:
+def test_connections_that_died_while_idle_are_replaced_without_an_error(region: InPostgres) -> None:
     journal = region.join()
     append(journal, entries(2))
     _end_connections(region, "idle")
@@ -245,7 +245,7 @@ def test_a_server_that_was_killed_and_came_back_has_lost_nothing() -> None:
 
 
 @impatient(silence_seconds=0.5)
-def test_a_server_that_stands_still_keeps_nobody_for_ever(region: InPostgres) -> None:
+def test_a_database_that_stands_still_keeps_no_caller_waiting_for_ever(region: InPostgres) -> None:
     journal = region.join()
     append(journal, entries(2))
     journal.shared.await_news(0, 0, willing=True)
@@ -262,7 +262,7 @@ def test_a_server_that_stands_still_keeps_nobody_for_ever(region: InPostgres) ->
 
 @pytest.mark.slow
 @impatient(silence_seconds=0.5)
-def test_who_waits_for_news_longer_than_for_an_answer_is_not_cut_off(region: InPostgres) -> None:
+def test_waiting_for_news_may_last_longer_than_the_limit_of_an_answer(region: InPostgres) -> None:
     assert region.join().shared.await_news(0, 1.2, willing=False).head == 0
 
 
@@ -277,7 +277,7 @@ def _impatiently(region: InPostgres) -> PostgresJournal:
     return PostgresJournal(region.server.url(options=f"-csearch_path={region.schema} -clock_timeout=100ms"))
 
 
-def test_who_holds_the_head_for_too_long_holds_up_nobody_for_ever(region: InPostgres) -> None:
+def test_a_node_that_holds_the_head_for_too_long_does_not_block_others_for_ever(region: InPostgres) -> None:
     one, two = region.join(), _impatiently(region)
     with one.write() as transaction:
         transaction.append(entries(1))
@@ -289,7 +289,7 @@ def test_who_holds_the_head_for_too_long_holds_up_nobody_for_ever(region: InPost
     two.close()
 
 
-def test_who_edits_for_too_long_holds_up_nobody_for_ever(region: InPostgres) -> None:
+def test_a_node_that_holds_the_editing_lock_for_too_long_does_not_block_others_for_ever(region: InPostgres) -> None:
     one, two = region.join(), _impatiently(region)
 
     def edit() -> None:
@@ -322,7 +322,7 @@ SETTINGS = {
 }
 
 
-def test_a_stricter_commit_than_ours_is_left_as_it_is(region: InPostgres) -> None:
+def test_a_stricter_synchronous_commit_of_the_address_is_left_as_it_is(region: InPostgres) -> None:
     url = region.server.url(options=f"-csearch_path={region.schema} -csynchronous_commit=remote_apply")
     with connect(ConnectionString(url)) as connection:
         assert connection.execute("SHOW synchronous_commit").fetchone() == ("remote_apply",)
@@ -396,7 +396,9 @@ def test_a_journal_that_replaced_what_this_node_has_seen_is_found_out(
     assert list(region.join().verify()) == []
 
 
-def test_a_look_beyond_what_was_seen_is_no_reason_to_believe_it(region: InPostgres) -> None:
+def test_after_reading_later_records_of_a_replaced_journal_the_replacement_is_still_found_out(
+    region: InPostgres,
+) -> None:
     journal = region.join()
     append(journal, entries(5))
     _forget(region, 3)
@@ -524,7 +526,7 @@ def test_an_address_is_shown_without_its_password(conninfo: str, shown: str) -> 
     assert describe(conninfo) == shown
 
 
-def test_what_quotes_the_password_is_blotted_out() -> None:
+def test_an_error_message_that_quotes_the_password_is_shown_without_it() -> None:
     address = ConnectionString("postgresql://ann:p%2Fw%20d@db/shop?sslpassword=other")
     assert address.without_secrets('said "p/w d", p%2Fw%20d and other') == 'said "***", *** and ***'
 

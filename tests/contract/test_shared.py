@@ -50,7 +50,7 @@ def test_what_one_node_writes_the_other_reads_and_goes_on_from(one: NodeJournal,
     assert list(one.verify()) == list(two.verify()) == []
 
 
-def test_a_block_hands_out_what_the_other_wrote_meanwhile(one: NodeJournal, two: NodeJournal) -> None:
+def test_a_transaction_first_reads_what_the_other_node_wrote_meanwhile(one: NodeJournal, two: NodeJournal) -> None:
     append(one, entries(2, "one"))
     with two.write() as transaction:
         assert transaction.since(0) == one.read(0, EVERYTHING)
@@ -61,7 +61,7 @@ def test_a_block_hands_out_what_the_other_wrote_meanwhile(one: NodeJournal, two:
         assert list(transaction.since(3)) == []
 
 
-def test_many_records_are_handed_out_as_well_as_few(one: NodeJournal, two: NodeJournal) -> None:
+def test_a_transaction_first_reads_many_records_as_well_as_few(one: NodeJournal, two: NodeJournal) -> None:
     append(one, entries(1))
     two.read(0, EVERYTHING)
     append(one, entries(2500, "many"))
@@ -125,7 +125,7 @@ def test_news_that_are_there_already_are_not_waited_for(one: NodeJournal, two: N
     assert two.shared.await_news(1, LONG, willing=False).head == 2
 
 
-def test_who_waits_hears_of_what_another_node_writes(one: NodeJournal, two: NodeJournal) -> None:
+def test_a_node_that_waits_for_news_wakes_when_another_writes(one: NodeJournal, two: NodeJournal) -> None:
     two.shared.await_news(0, 0, willing=False)
     with ThreadPoolExecutor(1) as pool:
         for head in range(1, 6):
@@ -149,7 +149,7 @@ def test_one_node_leads_and_goes_on_leading(one: NodeJournal, two: NodeJournal) 
     assert [_leads(one), _leads(two), _leads(one), _leads(two)] == [True, False, True, False]
 
 
-def test_who_is_not_willing_does_not_lead_and_gives_the_lead_up(one: NodeJournal, two: NodeJournal) -> None:
+def test_an_unwilling_node_does_not_lead_and_gives_the_lead_up(one: NodeJournal, two: NodeJournal) -> None:
     assert not _leads(one, willing=False)
     assert _leads(one)
     assert not _leads(one, willing=False)

@@ -42,7 +42,7 @@ def _agent(relay: AzureRelay, directory: Path, wire: Wire) -> AgentProgram:
     return AgentProgram(directory, config)
 
 
-def test_these_are_the_manners_of_the_profile() -> None:
+def test_the_azure_profile_sets_throttle_first_read_delay_and_visibility_lag() -> None:
     assert PROFILES["azure"] == {"throttle_per_second": "5", "first_read_delay": "60s", "visibility_lag": "30s"}
 
 

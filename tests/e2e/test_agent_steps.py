@@ -263,7 +263,7 @@ def test_a_call_that_is_not_answered_ends_with_its_time(tmp_path: Path, listenin
     assert do(task(tmp_path, "http", url=_url(listening), seconds=0.2)).outcome is StepOutcome.TIMED_OUT
 
 
-def test_a_call_to_nobody_is_a_failure(tmp_path: Path, listening: socket.socket) -> None:
+def test_an_http_step_without_a_server_fails(tmp_path: Path, listening: socket.socket) -> None:
     url = _url(listening)
     listening.close()
     assert do(task(tmp_path, "http", url=url)) == StepEnd(StepOutcome.FAILED, "connection refused")

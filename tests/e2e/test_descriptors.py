@@ -83,7 +83,7 @@ def _create(server: ServerProgram, name: str) -> int:
 
 
 @pytest.mark.parametrize("files", [256, 1024, 4096])
-def test_whoever_takes_all_connections_takes_none_of_the_others(files: int, tmp_path: Path) -> None:
+def test_one_address_that_opens_all_connections_it_can_leaves_those_of_vms_usable(files: int, tmp_path: Path) -> None:
     with _server(tmp_path / "data", files) as server:
         with _flood(server):
             answers = [_get(server, _VICTIM) for _ in range(8)]
@@ -96,7 +96,7 @@ def test_whoever_takes_all_connections_takes_none_of_the_others(files: int, tmp_
     assert "Traceback" not in log
 
 
-def test_nor_does_whoever_comes_from_many_addresses(tmp_path: Path) -> None:
+def test_many_addresses_that_open_connections_leave_those_of_vms_usable(tmp_path: Path) -> None:
     """On a link with IPv6 anybody has as many addresses as it likes. None of these is a VM's."""
     strange = [f"127.0.{number // 250 + 1}.{number % 250 + 1}" for number in range(_FLOOD)]
     with _server(tmp_path / "data", 1024) as server:

@@ -12,7 +12,7 @@ from tests.e2e.program import ServerProgram, ask
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_what_nobody_would_find_again_is_refused_and_everybody_is_told(tmp_path: Path, replaced: bool) -> None:
+def test_with_its_directory_deleted_a_server_refuses_writes_and_says_why(tmp_path: Path, replaced: bool) -> None:
     data = tmp_path / "data"
     with ServerProgram.start(data, "--clock", "virtual") as server:
         server.forewarn("vm", "create", "before")

@@ -28,7 +28,7 @@ def _name(guest: Guest, prefix: str = "") -> str | int:
     return str(json.loads(answer.body)["compute"]["name"]) if answer.status == 200 else answer.status
 
 
-def test_a_single_vm_needs_no_name_at_a_desk() -> None:
+def test_a_single_vm_needs_no_name_on_loopback() -> None:
     with metadata_region() as region:
         region.create("web")
         assert _name(region.guest()) == "web"
@@ -212,7 +212,7 @@ def test_a_namespace_that_comes_later_or_anew_is_found(namespaces: list[str]) ->
             gone.wait()
 
 
-def test_a_namespace_in_which_nobody_can_listen_is_told_of(namespaces: list[str]) -> None:
+def test_a_namespace_in_which_the_server_cannot_listen_is_told_of(namespaces: list[str]) -> None:
     with metadata_region(MetadataSettings(guest_address="192.0.2.256")) as region:
         told = _Told(f"Cannot listen in network namespace {namespaces[0]}")
         region.create("web", binding=Binding(netns=namespaces[0]))

@@ -85,7 +85,7 @@ def test_a_neighbour_on_the_link_of_a_vm_can_neither_read_nor_approve_as_that_vm
     assert still == (200, "")
 
 
-def test_nor_can_one_that_calls_itself_by_another_address(realm: Realm, tmp_path: Path) -> None:
+def test_a_neighbour_with_a_forged_source_address_can_neither_read_nor_approve(realm: Realm, tmp_path: Path) -> None:
     """The VM's own address, the service's, and one that nobody has but that the VM answers over the link."""
     with _neighbours(realm), realm.serve(tmp_path / "data") as server:
         realm.forewarn(server, "vm", "create", "ruby", "--netns", "victim")
@@ -167,7 +167,7 @@ with metadata_region(settings=MetadataSettings(guest_address="{_GUEST_V6}")) as 
 """
 
 
-def test_the_same_holds_for_ipv6(realm: Realm) -> None:
+def test_a_neighbour_over_ipv6_can_neither_read_nor_approve(realm: Realm) -> None:
     url = f"http://[{_GUEST_V6}]{EVENTS}"
     with (
         _neighbours(realm),

@@ -53,7 +53,7 @@ def not_found(kind: str, name: str, group: str) -> str:
     )
 
 
-def test_python(server: ServerProgram) -> None:
+def test_the_python_sdk_goes_through_its_story(server: ServerProgram) -> None:
     found = told(server, BUILD / "sdk" / "bin" / "python", STORIES / "sdk" / "story.py")
 
     too_long = found.pop("too long")
@@ -96,7 +96,7 @@ def test_python(server: ServerProgram) -> None:
     assert [vm["name"] for vm in server.json("vm", "list")] == ["small_0"]
 
 
-def test_javascript(server: ServerProgram) -> None:
+def test_the_javascript_sdk_goes_through_its_story(server: ServerProgram) -> None:
     found = told(server, "/usr/bin/env", "node", STORIES / "js" / "story.mjs", STORY_MODULES=str(BUILD / "js"))
 
     too_long = found.pop("tooLong")

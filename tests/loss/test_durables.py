@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("name", DURABLES)
-def test_no_failing_call_loses_or_returns_anything(name: str, tmp_path: Path) -> None:
+def test_no_failing_disk_call_loses_a_write_or_brings_back_a_refused_one(name: str, tmp_path: Path) -> None:
     wrong, told = tried(name, tmp_path, images=3)
     assert wrong == []
     assert told["cases"] > 10

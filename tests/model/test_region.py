@@ -34,7 +34,7 @@ def test_whatever_is_asked_documents_show_what_the_decisions_say() -> None:
     )
 
 
-def test_on_a_disk_it_is_the_same() -> None:
+def test_with_a_journal_in_sqlite_documents_show_what_the_decisions_say() -> None:
     run_state_machine_as_test(
         SqliteRegionMachine, settings=settings(max_examples=10, stateful_step_count=30, suppress_health_check=_SLOW)
     )

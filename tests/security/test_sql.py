@@ -41,7 +41,7 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_whatever_is_asked_about_is_only_looked_for(journal: Journal, text: str) -> None:
+def test_a_subject_that_looks_like_sql_is_only_looked_for(journal: Journal, text: str) -> None:
     with journal.write() as transaction:
         transaction.append(entries(2))
     assert journal.about(text, 10) == []
@@ -49,7 +49,7 @@ def test_whatever_is_asked_about_is_only_looked_for(journal: Journal, text: str)
 
 
 @pytest.mark.parametrize("text", [text for text in HOSTILE if text.isprintable()])
-def test_whoever_asks_under_whatever_name_is_written_down_as_that(journal: Journal, text: str) -> None:
+def test_a_callers_name_that_looks_like_sql_is_written_down_as_it_is(journal: Journal, text: str) -> None:
     (entry,) = entries(1)
     with journal.write() as transaction:
         transaction.append([Entry(entry.fact, text, Origin(text, text, text))])

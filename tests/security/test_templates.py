@@ -43,7 +43,7 @@ def test_the_largest_body_is_made_json_in_one_walk(piece: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["{} /* and", '{"a": "b', "{} /*/"])
-def test_what_is_never_closed_is_not_made_good(text: str) -> None:
+def test_an_unclosed_comment_or_string_stays_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         json.loads(to_json(text))
 
@@ -145,7 +145,7 @@ LONG = "length(union(" + ", ".join(f"range({n}, 5000)" for n in range(3)) + "))"
 
 
 @pytest.mark.anyio
-async def test_a_template_that_takes_long_holds_up_nobody(anyio_backend: str) -> None:
+async def test_a_template_that_takes_long_does_not_hold_up_other_requests(anyio_backend: str) -> None:
     """Counted are the turns that others have on the same loop while one expression is evaluated after the other."""
     names = [
         {"type": "A.B/c", "apiVersion": "2024-01-01", "location": "x", "name": f"[concat('n{n}-', string({LONG}))]"}

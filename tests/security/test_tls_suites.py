@@ -50,7 +50,7 @@ def test_suites_that_authenticate_what_they_encrypt_are_taken(server: ServerProg
 
 
 @pytest.mark.parametrize("suites", REFUSED)
-def test_all_others_are_refused(server: ServerProgram, suites: str) -> None:
+def test_cipher_suites_without_authenticated_encryption_are_refused(server: ServerProgram, suites: str) -> None:
     with pytest.raises((ssl.SSLError, ConnectionError)):
         _agreed(server, suites)
 

@@ -72,7 +72,7 @@ async def test_a_body_is_not_read_before_the_token_was_shown() -> None:
 
 
 @pytest.mark.anyio
-async def test_the_same_wish_twice_makes_events_that_cannot_be_told_from_each_other() -> None:
+async def test_equal_requests_make_events_with_ids_that_differ() -> None:
     """An event's id is a hash over a seed of 122 random bits that nobody is told."""
     assert len({SYSTEM.new_guid() for _ in range(1000)}) == 1000
     async with open_bench() as bench:

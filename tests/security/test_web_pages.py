@@ -47,7 +47,7 @@ def test_a_page_approves_nothing_even_where_no_metadata_header_is_needed() -> No
         assert region.guest().ask(request("POST", target, length, body=body)).status == 200
 
 
-def test_a_page_may_not_ask_whether_it_may_ask() -> None:
+def test_a_cors_preflight_of_a_page_is_refused() -> None:
     """The answer to a browser's question before a request with a header of its own must not invite it."""
     with metadata_region() as region:
         region.create("web")

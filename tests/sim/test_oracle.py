@@ -15,6 +15,7 @@ from forewarn.core.region import Event
 from forewarn.core.specs import Policy, ScopeKind, VmSpec
 from forewarn.sim import oracle as package
 from forewarn.sim.oracle import API_VERSIONS, Oracle, OracleSettings
+from forewarn.wire import versions as wire
 
 NOW = datetime(2022, 4, 11, 22, 11, 58, tzinfo=UTC)
 DAY, MINUTE, SECOND = timedelta(days=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -31,6 +32,10 @@ def test_of_the_product_it_knows_the_facts_and_nothing_else() -> None:
             modules = [f"{node.module}.{name}" for name in names] if isinstance(node, ast.ImportFrom) else names
             for module in modules:
                 assert not module.startswith("forewarn") or module.startswith(allowed), f"{path.name}: {module}"
+
+
+def test_the_simulator_knows_every_api_version_of_the_product_and_no_other() -> None:
+    assert [version.date for version in wire.API_VERSIONS] == list(API_VERSIONS)
 
 
 def vm(name: str, number: int = 0, host: int = 0, at: datetime = NOW, **spec: Any) -> f.VmCreated:

@@ -242,7 +242,7 @@ class Tick(Struct, frozen=True):
 
 
 class Together(Struct, frozen=True):
-    """Several commands, all of them or none. With ``operation``, somebody waits for the events that come of them."""
+    """Several commands, all of them or none. With ``operation``, a client waits for the events that come of them."""
 
     commands: tuple[Single, ...]
     operation: str = ""

@@ -25,7 +25,7 @@ class Draft:
         self.rules = rules
         self.facts: list[f.Fact] = []
         self.touched: list[Key] = []  # what *settle* has to look at again
-        self.awaits: dict[str, None] = {}  # events that whoever asked will wait for
+        self.awaits: dict[str, None] = {}  # events that the command's operation will wait for
 
     def record(self, fact: f.Fact) -> None:
         """Something happened: fold it, keep it, and note what may follow from it."""

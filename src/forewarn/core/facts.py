@@ -102,7 +102,7 @@ class VmDeleted(_Fact, frozen=True):
 
 
 class ScopeEnabled(_Fact, frozen=True):
-    """Somebody in the scope read for the first time: from now on its events wait."""
+    """A VM of the scope read for the first time: from now on its events wait."""
 
     scope: str
     name: str  # of the lone VM or of the set
@@ -139,7 +139,7 @@ class EventBornStarted(_Fact, frozen=True):
 
 
 class EventAnnounced(_Fact, frozen=True):
-    """Somebody in its scope begins to read while the event is ahead: from now on it is told of, and waits for them.
+    """A VM of its scope begins to read while the event is ahead: from now on it is shown, and waits for approval.
 
     The enabling is the next fact of the scope, and the first document has the event in it.
     """
@@ -263,7 +263,7 @@ class RollingUpgradeBatched(_Fact, frozen=True):
 
 
 class RollingUpgradeEnded(_Fact, frozen=True):
-    """The last batch has the latest model too, or somebody has canceled the upgrade."""
+    """The last batch has the latest model too, or the upgrade was canceled."""
 
     scale_set: str
     upgraded: int = 0

@@ -1,8 +1,8 @@
 """What will happen if nobody acts: a copy of the region is ticked from deadline to deadline, as time itself would.
 
 The copy is a value like any region; the one it was made from does not change. Events that start on the way are handed
-to nobody: how long each impact lasts is asked for, and the copy goes on from there. Ids that come of it are those that
-time will give: events of a campaign derive theirs from the campaign.
+to no engine: how long each impact lasts is asked for, and the copy goes on from there. Ids that come of it are those
+that time will give: events of a campaign derive theirs from the campaign.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Course:
         self._how_long = how_long
         self._kept_alive = kept_alive
         self._estimated: set[str] = set()
-        self._ends: list[tuple[datetime, str]] = []  # a heap: impacts under way whose end nobody has foretold
+        self._ends: list[tuple[datetime, str]] = []  # a heap: impacts under way that no engine has given an end
 
     def run(self) -> Iterator[Foreseen]:
         started = [event for event in self._region.events.values() if event.phase is Phase.STARTED]

@@ -1,7 +1,7 @@
 """The state of a region: values only, shared structure, no behaviour but look-ups.
 
 Names are compared without case, so maps are keyed by ``fold(name)``; the values keep the spelling they were given.
-A million VMs must fit, so what can be derived is not stored: a lone VM has no scope record until somebody reads for it.
+A million VMs must fit, so what can be derived is not stored: a lone VM has no scope record until its first read.
 """
 
 from __future__ import annotations
@@ -130,15 +130,15 @@ class Scope(Struct, frozen=True, gc=False):
     counts: Map[str, int] = Map()  # how many were ever created, by folded role ("" outside cloud services)
     enabled_at: datetime | None = None
     last_read_at: datetime | None = None
-    lapses_at: datetime | None = None  # disabled then, unless somebody reads before
-    incarnation: int = 0  # of the last document that there was; kept while nobody reads, for it never begins again
+    lapses_at: datetime | None = None  # disabled then, unless a VM of it reads before
+    incarnation: int = 0  # of the last document that there was; kept while disabled, for it never begins again
     events: tuple[str, ...] = ()  # announced and not ended, oldest first
     changed_at: datetime | None = None  # when the incarnation last grew
     domains: Domains = REGIONS_DOMAINS
 
 
 class Event(Struct, frozen=True, gc=False, omit_defaults=True):
-    """One scheduled event, or (``announced`` false) the same work where nobody reads and so nobody is told."""
+    """One scheduled event, or (``announced`` false) the same work in a scope that does not read: in no document."""
 
     id: str
     cause: Cause
@@ -171,7 +171,7 @@ class Group(Struct, frozen=True, gc=False):
     """Events that start together: a host's co-tenants."""
 
     pending: Map[str, None] = Map()
-    awaited: int = 0  # how many of them nobody has approved
+    awaited: int = 0  # how many of them are not approved
 
 
 class Rolling(Struct, frozen=True, omit_defaults=True):
@@ -200,7 +200,7 @@ class ScaleSet(Struct, frozen=True):
     changed_at: datetime | None = None
     next_id: int = 0
     instances: Map[str, None] = Map()
-    leaving: int = 0  # how many of them somebody has asked to delete
+    leaving: int = 0  # how many of them have a deletion ahead
     deleting: bool = False
     fault_domains: int = 0  # of each of its placement groups; 0: as the region's rules say
     rolling: Rolling | None = None
@@ -313,7 +313,7 @@ class Region(Struct, frozen=True, gc=False):
         return found if found is not None else Scope(key=vm.scope, kind=vm.spec.kind, name=vm.name)
 
     def leaving(self, vm: Vm) -> bool:
-        """Whether somebody has asked to delete it. Until that has started it may be taken back."""
+        """Whether its deletion was asked for. Until that has started it can be canceled."""
         return any(self.events[event_id].cause is Cause.DELETION for event_id in vm.events)
 
     def members_of(self, scope: Scope) -> tuple[Vm, ...]:

@@ -1,8 +1,8 @@
 """The last incarnations of scopes that are gone.
 
-A document's number names it for ever, also when a VM is deleted and another of its name is made: whoever still holds
-the old one's ETag must not be told that nothing has changed. The numbers of the last scopes to go are remembered, and
-a scope of the same name counts on from there.
+A document's number names it for ever, also when a VM is deleted and another of its name is made: a reader that still
+holds the old one's ETag must not be told that nothing has changed. The numbers of the last scopes to go are remembered,
+and a scope of the same name counts on from there.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Places:
 
     endpoints: tuple[Endpoint, ...]
     dhcp: bool = False
-    doubt: str = ""  # a sentence for whoever set this up, where one is due
+    doubt: str = ""  # a warning about how the address was given, or empty
 
     def __str__(self) -> str:
         return ", then ".join([*map(str, self.endpoints), *(["the address that DHCP tells"] if self.dhcp else [])])

@@ -74,7 +74,7 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class TellFault:
-    """Tell whoever listens that a try failed and when the next will be made; 0 where it was made good at once."""
+    """Tell ``on_fault`` that a try failed and when the next will be made; 0 where it was made good at once."""
 
     fault: Fault
     retry_seconds: float = 0.0

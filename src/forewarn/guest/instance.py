@@ -102,7 +102,7 @@ def is_name(resource: str, name: str) -> bool:
 
 
 def own_name(given: str, instance: Instance | None) -> str:
-    """The name to look for: the one that somebody gave, else what the metadata service says. There is no third."""
+    """The name to look for in events: the one given, else what the metadata service says. The host name is not used."""
     chosen = given.strip() or (instance.name if instance is not None else "")
     if not chosen:
         raise ValueError("This VM's name is not known: the metadata service does not tell it, and none was given.")
@@ -110,7 +110,7 @@ def own_name(given: str, instance: Instance | None) -> str:
 
 
 def doubt_about(given: str, instance: Instance) -> str | None:
-    """A sentence for whoever gave a name under which no event will ever come, as far as one can tell; else None."""
+    """A warning where no event will name ``given``, as far as the metadata service tells; else None."""
     if not given.strip() or is_name(instance.name, given):
         return None
     if given.strip().casefold() in (instance.computer_name.casefold(), _computer_name(instance.name)):

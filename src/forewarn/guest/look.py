@@ -1,4 +1,4 @@
-"""One look for somebody who waits: who this VM is and what its document says, or why not, within so many seconds."""
+"""One look for a person who waits: who this VM is and what its document says, or why not, within so many seconds."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Haste(TypedDict, total=False):
 
 
 def hasty(patience_seconds: float) -> Haste:
-    """For a client that somebody waits for: it tries for so long, and waits no longer for a single answer."""
+    """Settings of a client for one call with a person waiting: it gives up, answers included, after so long."""
     return {
         "patience_seconds": patience_seconds,
         "first_timeout_seconds": patience_seconds,

@@ -125,7 +125,7 @@ class Watcher:
             return False
         since, not_before = sight.hidden_since or at, sight.event.not_before
         self._seen[key] = replace(sight, hidden_since=since)
-        is_long_over = not_before is not None and at - not_before > HIDDEN_AT_MOST  # whoever remembers it, since when
+        is_long_over = not_before is not None and at - not_before > HIDDEN_AT_MOST  # also for an agent that restarted
         return at - since <= HIDDEN_AT_MOST and not is_long_over
 
     def _end(self, key: str, step: int, at: datetime) -> Ended:
@@ -155,7 +155,7 @@ def judge(event: ScheduledEvent, *, started: bool, step: int, at: datetime) -> t
 
 
 def is_started(event: ScheduledEvent) -> bool:
-    """Whatever its case. A state that nobody knows is not this one."""
+    """Whether its state is Started, in upper or lower case. An unknown state is not."""
     return event.status.casefold() == EventStatus.STARTED.casefold()
 
 

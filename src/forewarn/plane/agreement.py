@@ -26,7 +26,7 @@ class Agreement:
     def look(self, nodes: Sequence[Node], this: Node) -> str:
         """Why this node decides nothing, as a sentence; empty as long as it may.
 
-        Whoever leads is right; where nobody does, everybody may.
+        The leader's rules count; while no node leads, every node may decide by its own.
         """
         newest = max((node.seen_at for node in nodes), default=this.seen_at)
         others = [node for node in nodes if node.id != this.id and newest - node.seen_at <= _SILENT_AFTER]

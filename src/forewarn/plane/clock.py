@@ -177,7 +177,7 @@ class RealClock:
             self._agreed = now.timestamp() - self._elapsed()
 
     async def sleep_until(self, at: datetime) -> None:
-        while (left := (at - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 - time passes, and nobody tells
+        while (left := (at - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 - the clock has no event to wait for
             await asyncio.sleep(left)
 
     def move_to(self, at: datetime) -> None:
@@ -236,7 +236,7 @@ class TurnableClock:
         """A clock that is turned by hand is the only one there is."""
 
     def move_to(self, at: datetime) -> None:
-        """Set the clock forward and wake whoever waited for a time that has now come."""
+        """Set the clock forward and wake the sleepers whose time has now come."""
         check_forward(self.now(), at)
         self._running = (at, self._elapsed(), self.speed)
         while self._sleepers and self._sleepers[0][0] <= at:

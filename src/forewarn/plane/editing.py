@@ -19,7 +19,7 @@ _holds: ContextVar[Callable[[], bool] | None] = ContextVar("holds", default=None
 
 
 class Editing:
-    """Held from the look to the write. Whoever holds it sees everything that was written before."""
+    """The lock of editors, held from reading to writing. Its holder sees everything that was written before."""
 
     def __init__(self, shared: Shared | None, refresh: Callable[[], Awaitable[None]]) -> None:
         self._shared = shared
@@ -49,7 +49,7 @@ class Editing:
             self._thread.shutdown(wait=False)
 
     def check(self) -> None:
-        """Refuse what an editor wants to write who has lost the right to: somebody else may be editing by now."""
+        """Refuse the write of an editor that has lost its lock: another may be editing by now."""
         holds = _holds.get()
         if holds is not None and not holds():
             raise JournalFault("The connection that kept other nodes from editing was lost. Nothing was changed.")

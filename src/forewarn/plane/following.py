@@ -40,7 +40,7 @@ class Follower:
         self._refresh_seconds = pace.refresh_seconds
         self._glance_seconds = min(pace.glance_seconds, pace.staleness.total_seconds() / 4)
         self._thread = ThreadPoolExecutor(1, "forewarn-follower")
-        self._eyes = ThreadPoolExecutor(1, "forewarn-glance")  # nobody's long work stands before a short look
+        self._eyes = ThreadPoolExecutor(1, "forewarn-glance")  # a thread of its own: no long work delays a short look
         self._glancing: asyncio.Task[None] | None = None
         self._next_glance: asyncio.Task[None] | None = None
         self._heard = True  # and understood: a node that cannot keep up must not lead
@@ -114,7 +114,7 @@ class Follower:
             raise JournalFault(f"The store did not answer within {self._refresh_seconds:g} s.") from None
 
     async def _glance_after(self, before: asyncio.Task[None] | None) -> None:
-        """A glance that is under way may miss what was written since: whoever comes meanwhile waits for the next."""
+        """A glance that is under way may miss what was written since: who comes meanwhile waits for the next."""
         if before is not None:
             await asyncio.wait([before])
         self._glancing, self._next_glance = self._next_glance, None
@@ -123,6 +123,6 @@ class Follower:
 
 
 def _overheard(glance: asyncio.Task[None]) -> None:
-    """Whoever still waits hears of a failure; where nobody does, it is not worth a complaint."""
+    """Mark the exception as seen: callers that still wait get it, and without any it needs no line in the log."""
     if not glance.cancelled():
         glance.exception()

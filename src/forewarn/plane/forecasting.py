@@ -1,8 +1,8 @@
 """Forecasts of the published region, kept by its number: a thousand readers cost what one does.
 
-The course of a region is unfolded as far as somebody asks, in a thread, and what was unfolded is kept for the next who
-asks. A thread shares the interpreter with the loop, which waits a few milliseconds for it at most; so does a VM that
-reads. What is unfolded of one course is bounded as well.
+The course of a region is computed as far as a request wants, in a thread, and kept for the next request. A
+thread shares the interpreter with the loop, which waits a few milliseconds for it at most; so does a VM that reads.
+What is unfolded of one course is bounded as well.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Wanted = Callable[[Foreseen], bool]
 
 
 class Forecast(Struct, frozen=True):
-    """What is to come of what somebody wants to know, oldest first.
+    """The facts to come that a request is about, oldest first.
 
     From ``cut_at`` on not all of it is told; None where all is, until the instant that was asked for.
     """

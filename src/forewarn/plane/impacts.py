@@ -27,11 +27,11 @@ class Impacts:
         self._indebted = asyncio.Event()
 
     def take_up(self, region: Region) -> None:
-        """What an earlier run, or an earlier leader, left: started events whose end nobody has foretold."""
+        """What an earlier run, or an earlier leader, left: started events that no engine has given an end."""
         self._owed = sorted(event.id for event in region.events.values() if _is_to_begin(event))
 
     def follow_lead(self, leads: bool, region: Region) -> None:
-        """A new leader takes up what the last one left; what a former leader owes is somebody else's now."""
+        """A new leader takes up what the last one left; what a former leader owes is the new one's to do."""
         if leads:
             self.take_up(region)
             self._indebted.set()
@@ -82,7 +82,7 @@ def _is_to_begin(event: Event) -> bool:
 
 
 def _just_started(region: Region, records: Sequence[Record]) -> Iterator[str]:
-    """Without those that somebody has begun already: records may come from other nodes, and late."""
+    """Without those that have been begun already: records may come from other nodes, and late."""
     for record in records:
         match record.fact:
             case EventStarted(event_id=event_id) | EventBornStarted(event=Event(id=event_id)):

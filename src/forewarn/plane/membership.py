@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def _fresh_node(rules: Rules, system: ServerSystem) -> Node:
-    """This process, which nobody has introduced yet."""
+    """This process, before it has announced itself to the other nodes."""
     now = system.wall()
     return Node(
         id=system.new_id(),

@@ -143,7 +143,7 @@ class Plane:
     async def submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
         """Carry out a command. What this returns is on disk.
 
-        ``Refused`` and ``JournalFault`` mean that nothing changed; only after ``Uncertain`` nobody knows.
+        ``Refused`` and ``JournalFault`` mean that nothing changed; after ``Uncertain`` it may have or not.
         """
         self.standing.check()
         self.editing.check()

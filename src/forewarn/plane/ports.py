@@ -104,7 +104,7 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
-LEASE_SECONDS = 10.0  # how long a leader that is not heard of any more goes on leading
+LEASE_SECONDS = 10.0  # how long a leader that falls silent goes on leading; Kubernetes' components: 15 s
 
 
 class News(Struct, frozen=True, gc=False):
@@ -125,7 +125,7 @@ class Node(Struct, frozen=True):
     urls: tuple[str, ...]
     rules: str  # a digest of the settings that all nodes of a region must have in common
     started_at: datetime
-    seen_at: datetime  # by the store's clock; whoever announces leaves it to the store
+    seen_at: datetime  # by the store's clock; set by the store, not by the node that announces itself
     seq: int
     leads: bool
     draining: bool
@@ -137,14 +137,14 @@ class Shared(Protocol):
     def await_news(self, after: int, seconds: float, *, willing: bool) -> News:
         """Wait until the head may be beyond ``after``, at most ``seconds``, and answer what the store says then.
 
-        Called by one thread, again and again. A ``willing`` node leads if nobody else does, and goes on leading from
+        Called by one thread, again and again. A ``willing`` node leads if no other does, and goes on leading from
         call to call; an unwilling one gives the lead up. A leader that has not called for ``LEASE_SECONDS`` (it is
-        frozen, or cut off) loses the lead to the next willing caller. ``JournalFault`` means that nobody can say; this
-        node does not lead then.
+        frozen, or cut off) loses the lead to the next willing caller. ``JournalFault`` means that it is not known;
+        this node does not lead then.
         """
 
     def editing(self) -> AbstractContextManager[Callable[[], bool]]:
-        """Nobody in the region lays a change over what they see but the holder of this, until the block ends.
+        """A lock of the whole region for read-modify-write: one holder at a time, until the block ends.
 
         What it gives tells whether that still holds: it may be lost with the connection to the store.
         """
@@ -205,4 +205,4 @@ class Writes(Protocol):
         """The last published state."""
 
     async def submit_ours(self, command: Command, origin: Origin) -> None:
-        """Carry out a command that nobody outside waits for. A failure is logged, and this returns a moment later."""
+        """Carry out a command of the server's own. A failure is logged, and this returns a moment later."""

@@ -95,7 +95,7 @@ class Pulses:
                     await writing.submit_ours(pulse, VM)
 
     async def keep_on(self, writing: Writes) -> None:
-        """Whoever leads knows of reads through other nodes only what these have told: in time for what would lapse."""
+        """Write reads down before their scopes lapse: the leader knows of other nodes' reads by the journal alone."""
         while True:
             await asyncio.sleep(self._keep_every.total_seconds())
             soon = self._clock.now() + 2 * self._keep_every

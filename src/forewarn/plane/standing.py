@@ -37,7 +37,7 @@ class Standing:
 
     @property
     def stale(self) -> str:
-        """Why this node may not be current, as a sentence for whoever asks it; empty as long as it is."""
+        """Why this node may not be current, as a sentence for callers; empty as long as it is."""
         return "" if self._elapsed() < self.current_until else self._why_stale
 
     @property
@@ -78,7 +78,7 @@ class Standing:
         self._lead_until(-math.inf)
 
     def lose(self, fault: Diverged) -> None:
-        """Nothing here can be trusted any more; whoever runs this node must start it anew."""
+        """Nothing in this node's memory can be trusted any more; it must be started anew."""
         _log.error("%s", fault)
         self._why_stale = "The store has lost what this node has seen, or holds something else in its place."
         self.current_until = self._leads_until = -math.inf

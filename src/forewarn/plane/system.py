@@ -1,4 +1,4 @@
-"""What a server takes from the machine it runs on, and how often it does what nobody asks for: values, not modules.
+"""What a server takes from the machine it runs on, and how often it does its own work: values, not modules.
 
 Production passes nothing and gets the machine's own. The simulator and tests pass theirs to the same constructors, so
 nothing of production has to be replaced while it runs.

@@ -63,14 +63,14 @@ class Ticking:
             await _wait(writing.published, timeout)
 
     async def watch_on(self) -> None:
-        """See, and say in the log, what may go wrong while nobody asks: the machine's clock, and the store's place."""
+        """See, and say in the log, what may go wrong between requests: the machine's clock, and the store's place."""
         while True:
             await asyncio.sleep(self._watch_seconds)
             self._journal.ailment()
             self._look_if_due(self._clock.now())
 
     def _look_if_due(self, now: datetime) -> None:
-        """It may be later than whoever waits for a deadline thinks."""
+        """Wake the tick where a deadline has passed: after a jump of the clock its sleep may still last."""
         due = self._writing.region.agenda.first()
         if due is not None and due.at <= now:
             self.look_again()
@@ -97,7 +97,7 @@ class Turning:
     async def advance_to_next(self, origin: Origin) -> datetime | None:
         """Move the clock to the next change, and return when that is; None where nothing is due.
 
-        That a read was kept, which puts off the end of its scope, is no change that anybody waits for.
+        A read that was kept, which only puts off the disabling of its scope, is no change to stop at.
         """
         changes: list[Record] = []
 

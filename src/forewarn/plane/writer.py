@@ -31,7 +31,7 @@ _ENOUGH_FACTS = 5_000  # for one transaction: others wait for the journal's head
 class Asked(Struct, frozen=True):
     """A command on its way to the writer, received at ``since`` (by ``System.elapsed``).
 
-    ``done`` is for the loop: nothing on the writer's side touches it. Without one, nobody waits for the answer.
+    ``done`` is for the loop: nothing on the writer's side touches it. Without one, no caller waits for the answer.
     """
 
     command: Command
@@ -43,8 +43,8 @@ class Asked(Struct, frozen=True):
 class Line:
     """Commands that wait for the writer, oldest first.
 
-    The loop appends, and the writer's thread takes from the front when the journal's head is its own, so that whoever
-    asks while that is waited for comes into the same transaction. A deque's ends need no lock for that.
+    The loop appends, and the writer's thread takes from the front when the journal's head is its own, so that commands
+    that come while that is waited for come into the same transaction. A deque's ends need no lock for that.
     """
 
     def __init__(self, asked: Iterable[Asked] = ()) -> None:
@@ -139,7 +139,7 @@ class Writer:
         self._untold: list[Record] = []  # taken from others, but the transaction that found them failed
 
     def catch_up(self) -> Written:
-        """Take what others have appended, without holding anybody up. What is left over comes the next time."""
+        """Take what others have appended, without a lock. What is left over comes the next time."""
         records = self._journal.read(self.seq, _READ_AT_ONCE)
         self._hear(records)
         self.region = _tidy(self.region, records)

@@ -78,7 +78,7 @@ class Writing:
         return self._writer.rehearse(region, command)
 
     async def submit_ours(self, command: Command, origin: Origin) -> None:
-        """Carry out a command that nobody outside waits for: what goes wrong must not end the loop that wants it."""
+        """Carry out a command of the server's own. Failures are logged: they must not end the loop that submits it."""
         try:
             await self.submit(command, origin)
         except Exception as fault:

@@ -20,7 +20,7 @@ from forewarn.server.neighbour import who_has
 from forewarn.settings.errors import CannotListen, CommandFailed
 from forewarn.settings.kinds import Address
 
-_BACKLOG = 1024
+_BACKLOG = 1024  # connections the kernel holds until they are accepted; nginx 511, uvicorn 2048
 GRACE_SECONDS = 15  # for requests that have come; a write may wait for its store for most of that
 _WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _ANY_HOST = "*"

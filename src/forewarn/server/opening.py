@@ -21,6 +21,7 @@ from forewarn.server.listening import explained, hosts_of, listen, serve_app, ur
 from forewarn.server.parts import journal_of, parts_of, tell_if_short_of_files
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
+from forewarn.settings.extras import import_part
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
@@ -50,6 +51,8 @@ async def open_server(
     settings: Settings, fleet: Sequence[FleetEntry] = (), bindings: Sequence[BindingEntry] = ()
 ) -> AsyncIterator[RunningServer]:
     """Everything that ``forewarn serve`` runs. It ends in the reverse order: the faces first, the journal last."""
+    if settings.portal and "control" in settings.faces:  # before anything is opened, a package may be missing
+        import_part("forewarn.web.portal.app", "forewarn serve --portal on")
     async with AsyncExitStack() as stack:
         opening = _Opening(settings, stack)
         health_url = await opening.open_health()
@@ -82,7 +85,7 @@ def _certificates_in(settings: Settings) -> Iterator[Path]:
 
 
 def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
-    """Kept where nobody else can put others in their place, also by a node whose journal is elsewhere."""
+    """In the data directory, which only its owner may write, also where the journal is in a database."""
     if not settings.ephemeral:
         own_directory.prepare(settings.data, directory.name)
         own_directory.prepare(directory, CERTIFICATE)

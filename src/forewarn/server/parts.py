@@ -111,7 +111,7 @@ def journal_of(settings: Settings) -> Journal:
 
 
 def kept_in(settings: Settings) -> str:
-    """Where the region is, for whoever asks which one it is."""
+    """Where the region is kept, as ``forewarn ping`` and ``/v1/ping`` tell it, so that regions can be told apart."""
     if settings.ephemeral:
         return "in memory"
     return show_store(settings.store) if settings.store else str(settings.data.resolve())

@@ -1,4 +1,4 @@
-"""Parts that need packages which not every install has: imported when they are wanted, or missed in one sentence."""
+"""Parts that need packages which not every install has: import them, or say in one sentence what to install."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _SERVER = (
     "fastapi",
     "httptools",
     "immutables",
+    "jinja2",
     "msgspec",
     "pydantic",
     "shtab",

@@ -14,7 +14,7 @@ _SHORT = 3
 
 
 def near_miss(word: str, known: Iterable[str]) -> str:
-    """The end of a sentence about a word that nobody knows: a hint, or nothing. Case, ``-`` and ``_`` do not count."""
+    """The end of a sentence about an unknown word: a hint, or nothing. Case, ``-`` and ``_`` do not count."""
     spellings = {_plain(each): each for each in known}
     cutoff = 0.6
     if len(word) <= _SHORT:  # one letter of two is a slip as well, but then the rest must fit
@@ -24,7 +24,7 @@ def near_miss(word: str, known: Iterable[str]) -> str:
 
 
 def complain_of_key(book: Complaints, place: Place, key: str, known: Iterable[str]) -> None:
-    """A key of a file that nobody reads is a mistake, never silently dropped."""
+    """Complain of an unknown key of a file; none is silently dropped."""
     book.complain(place, f"unknown key {key!r}", near_miss(key.rpartition(".")[2], known).removeprefix("; "))
 
 

@@ -34,7 +34,7 @@ class RegionFile:
 
 
 def read_region_file(path: Path) -> RegionFile:
-    """Read the whole file: what nobody knows is refused by its line, with the nearest that exists."""
+    """Read the whole file: unknown keys and values are refused with their line and the nearest that exists."""
     file, complaints = _read(path)
     if complaints:
         first, further = str(complaints[0]).rstrip("."), len(complaints) - 1

@@ -1,4 +1,4 @@
-"""VMs: a machine with power, a disk and programs, and in it production's agent, production's client, or nobody."""
+"""VMs: a machine with power, a disk and programs, and in it production's agent, production's client, or neither."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Machine:
         self.disk_lost_at = -1e9
         self.process: Process | None = None
         self.agent: Agent | None = None
-        self.silent: list[tuple[float, float]] = []  # when nobody in it was at work
+        self.silent: list[tuple[float, float]] = []  # (begin, end) of each stretch in which no program of it ran
         self._silent_since: float | None = around.loop.time()
         self._generation = 0  # what was planned for an earlier life is not done in this one
         self._fill_disk()
@@ -167,7 +167,7 @@ class Machine:
             self._silent_since = None
 
     def silent_seconds(self, begin: float, end: float) -> float:
-        """Of a stretch of time, how much of it nobody was at work."""
+        """Of a stretch of time, for how many seconds no program of it ran."""
         stretches = [*self.silent, *([(self._silent_since, end)] if self._silent_since is not None else [])]
         return sum(max(0.0, min(last, end) - max(first, begin)) for first, last in stretches)
 
@@ -176,7 +176,7 @@ class Machine:
         troubled_at = max(self.programs.trouble_at, self.disk_lost_at)
         return troubled_at >= begin - 300.0 or self.programs.left_half_before(begin)
 
-    # Whoever is at work inside
+    # The programs inside
 
     @property
     def at_work(self) -> bool:
@@ -190,7 +190,7 @@ class Machine:
             self._start_in(self.random.uniform(*_RESTART_SECONDS))
 
     def hush(self) -> None:
-        """Nobody in it says anything until it is told to speak."""
+        """Its programs send nothing until it is told to speak."""
         self.hushed = True
         self._generation += 1
         self._end_tenant()
@@ -239,7 +239,7 @@ class Machine:
             self._start_in(5.0)
 
     async def _watch(self) -> None:
-        """Somebody's own program: it approves about half of what it sees, without preparing for anything."""
+        """A user's own program: it approves about half of what it sees, without preparing for anything."""
         clock = LoopClock(self._around.hub, lambda: self._around.wall(self.key))
         client = SeenAsyncClient(
             f"{ENDPOINT}/vm/{self.name}",

@@ -44,7 +44,7 @@ class Misfortunes:
         }
 
     async def strike(self) -> None:
-        """For ever; whoever started this ends it, and then heals."""
+        """Runs until it is canceled by the task that started it, which then heals."""
         await asyncio.gather(*(self._strike(kind) for kind in self._world.plan.faults))
 
     async def _strike(self, kind: Misfortune) -> None:
@@ -155,7 +155,7 @@ class Misfortunes:
             handle = server.handle
             handle.fates.extend([Fate.FAILS] * many)
             await asyncio.sleep(60.0)
-            while Fate.FAILS in handle.fates:  # somebody has made room
+            while Fate.FAILS in handle.fates:  # the disk has room again
                 handle.fates.remove(Fate.FAILS)
         elif luck < 0.6:
             name = self._vms(random, 1)[0]

@@ -82,7 +82,7 @@ class People:
             await self._ask("POST", "/v1/vms", body)
 
     def _number(self) -> int:
-        """A new one, or that of a VM that is gone: whoever comes back under a name goes on where it was left."""
+        """A new one, or that of a VM that is gone: names come again, and must find nothing of the VM before."""
         gone = [number for number in range(self._made) if f"lone-{number}" not in self._world.truth.vms]
         if gone and self._random.random() < 0.6:
             return self._random.choice(gone)
@@ -92,7 +92,7 @@ class People:
     # Asking
 
     async def _ask(self, verb: str, path: str, body: object) -> OperatorAnswer | None:
-        """None: nobody answered, and whether it was done is not known."""
+        """None where no answer came: whether it was done is not known."""
         world = self._world
         up = [server for server in world.servers if server.up] or world.servers
         server = self._random.choice(up)
@@ -141,7 +141,7 @@ class People:
         await self._ask("POST", "/v1/hosts/maintain", {"hosts": hosts, "kind": kind})
 
     async def predict_failure(self, scope: str) -> None:
-        """A long notice for whoever lives where a VM of the scope does."""
+        """A week's notice for all VMs on a host on which a VM of the scope is."""
         hosts = sorted({vm.host for vm in self._world.truth.vms.values() if vm.scope == scope and vm.host is not None})
         if hosts:
             host = self._world.truth.hosts[hosts[0]].name

@@ -1,4 +1,4 @@
-"""Programs of users that ask by hand: old api-versions, the same words again and again, and what nobody may ask.
+"""Programs of users that ask by hand: old api-versions, the same bytes again and again, and what is forbidden.
 
 They are no part of the fleet's care: nothing depends on them, and whatever they are answered is judged.
 """
@@ -15,13 +15,13 @@ from forewarn.guest.http1 import BadResponse, OutgoingRequest, Response, Respons
 from forewarn.sim.fabric.loop import PLACE
 from forewarn.sim.machines import Machine
 from forewarn.sim.nodes import METADATA
+from forewarn.sim.oracle import API_VERSIONS
 from forewarn.sim.world import World
 
 _EVERY_SECONDS = 500.0  # between two visits, where there are 200 VMs
 _PAUSE_SECONDS = 400.0  # between two questions of one visit
 _MOST_QUESTIONS = 12
 _ANSWER_SECONDS = 60.0
-_VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
 _TRIES = 0.35  # so often a visit is for something forbidden
 _METADATA = (("Metadata", "true"),)
 
@@ -57,7 +57,7 @@ class Strangers:
                 self._world.loop.create_task(self._visit(machine, chance), context=context)
 
     def _is_untold(self, machine: Machine) -> bool:
-        """Whether something is ahead of it of which nobody there has been told."""
+        """Whether an event is ahead of the VM that no answer has shown it yet."""
         memory = self._world.judge.oracle.memory
         return any(work.pending and not work.shown for work in memory.of(machine.key))
 
@@ -83,7 +83,7 @@ class Strangers:
         self, machine: Machine, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], chance: Random
     ) -> None:
         """The same words over one connection, so that the service may answer from what it has at hand."""
-        words = _read(chance.choice(_VERSIONS), self._condition(machine, chance))
+        words = _read(chance.choice(API_VERSIONS), self._condition(machine, chance))
         for _ in range(chance.randint(2, _MOST_QUESTIONS)):
             asked_at = self._world.ticks()
             response = await _ask(machine, streams, words)
@@ -115,7 +115,7 @@ class Strangers:
         foreign = [each for each in others if self._world.judge.oracle.memory.works[each].scope != scope]
         ended = [*self._world.judge.eyes.endings][-20:]
         tries = [
-            _Try("to read without the header", OutgoingRequest("GET", _target(_VERSIONS[-1]))),
+            _Try("to read without the header", OutgoingRequest("GET", _target(API_VERSIONS[-1]))),
             _Try("a version that never was", OutgoingRequest("GET", _target("2018-01-01"), _METADATA)),
             _Try("a body that is none", _approval(b"{")),
             _Try("a body of another kind", _approval(b'{"StartRequests":[{"EventID":"x"}]}')),
@@ -148,7 +148,7 @@ def _read(version: str, condition: str) -> OutgoingRequest:
 
 
 def _approval(body: bytes) -> OutgoingRequest:
-    return OutgoingRequest("POST", _target(_VERSIONS[-1]), _METADATA, body)
+    return OutgoingRequest("POST", _target(API_VERSIONS[-1]), _METADATA, body)
 
 
 def _body(event_id: str) -> bytes:

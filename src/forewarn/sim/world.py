@@ -223,7 +223,7 @@ class World:
     # Users who switch their programs off
 
     def hush(self, scope: str, seconds: float) -> None:
-        """Nobody of the scope reads for so long, whoever is added to it meanwhile."""
+        """No VM of the scope reads for so long, nor any that is added to it meanwhile."""
         self.trace.note(self.elapsed, "silence", scope=scope, seconds=round(seconds, 3))
         self.history.counts["silences"] += 1
         self.hushed[scope] = None
@@ -278,7 +278,7 @@ class World:
             self.stopped.set_result(None)
 
     def check_strands(self) -> None:
-        """No thread of an agent may end by an exception that nobody caught."""
+        """No thread of an agent may end by an uncaught exception."""
         for strand, problem in self.hub.broken:
             told = f"{strand.process.name}: {strand.name} ended with {problem!r}"
             self.blame("agent", told, f"vm/{strand.process.place}")

@@ -55,7 +55,7 @@ class SharedMemory:
     # Misfortunes
 
     def depose(self, node: MemoryNodeJournal | None = None) -> None:
-        """Take the lead from ``node``, or from whoever has it; the next willing caller gets it."""
+        """Take the lead from ``node``, or from the node that has it; the next willing caller gets it."""
         if node is None or node is self._leader:
             self._leader = None
 

@@ -124,7 +124,7 @@ class Region(Checks):
     def run_until(self, predicate: Callable[[], object], limit: timedelta = timedelta(hours=1)) -> datetime:
         """Turn the clock from change to change until it is so. Fails, with the timeline, at the limit.
 
-        The clock does not wait for anybody: let a program that runs beside the test react first (``wait_until``).
+        The clock does not wait for other programs: let one that runs beside the test react first (``wait_until``).
         """
         __tracebackhide__ = True
         end = self.now() + limit

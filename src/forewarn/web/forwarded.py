@@ -15,7 +15,7 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 class Forwarded:
     """Puts the name, the scheme and the caller that a trusted proxy saw in the place of those that we see.
 
-    From anybody else the same fields mean nothing: links in answers are made of them, and tries are counted by caller.
+    From other addresses these fields are ignored: links in answers are made of them, and tries are counted by caller.
     """
 
     def __init__(self, app: ASGIApp, trusted: Collection[Network]) -> None:
@@ -28,7 +28,7 @@ class Forwarded:
         await self._app(scope, receive, send)
 
     def _with_caller(self, scope: Scope) -> Scope:
-        """The last address that no trusted proxy has: what stands before it, anybody may have written."""
+        """The last address that is no trusted proxy's: a client may have written any that stand before it."""
         given = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
         named = [each.strip() for each in given.split(",") if each.strip()]
         caller = next((each for each in reversed(named) if not self._trusts(each)), "")

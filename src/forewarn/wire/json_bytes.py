@@ -9,7 +9,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 
 
 class WireError(ValueError):
-    """Bytes or text that do not mean what they should. The message is a sentence for whoever sent them."""
+    """Bytes or text that do not mean what they should. The message is a sentence that may be shown to their sender."""
 
 
 def write_json(value: object) -> bytes:

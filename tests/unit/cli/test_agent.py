@@ -76,7 +76,7 @@ def test_the_usual_path_is_the_guests() -> None:
     assert told == CONFIG_PATH
 
 
-def test_no_other_command_pays_for_the_agent() -> None:
+def test_no_other_command_loads_the_agents_modules() -> None:
     code = "import sys, forewarn.cli.main as m; m.build_parser(); sys.exit('forewarn.guest' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -112,7 +112,7 @@ def test_a_file_without_steps_is_told_what_becomes_of_its_events(run: Run, confi
     assert result.lines[1:] == ["events:", "  every event: approved at once (rule 'idle', line 1)"]
 
 
-def test_what_the_steps_need_and_the_machine_has_not_is_told(run: Run, config: Path, tmp_path: Path) -> None:
+def test_programs_that_steps_need_and_the_machine_lacks_are_told(run: Run, config: Path, tmp_path: Path) -> None:
     (tmp_path / "not-executable").touch(mode=0o644)
     config.write_text(f"""\
 [[step]]
@@ -394,13 +394,13 @@ sys.exit(f"{{status}} {{heavy}}" if status or heavy else 0)"""
         (["more"], None),
     ],
 )
-def test_what_is_plain_needs_no_parser_and_the_rest_gets_one(
+def test_plain_words_of_agent_run_are_read_without_argparse_and_others_with_it(
     words: list[str], order: starting.AgentOrder | None
 ) -> None:
     assert starting.read_words(words) == order
 
 
-def test_the_module_is_the_program(run: Run) -> None:
+def test_python_m_forewarn_refuses_an_agents_command_line_as_the_program_does(run: Run) -> None:
     command = [sys.executable, "-m", "forewarn", "agent", "run", "--onc"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
 

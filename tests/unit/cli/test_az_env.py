@@ -47,7 +47,7 @@ def exports(text: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def test_it_writes_the_files_and_prints_the_variables(region: Region, run: Run, tmp_path: Path) -> None:
+def test_az_env_writes_the_files_and_prints_the_variables(region: Region, run: Run, tmp_path: Path) -> None:
     give_resource_manager(region)
 
     done = run("az-env", "--dir", str(tmp_path / "it's az"))

@@ -27,7 +27,7 @@ def test_the_clock_is_advanced_and_moved_to_instants(run: Run, region: Region) -
     assert run("clock", "to", "2026-01-02T06:00:00", "--json").json["now"] == "2026-01-02T06:00:00Z"
 
 
-def test_next_goes_to_the_next_change_or_stays(run: Run, region: Region) -> None:
+def test_clock_next_goes_to_the_next_change_or_stays(run: Run, region: Region) -> None:
     stays = run("clock", "next")
     run("vm", "create", "db")
     region.read("db")

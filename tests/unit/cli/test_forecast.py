@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.unit.cli.conftest import Region, Run
 
 
-def test_it_says_when_nothing_will_happen(run: Run, region: Region) -> None:
+def test_a_forecast_says_when_nothing_will_happen(run: Run, region: Region) -> None:
     assert run("forecast").err == "Nothing will happen by itself until 2026-01-02T12:00:00Z.\n"
 
 
@@ -33,13 +33,13 @@ def test_an_event_is_told_step_by_step(run: Run, region: Region) -> None:
 @pytest.mark.parametrize(
     ("until", "found"), [("14m", 0), ("15m", 2), ("2026-01-01T12:15:30Z", 3), ("1d", 5), ("8d", 5)]
 )
-def test_it_looks_as_far_as_it_is_told(run: Run, region: Region, until: str, found: int) -> None:
+def test_a_forecast_looks_as_far_as_it_is_told(run: Run, region: Region, until: str, found: int) -> None:
     run("vm", "create", "web", "--read")
     run("vm", "restart", "web")
     assert len(run("forecast", "--until", until, "--json").json["facts"]) == found
 
 
-def test_it_says_where_it_was_cut(run: Run, region: Region) -> None:
+def test_a_forecast_says_where_it_was_cut(run: Run, region: Region) -> None:
     run("vm", "create", "web", "--count", "501", "--read")
     shown = run("forecast")
     assert shown.err == "Not all is told from 2026-01-02T12:00:00Z on; ask for one --vm, --scope or --event.\n"

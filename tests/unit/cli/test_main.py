@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,6 +29,7 @@ SERVER_PACKAGES = (
     "fastapi",
     "httptools",
     "immutables",
+    "jinja2",
     "msgspec",
     "pydantic",
     "shtab",
@@ -206,6 +208,21 @@ sys.exit(main({words!r}))"""
     assert done.stderr.startswith(f"forewarn: 'forewarn {words[0]}' needs ")
     assert "pip install 'forewarn[server]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_the_package_of_the_portal_a_sentence_says_what_to_install_and_nothing_is_made(tmp_path: Path) -> None:
+    data = tmp_path / "region"
+    code = f"""import sys
+sys.modules["jinja2"] = None
+from forewarn.cli.main import main
+sys.exit(main(["serve", "--data", {str(data)!r}]))"""
+
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("forewarn: 'forewarn serve --portal on' needs jinja2, a package of the server extra")
+    assert len(done.stderr.splitlines()) == 1
+    assert not data.exists()
 
 
 def test_an_import_error_of_our_own_is_not_mistaken_for_a_missing_extra() -> None:

@@ -89,7 +89,7 @@ def test_a_file_holds_settings_and_a_fleet(tmp_path: Path) -> None:
         ("= broken", "is not TOML"),
     ],
 )
-def test_what_nobody_reads_or_nobody_can_mean_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
+def test_unknown_keys_and_impossible_values_of_a_file_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(CommandFailed) as caught:
         read(tmp_path, text)
 
@@ -246,7 +246,9 @@ def test_the_printed_example_passes_the_check(tmp_path: Path, run: Type) -> None
 @pytest.mark.parametrize(
     "arguments", [("--check", "x", "--clock", "real"), ("--example", "--config", "x"), ("--running", "--example")]
 )
-def test_what_would_not_be_heard_is_refused(arguments: tuple[str, ...], run: Type) -> None:
+def test_options_that_would_be_ignored_beside_check_or_example_are_refused(
+    arguments: tuple[str, ...], run: Type
+) -> None:
     refused = run("settings", *arguments)
 
     assert (refused.status, refused.out) == (2, "")

@@ -88,7 +88,7 @@ def full(run: Run, region: Region) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
-def test_nothing_wraps(screen: Screen, full: dict[str, str], width: int) -> None:
+def test_no_line_of_any_command_is_wider_than_the_terminal(screen: Screen, full: dict[str, str], width: int) -> None:
     for command in re.split(r" \| |\n", SHOWN.strip()):
         shown = screen(width, *(full.get(word, word) for word in shlex.split(command)))
 

@@ -102,7 +102,7 @@ def test_a_region_file_creates_what_is_missing_and_leaves_the_rest_alone(
     assert again.json == {"created": [], "left_alone": 6}
 
 
-def test_options_beside_a_file_are_refused_since_nobody_would_hear_them(
+def test_options_beside_a_file_are_refused_since_they_would_be_ignored(
     run: Run, region: Region, tmp_path: Path
 ) -> None:
     file = tmp_path / "region.toml"
@@ -147,7 +147,7 @@ def test_a_restart_shows_the_event_its_not_before_and_who_must_approve(run: Run,
     assert f"by any VM of availability-set/front, or: forewarn event approve {event_id}" in result.out
 
 
-def test_a_restart_that_is_approved_beforehand_needs_nobody(run: Run, region: Region) -> None:
+def test_a_restart_that_the_policy_approves_waits_for_no_approval(run: Run, region: Region) -> None:
     run("vm", "create", "web", "--count", "2", "--availability-set", "front")
     region.read("web-0")
     run("scope", "policy", "availability-set/front", "--auto-approve-reboot")
@@ -275,7 +275,7 @@ def test_a_look_at_a_document_is_no_read(run: Run, region: Region) -> None:
     assert run("vm", "document", "db").err == ""
 
 
-def test_a_look_at_nobody_or_in_no_version_is_refused(run: Run, region: Region) -> None:
+def test_showing_the_document_of_an_unknown_vm_or_in_an_unknown_version_is_refused(run: Run, region: Region) -> None:
     run("vm", "create", "db")
 
     assert run("vm", "document", "nobody").status == 4

@@ -81,7 +81,7 @@ def test_many_entries_in_rising_and_falling_order_do_not_go_deep() -> None:
     assert len(drained(rising)) == len(drained(falling)) == 5_000
 
 
-def test_a_long_agenda_is_let_go_without_a_fall() -> None:
+def test_freeing_a_long_agenda_does_not_exhaust_the_stack() -> None:
     falling = filled([(-number, "a") for number in range(100_000)])
     assert falling.first() is not None
     del falling

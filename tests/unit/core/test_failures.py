@@ -45,7 +45,7 @@ def test_a_vm_whose_new_host_fails_too_is_rebuilt_again(world: World) -> None:
     assert world.vm("web").boots == 3
 
 
-def test_no_neighbour_is_asked() -> None:
+def test_a_failure_waits_for_no_other_tenants_approval() -> None:
     world = World(Rules(update_domains=1, fault_domains=1))
     world.reading("a", "b")
     world.create("quiet")
@@ -122,6 +122,6 @@ def test_a_host_has_one_name(world: World) -> None:
         assert world.refused(c.FailHosts(("host-0", name), "s")).hint is Hint.NOT_FOUND
 
 
-def test_nobody_breaks_all_hosts_by_naming_none(world: World) -> None:
+def test_a_failure_without_a_host_is_refused_and_not_one_of_all_hosts(world: World) -> None:
     world.reading("a")
     assert world.refused(c.FailHosts((), "s")).hint is Hint.INVALID

@@ -29,7 +29,7 @@ def test_rounding_goes_up(instant: datetime, rounded: datetime) -> None:
 
 
 @given(st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=400)))
-def test_nobody_gets_less_than_the_notice_nor_a_second_more(offset: timedelta) -> None:
+def test_the_notice_is_never_shorter_than_promised_nor_a_second_longer(offset: timedelta) -> None:
     world = World(start=NOON + offset)
     world.reading("web")
     world.restart("web")

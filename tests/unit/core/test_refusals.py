@@ -100,7 +100,7 @@ def lived_in(world: World) -> tuple[World, str, str]:
 
 
 @pytest.mark.parametrize(("command", "hint"), REFUSALS.values(), ids=list(REFUSALS))
-def test_the_answer_is_no_and_nothing_has_changed(
+def test_a_bad_command_is_refused_and_nothing_has_changed(
     command: c.Command, hint: Hint, lived_in: tuple[World, str, str]
 ) -> None:
     world, _, _ = lived_in
@@ -110,7 +110,7 @@ def test_the_answer_is_no_and_nothing_has_changed(
 
 
 @pytest.mark.parametrize(("command", "hint"), WITH_EVENTS.values(), ids=list(WITH_EVENTS))
-def test_no_to_one_event_is_no_to_all_of_the_command(
+def test_a_command_of_which_one_event_is_refused_is_refused_as_a_whole(
     command: Callable[[str, str], c.Command], hint: Hint, lived_in: tuple[World, str, str]
 ) -> None:
     world, pending, started = lived_in

@@ -59,7 +59,7 @@ def test_without_a_pause_all_batches_follow_at_once(world: World) -> None:
     assert rolling(world).ended_at == NOON
 
 
-def test_one_that_is_asked_for_brings_up_whoever_is_behind(world: World) -> None:
+def test_a_rolling_upgrade_that_is_asked_for_upgrades_the_instances_that_are_behind(world: World) -> None:
     world.put_set(capacity=4, batch_pause=MINUTE)
     world.put_set(size="big", batch_pause=MINUTE)
     world.upgrade("web_1")
@@ -74,7 +74,7 @@ def test_one_that_is_asked_for_brings_up_whoever_is_behind(world: World) -> None
     assert (rolling(world).upgraded, rolling(world).ended_at) == (0, world.now)
 
 
-def test_a_canceled_one_leaves_things_as_they_are(world: World) -> None:
+def test_a_canceled_rolling_upgrade_leaves_instances_as_they_are(world: World) -> None:
     assert world.refused(c.CancelRollingUpgrade("web")).hint is Hint.NOT_FOUND
     world.put_set(capacity=4, batch_pause=MINUTE, **ROLLING)
     assert world.refused(c.CancelRollingUpgrade("web")).hint is Hint.CONFLICT
@@ -90,7 +90,7 @@ def test_a_canceled_one_leaves_things_as_they_are(world: World) -> None:
     assert world.refused(c.CancelRollingUpgrade("web")).hint is Hint.CONFLICT
 
 
-def test_a_newer_model_begins_anew(world: World) -> None:
+def test_a_newer_model_restarts_the_rolling_upgrade(world: World) -> None:
     world.put_set(capacity=4, batch_percent=50, batch_pause=MINUTE, **ROLLING)
     world.put_set(size="big", batch_percent=50, batch_pause=MINUTE, **ROLLING)
     world.advance(30 * SECOND)
@@ -101,7 +101,7 @@ def test_a_newer_model_begins_anew(world: World) -> None:
     assert (upgraded(world), rolling(world).upgraded) == ([0, 1, 2, 3], 4)
 
 
-def test_one_whose_instances_are_gone_has_ended(world: World) -> None:
+def test_a_rolling_upgrade_whose_instances_are_gone_has_ended(world: World) -> None:
     world.put_set(capacity=3, batch_pause=MINUTE, **ROLLING)
     world.put_set(size="big", batch_pause=MINUTE, **ROLLING)
     world.delete_instances("web_1", "web_2")
@@ -126,7 +126,9 @@ def test_batches_and_pauses_that_cannot_be_are_refused(world: World, spec: dict[
     pause=st.integers(0, 600),
     ahead=st.sets(st.integers(0, 39)),
 )
-def test_as_a_second_telling_has_it(capacity: int, percent: int, pause: int, ahead: set[int]) -> None:
+def test_batches_are_those_that_a_second_computation_gives(
+    capacity: int, percent: int, pause: int, ahead: set[int]
+) -> None:
     """Told again with lists and sums: when each instance gets the model. ``World`` checks replay and snapshots."""
     world = World()
     spec: dict[str, Any] = {"batch_percent": percent, "batch_pause": timedelta(seconds=pause)}

@@ -35,7 +35,7 @@ def test_a_change_of_the_model_is_a_new_version_and_anything_else_is_not(world: 
     assert world.scale_set().model == 3
 
 
-def test_told_by_hand_instances_keep_their_model_until_they_are_upgraded(world: World) -> None:
+def test_in_manual_mode_instances_keep_their_model_until_they_are_upgraded(world: World) -> None:
     world.put_set(capacity=3)
     world.put_set(size="big")
     assert (latest(world), world.vm("web_0").spec.size) == ([], VmSpec().size)
@@ -53,7 +53,7 @@ def test_what_is_made_later_has_the_latest_model_at_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("upgrade", BY_THEMSELVES)
-def test_by_themselves_instances_take_over_a_new_model(upgrade: UpgradeMode, world: World) -> None:
+def test_in_automatic_mode_instances_take_over_a_new_model_by_themselves(upgrade: UpgradeMode, world: World) -> None:
     world.put_set(capacity=2, upgrade=upgrade)
     world.put_set(size="big", upgrade=upgrade)
     assert {world.vm(name).spec.size for name in latest(world)} == {"big"}
@@ -90,7 +90,7 @@ def test_a_terminate_notice_is_between_five_and_fifteen_minutes(minutes: int, wo
 
 
 @pytest.mark.parametrize("minutes", [5, 15])
-def test_the_ends_of_that_range_are_in_it(minutes: int, world: World) -> None:
+def test_notices_of_exactly_five_and_fifteen_minutes_are_taken(minutes: int, world: World) -> None:
     world.put_set(capacity=1, terminate_notice=minutes * MINUTE)
     assert world.vm("web_0").spec.terminate_notice == minutes * MINUTE
 

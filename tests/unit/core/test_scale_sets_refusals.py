@@ -87,7 +87,9 @@ def lived_in(world: World) -> World:
 
 
 @pytest.mark.parametrize(("command", "hint", "words"), REFUSALS.values(), ids=list(REFUSALS))
-def test_the_answer_is_no_and_nothing_has_changed(command: c.Command, hint: Hint, words: str, lived_in: World) -> None:
+def test_a_bad_command_about_a_scale_set_is_refused_and_nothing_has_changed(
+    command: c.Command, hint: Hint, words: str, lived_in: World
+) -> None:
     facts = len(lived_in.facts)
     refused = lived_in.refused(command)
     assert (refused.hint, len(lived_in.facts)) == (hint, facts)
@@ -99,7 +101,9 @@ SINGLES = [each for each in REFUSALS.values() if not isinstance(each[0], c.Toget
 
 
 @pytest.mark.parametrize(("command", "hint", "words"), SINGLES)
-def test_a_no_to_one_of_several_is_a_no_to_all(command: c.Single, hint: Hint, words: str, lived_in: World) -> None:
+def test_a_command_of_which_one_instance_is_refused_is_refused_as_a_whole(
+    command: c.Single, hint: Hint, words: str, lived_in: World
+) -> None:
     before = (c.RestartVms(("web_1",), "before"), c.KeepResource("/x", "{}"))
     refused = lived_in.refused(c.Together((*before, command), "NEW", "test"))
     assert (refused.hint, words in refused.message) == (hint, True)

@@ -34,7 +34,7 @@ def test_an_instance_that_is_stopped_has_nobody_to_wait_for(world: World) -> Non
     assert world.phases(event_id) == ["started"]
 
 
-def test_unless_the_policy_of_the_set_says_otherwise(world: World) -> None:
+def test_a_stopped_instance_is_waited_for_where_the_policy_of_the_set_says_so(world: World) -> None:
     world.reading_set(policy=Policy(all_instances_down=False))
     world.stop("web_0")
     (event_id,) = world.delete_instances("web_0")
@@ -70,7 +70,7 @@ def test_the_timeout_of_an_event_never_moves(model: VmSpec, world: World) -> Non
     assert "web_0" not in world.region.vms
 
 
-def test_a_disabled_scope_does_not_extend_it_either(world: World) -> None:
+def test_a_disabled_scope_does_not_extend_the_timeout(world: World) -> None:
     world.reading_set()
     world.advance(DAY - 5 * MINUTE)
     world.delete_instances("web_0")

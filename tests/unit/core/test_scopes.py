@@ -21,7 +21,7 @@ def test_every_vm_of_an_availability_set_sees_the_same_document(world: World) ->
     assert world.document("web-0") == world.document("web-1") == world.document("web-2")
 
 
-def test_nobody_outside_the_set_sees_anything(world: World) -> None:
+def test_vms_outside_the_set_see_no_event(world: World) -> None:
     world.reading("web-0", spec=in_set("front"))
     world.reading("db-0", spec=in_set("back"))
     world.reading("lone")
@@ -54,7 +54,7 @@ def test_any_vm_of_the_set_may_approve_for_all(world: World) -> None:
 
 
 @pytest.mark.parametrize("scope", ["vm/lone", "availability-set/back", "availability-set/", "vm/web-0"])
-def test_nobody_else_may_approve_and_learns_nothing(scope: str, world: World) -> None:
+def test_a_vm_of_another_scope_may_not_approve_and_learns_nothing(scope: str, world: World) -> None:
     world.reading("web-0", spec=in_set("front"))
     world.reading("lone")
     (event_id,) = world.restart("web-0")

@@ -22,7 +22,7 @@ def full(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("command", [c.RestartVms, c.RedeployVms])
-def test_the_eleventh_is_refused_with_a_sentence_that_names_the_setting(
+def test_the_eleventh_user_operation_is_refused_with_a_sentence_that_names_the_setting(
     command: type[c.RestartVms | c.RedeployVms], world: World
 ) -> None:
     full(world)
@@ -47,20 +47,20 @@ def test_restarts_and_redeployments_count_together(world: World) -> None:
     world.restart("vm-0")  # joins the one that is there
 
 
-def test_one_that_starts_makes_room(world: World) -> None:
+def test_a_user_operation_that_starts_makes_room_for_another(world: World) -> None:
     first, *_ = full(world)
     world.approve(first)
     world.redeploy("vm-0")
     world.refused(c.RedeployVms(("vm-1",), "s"))
 
 
-def test_one_that_is_canceled_makes_room(world: World) -> None:
+def test_a_user_operation_that_is_canceled_makes_room_for_another(world: World) -> None:
     first, *_ = full(world)
     world.cancel(first)
     world.restart("vm-0")
 
 
-def test_one_whose_vm_is_deleted_makes_room(world: World) -> None:
+def test_a_user_operation_whose_vm_is_deleted_makes_room_for_another(world: World) -> None:
     full(world)
     world.delete("vm-3")
     world.redeploy("vm-0")

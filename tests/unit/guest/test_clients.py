@@ -111,7 +111,9 @@ def test_the_variable_of_0_1_works_with_a_warning(region: MetadataRegion, monkey
         assert len(heard) == 1
 
 
-def test_an_unknown_caller_is_unavailable_and_not_somebody_else(region: MetadataRegion, make_guest: MakeGuest) -> None:
+def test_an_unknown_caller_gets_unavailable_and_not_another_vms_instance(
+    region: MetadataRegion, make_guest: MakeGuest
+) -> None:
     region.create("other")
     with pytest.raises(Unavailable, match="answered 404"):
         make_guest(url(region, "nobody"), patience_seconds=0).document()

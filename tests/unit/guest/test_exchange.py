@@ -59,7 +59,7 @@ def test_a_refusal_that_lasts_ends_the_call_with_the_services_words(status: int)
     assert stage.waits == []
 
 
-def test_patience_ends() -> None:
+def test_a_call_gives_up_when_its_patience_is_over() -> None:
     stage = Stage(manners=Manners(patience_seconds=60))
     before = stage.clock.seconds
     with pytest.raises(Unavailable, match="connection refused"):
@@ -243,7 +243,7 @@ def test_a_service_with_a_bad_day_is_still_the_service(status: int) -> None:
     assert not [action for action in stage.actions if isinstance(action, AskDhcp)]
 
 
-def test_the_network_is_asked_when_nobody_answers() -> None:
+def test_dhcp_is_asked_when_no_address_answers() -> None:
     stage = Stage(places=EVERYWHERE, dhcp=["168.63.129.16"])
     assert stage.play(stage.session.document(), lambda s: shown(SEEN) if s.endpoint == CLASSIC else REFUSED) == SEEN
     assert [send.endpoint for send in stage.sent] == [*EVERYWHERE.endpoints, CLASSIC]
@@ -273,7 +273,7 @@ def test_the_network_is_not_asked_all_the_time() -> None:
     assert 2 <= _questions(stage.actions) <= 4
 
 
-def test_who_may_not_ask_the_network_does_not_ask_again_and_says_why() -> None:
+def test_a_user_who_may_not_use_dhcp_is_told_why_and_dhcp_is_not_tried_again() -> None:
     stage = Stage(places=EVERYWHERE, dhcp=[Lost("only root may", lasting=True)])
     with pytest.raises(Unavailable, match="only root may"):
         stage.play(stage.session.document(), lambda _: REFUSED)

@@ -57,7 +57,7 @@ def test_a_scale_sets_instance_is_known_by_its_resource_id_too() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b" ", b"[]", b"{}", b'{"compute":[]}', b'{"compute":{}}', b'{"compute":{"name":""}}']
 )
-def test_who_does_not_learn_its_name_knows_nothing(body: bytes) -> None:
+def test_instance_metadata_without_a_name_is_refused(body: bytes) -> None:
     with pytest.raises(WireError):
         decode_instance(body)
 
@@ -76,7 +76,7 @@ def test_an_event_of_a_name_that_only_looks_alike_is_not(resource: str) -> None:
 
 
 @given(st.lists(st.text()))
-def test_nobody_is_named_by_nothing(resources: list[str]) -> None:
+def test_an_empty_name_names_no_vm(resources: list[str]) -> None:
     assert not concerns(replace(an_event(), resources=tuple(resources)), "")
 
 

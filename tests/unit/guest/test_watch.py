@@ -81,14 +81,14 @@ def test_the_state_is_understood_in_any_case() -> None:
     assert isinstance(change, Started)
 
 
-def test_states_and_types_that_nobody_knows_are_passed_on() -> None:
+def test_unknown_states_and_types_are_passed_on() -> None:
     strange = replace(scheduled, status="Pondered", type="Levitate")
     watcher = Watcher()
     assert watcher.see(Document(1, (strange,)), NOON) == (Appeared(strange, NOON),)
     assert ending(Document(1, (strange,)), Document(2), at=AFTER).how == Ending.UNKNOWN
 
 
-def test_a_state_that_becomes_one_that_nobody_knows_is_a_change() -> None:
+def test_a_state_that_becomes_an_unknown_one_is_a_change() -> None:
     strange = replace(scheduled, status="Pondered")
     watcher = Watcher()
     watcher.see(Document(1, (scheduled,)), NOON)

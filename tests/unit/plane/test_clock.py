@@ -47,11 +47,11 @@ async def test_sleepers_are_woken_when_their_time_comes_and_not_before() -> None
     await late
 
 
-async def test_who_sleeps_until_the_past_does_not_sleep() -> None:
+async def test_a_sleep_until_a_past_instant_returns_at_once() -> None:
     await TurnableClock(NOON).sleep_until(NOON - HOUR)
 
 
-async def test_a_sleeper_who_gives_up_disturbs_nobody() -> None:
+async def test_a_canceled_sleeper_leaves_the_others_asleep() -> None:
     clock = TurnableClock(NOON)
     gone, there = (asyncio.create_task(clock.sleep_until(NOON + HOUR)) for _ in range(2))
     await asyncio.sleep(0)
@@ -74,14 +74,14 @@ async def test_a_change_of_speed_is_felt_by_those_who_sleep() -> None:
 
 
 @pytest.mark.parametrize("speed", [-1.0, float("nan"), float("inf"), float("-inf")])
-async def test_speeds_that_are_none(speed: float) -> None:
+async def test_a_speed_that_is_negative_or_no_number_is_refused(speed: float) -> None:
     clock = TurnableClock(NOON, speed=0)
     with pytest.raises(Refused) as caught:
         clock.set_speed(speed)
     assert (caught.value.hint, clock.speed, clock.now()) == (Hint.INVALID, 0, NOON)
 
 
-async def test_who_slept_on_a_running_clock_leaves_no_trace() -> None:
+async def test_a_sleep_on_a_running_clock_leaves_no_waiter_behind() -> None:
     clock = TurnableClock(NOON, speed=1_000_000)
     for _ in range(10):
         await clock.sleep_until(clock.now() + HOUR)
@@ -134,7 +134,7 @@ async def test_no_speed_leads_beyond_the_end(speed: float) -> None:
     assert clock.now() == END
 
 
-async def test_who_sleeps_beyond_the_end_sleeps_on() -> None:
+async def test_a_sleep_beyond_the_end_of_the_calendar_never_ends() -> None:
     clock = TurnableClock(END - SECOND, speed=1_000_000)
     sleeper = asyncio.create_task(clock.sleep_until(END + HOUR))
     await clock.sleep_until(END)

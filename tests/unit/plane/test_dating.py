@@ -79,7 +79,7 @@ def _scheduled(facts: tuple[f.Fact, ...]) -> f.EventScheduled:
     return found
 
 
-async def test_who_comes_along_while_a_shared_store_answers_late_is_dated_when_the_batch_is_closed() -> None:
+async def test_a_command_that_joins_a_batch_while_a_shared_store_answers_late_has_the_time_of_its_close() -> None:
     now, gate = [NOON], Gate()
     plane = Plane.open(LateJournal(SharedMemory(lambda: now[0]), gate), RealClock, SimulatedEngine(), Rules())
     await plane.start()
@@ -95,7 +95,7 @@ async def test_who_comes_along_while_a_shared_store_answers_late_is_dated_when_t
     assert NOON <= early.at <= late.at
 
 
-async def test_the_same_behind_a_slow_disk() -> None:
+async def test_a_command_that_joins_a_batch_behind_a_slow_disk_has_the_time_of_its_close() -> None:
     gate, clock, journal = Gate(), TurnableClock(NOON), ShakyJournal()
     journal.before_head = gate.pass_through
     plane = Plane.open(journal, lambda _: clock, SimulatedEngine(), Rules())

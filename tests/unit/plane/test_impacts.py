@@ -105,7 +105,7 @@ async def test_a_beginning_that_could_not_be_recorded_is_recorded_later(late: bo
         assert len(bench.plane.region.events) == 0
 
 
-async def test_a_new_start_takes_up_what_had_started_and_not_begun() -> None:
+async def test_after_a_restart_started_events_without_an_impact_get_theirs() -> None:
     first = WatchedEngine()
     first.failures = 1_000_000
     async with opened(engine=first) as bench:
@@ -121,7 +121,7 @@ async def test_a_new_start_takes_up_what_had_started_and_not_begun() -> None:
         assert len(again.plane.region.events) == 0
 
 
-async def test_a_new_start_leaves_alone_what_ends_by_itself() -> None:
+async def test_after_a_restart_impacts_that_have_begun_are_not_begun_again() -> None:
     async with opened() as bench:
         await bench.reading("web")
         await bench.approve(await bench.restart("web"))

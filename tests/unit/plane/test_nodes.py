@@ -414,7 +414,7 @@ async def test_nodes_see_each_other_until_they_leave() -> None:
         assert [node.name for node in await one.membership.nodes()] == ["one"]
 
 
-async def test_a_node_that_nobody_has_introduced_is_not_announced_though_it_leads() -> None:
+async def test_a_node_that_was_not_introduced_yet_is_not_announced_though_it_leads() -> None:
     house = House()
     async with house.node() as one:
         assert one.standing.leads
@@ -485,7 +485,9 @@ async def test_when_the_leader_has_gone_the_node_with_other_rules_takes_over() -
         ({"id": "this"}, True),
     ],
 )
-def test_whose_rules_count(what: dict[str, Any], decides: bool) -> None:
+def test_a_node_decides_nothing_while_a_leader_of_its_version_has_other_rules(
+    what: dict[str, Any], decides: bool
+) -> None:
     this = Node("this", "this", "1.0", (), (), "ours", NOON, NOON, 1, leads=False, draining=False)
     other = replace(this, id="other", name="other", rules="theirs", leads=True)
     odds = Agreement().look([this, replace(other, **what)], this)

@@ -54,7 +54,7 @@ def test_what_is_told_is_kept_until_the_journal_knows_it(world: World) -> None:
     assert book.newer_than(world.region, _ANY) == []
 
 
-def test_who_is_not_enabled_or_not_there_is_not_told(world: World) -> None:
+def test_reads_of_scopes_that_are_not_enabled_or_gone_are_not_written(world: World) -> None:
     book = noted(("quiet", NOON + HOUR), ("nobody", NOON + HOUR))
     assert book.newer_than(world.region, _ANY) == []
     assert book.keeping_alive(world.region, NOON + 2 * DAY) == []
@@ -66,7 +66,7 @@ def test_a_read_keeps_alive_only_what_would_lapse(world: World) -> None:
     assert book.keeping_alive(world.region, NOON + DAY) == [("lone", NOON + HOUR)]
 
 
-def test_to_keep_alive_what_would_lapse_nobody_looks_through_the_book(world: World) -> None:
+def test_finding_the_scopes_that_would_lapse_does_not_walk_all_reads(world: World) -> None:
     class Closed(dict[str, datetime]):
         def __iter__(self) -> Iterator[str]:
             raise AssertionError("it was read from end to end")

@@ -37,7 +37,7 @@ async def test_the_first_read_enables_and_is_on_disk_before_it_returns() -> None
 
 
 @pytest.mark.parametrize("after", [SECOND, 59 * MINUTE, HOUR, 10 * HOUR + 17 * SECOND, DAY - SECOND])
-async def test_a_day_after_the_last_read_and_not_a_second_earlier(after: timedelta) -> None:
+async def test_a_scope_is_disabled_a_day_after_its_last_read_and_not_a_second_earlier(after: timedelta) -> None:
     async with opened() as bench:
         await bench.reading("web")
         await read_at(bench, "web", NOON + after)

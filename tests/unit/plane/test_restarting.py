@@ -50,7 +50,7 @@ async def test_from_the_snapshot_and_from_the_facts_the_same_region_comes() -> N
         assert next_deadline(from_facts.plane.region) == next_deadline(bench.plane.region)
 
 
-async def test_a_life_with_a_crash_at_every_minute_is_the_life_without() -> None:
+async def test_a_region_that_crashes_every_minute_has_the_same_history_as_one_that_does_not() -> None:
     async with opened() as steady:
         await lived_in(steady)
         await steady.plane.advance(NOON + 2 * HOUR)

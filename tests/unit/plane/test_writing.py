@@ -37,7 +37,7 @@ async def test_readers_see_nothing_that_is_not_on_disk() -> None:
         bench.journal.before_commit = lambda: None
 
 
-async def test_who_asks_while_the_head_is_waited_for_comes_into_the_same_transaction() -> None:
+async def test_a_command_that_comes_while_the_head_is_waited_for_joins_the_transaction() -> None:
     async with opened() as bench:
         waits, go_on = threading.Event(), threading.Event()
 
@@ -57,7 +57,7 @@ async def test_who_asks_while_the_head_is_waited_for_comes_into_the_same_transac
         assert sorted(bench.plane.region.vms) == list("abcd")
 
 
-async def test_a_journal_that_fails_is_the_answer_to_those_who_had_asked_and_to_nobody_after() -> None:
+async def test_a_journal_that_fails_is_the_answer_to_waiting_commands_and_not_to_later_ones() -> None:
     async with opened() as bench:
         late: list[asyncio.Future[None]] = []
         loop = asyncio.get_running_loop()
@@ -102,7 +102,7 @@ async def test_listeners_hear_of_each_publication_with_what_was_written() -> Non
         assert heard == [(1, [1, 2]), (2, [3, 4])]
 
 
-async def test_a_listener_that_fails_hurts_nobody() -> None:
+async def test_a_listener_that_raises_does_not_disturb_the_others() -> None:
     async with opened() as bench:
         heard: list[int] = []
 
@@ -134,7 +134,7 @@ async def test_commands_that_come_together_are_written_together() -> None:
         assert len(bench.plane.region.vms) == 50
 
 
-async def test_each_of_them_sees_what_those_before_it_did() -> None:
+async def test_each_command_of_a_batch_sees_what_those_before_it_did() -> None:
     async with opened() as bench:
         await asyncio.gather(
             bench.create("web"),
@@ -144,7 +144,7 @@ async def test_each_of_them_sees_what_those_before_it_did() -> None:
         assert bench.plane.region.vms["web"].host is None
 
 
-async def test_one_refusal_among_them_is_only_its_own() -> None:
+async def test_a_refused_command_of_a_batch_does_not_refuse_the_others() -> None:
     async with opened() as bench:
         answers = await asyncio.gather(
             bench.create("a"),
@@ -156,7 +156,7 @@ async def test_one_refusal_among_them_is_only_its_own() -> None:
         assert sorted(bench.plane.region.vms) == ["a", "b"]
 
 
-async def test_a_fault_of_ours_is_only_that_commands_own() -> None:
+async def test_a_command_that_raises_does_not_fail_the_others_of_its_batch() -> None:
     async with opened() as bench:
         nonsense = cast(c.Command, "no command at all")
         answers = await asyncio.gather(bench.create("a"), bench.do(nonsense), bench.create("b"), return_exceptions=True)

@@ -17,7 +17,7 @@ from forewarn.sim.fabric.system import StrandClock
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def test_a_sleep_takes_its_time_and_no_time(loop: SimLoop) -> None:
+def test_a_simulated_sleep_moves_the_simulated_clock_and_takes_no_real_time(loop: SimLoop) -> None:
     before = loop.time()
     loop.run_until_complete(asyncio.sleep(86_400))
     assert loop.time() == before + 86_400

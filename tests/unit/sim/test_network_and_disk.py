@@ -49,7 +49,7 @@ def test_a_strand_talks_to_a_protocol(loop: SimLoop) -> None:
     assert said == [b"HELLO"]
 
 
-def test_what_meets_a_cut_comes_when_it_heals(loop: SimLoop) -> None:
+def test_bytes_sent_into_a_cut_arrive_when_it_heals(loop: SimLoop) -> None:
     serve(loop)
     said: list[tuple[bytes, float]] = []
 
@@ -67,7 +67,7 @@ def test_what_meets_a_cut_comes_when_it_heals(loop: SimLoop) -> None:
     assert said[0][1] >= before + 60
 
 
-def test_nobody_there_is_refused_and_a_cut_is_a_timeout(loop: SimLoop) -> None:
+def test_a_port_without_a_listener_refuses_and_a_cut_network_times_out(loop: SimLoop) -> None:
     problems: list[type[Exception]] = []
 
     def work() -> None:

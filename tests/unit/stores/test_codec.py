@@ -22,7 +22,7 @@ def test_instants_come_back_aware_and_to_the_microsecond() -> None:
     assert (decoded.at, decoded.at.utcoffset()) == (AT, timedelta(0))
 
 
-def test_every_older_format_has_a_way_up() -> None:
+def test_every_older_format_of_facts_can_be_upgraded() -> None:
     assert set(codec.UPCASTS) == set(range(1, FORMAT))
 
 
@@ -52,7 +52,7 @@ def test_the_current_format_is_not_lifted() -> None:
     assert codec.decode(7, FORMAT, codec.encode(fact), {FORMAT: _named_differently, **OLDER}) == fact
 
 
-def test_an_older_format_without_a_way_up_is_refused() -> None:
+def test_an_older_format_that_cannot_be_upgraded_is_refused() -> None:
     with pytest.raises(JournalFault, match=rf"Record 7 .* format {FORMAT - 1}, .* Start an older forewarn"):
         codec.decode(7, FORMAT - 1, b"{}", {})
 

@@ -79,7 +79,7 @@ def test_a_lead_that_is_taken_away_goes_to_the_next_who_asks(
     assert not one.await_news(0, 0, willing=True).leads
 
 
-def test_who_has_seen_what_was_lost_is_told_so_and_others_go_on(
+def test_a_node_that_has_seen_lost_records_is_told_so_and_others_go_on(
     region: SharedMemory, one: MemoryNodeJournal, two: MemoryNodeJournal
 ) -> None:
     _append(one, entries(3))

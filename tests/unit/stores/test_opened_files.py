@@ -72,7 +72,7 @@ def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
 
 
 @pytest.mark.parametrize("away", AWAY)
-def test_nothing_is_written_into_what_the_path_does_not_lead_to(
+def test_a_journal_whose_file_was_replaced_refuses_to_write(
     journal: SqliteJournal, tmp_path: Path, away: Away, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert journal.ailment() == ""
@@ -89,7 +89,9 @@ def test_nothing_is_written_into_what_the_path_does_not_lead_to(
     assert len([record for record in caplog.records if "is not what this server has opened" in record.message]) == 1
 
 
-def test_what_is_there_instead_is_not_read(journal: SqliteJournal, tmp_path: Path) -> None:
+def test_a_journal_whose_file_was_replaced_refuses_to_read_the_other_one(
+    journal: SqliteJournal, tmp_path: Path
+) -> None:
     assert journal.head() == RECORDS
     _replaced(tmp_path / "data")
     assert [record.fact for record in journal.read(0, 1)] != []  # by a connection that was open before
@@ -97,7 +99,7 @@ def test_what_is_there_instead_is_not_read(journal: SqliteJournal, tmp_path: Pat
         journal.head()
 
 
-def test_what_is_there_instead_is_not_touched_when_the_server_ends(tmp_path: Path) -> None:
+def test_a_file_that_replaced_the_journal_is_not_touched_when_the_server_ends(tmp_path: Path) -> None:
     journal = fill(tmp_path / "data")
     _moved(tmp_path / "data")
     second = fill(tmp_path / "data", prefix="other")

@@ -26,7 +26,7 @@ SAID = {
 
 
 @pytest.mark.parametrize(("words", "meaning"), SAID.items())
-def test_words_are_understood(words: str, meaning: str) -> None:
+def test_an_error_of_postgresql_is_told_with_what_it_means(words: str, meaning: str) -> None:
     told = str(fault(ADDRESS, psycopg.OperationalError(words)))
     assert told.startswith(f"The journal postgresql://ann@db.example/shop {meaning}")
     assert told.endswith(f"(PostgreSQL says: {' '.join(words.split())}.)")

@@ -171,7 +171,9 @@ def _name(damage: Callable[[Path], None]) -> str:
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=_name)
-def test_it_is_refused_with_what_to_do_and_left_as_it_was(damage: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_damaged_directory_is_refused_with_what_to_do_and_left_as_it_was(
+    damage: Callable[[Path], None], tmp_path: Path
+) -> None:
     directory = closed(tmp_path / "data")
     damage(directory)
     before = content(directory)
@@ -210,7 +212,9 @@ AFTER_A_CRASH: dict[Callable[[Path], None], str] = {
 
 
 @pytest.mark.parametrize("damage", AFTER_A_CRASH, ids=_name)
-def test_after_a_crash_not_even_the_log_is_touched(damage: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_damaged_directory_with_a_log_of_a_crash_is_refused_and_the_log_not_touched(
+    damage: Callable[[Path], None], tmp_path: Path
+) -> None:
     directory = crashed(tmp_path / "data")
     damage(directory)
     before = content(directory)

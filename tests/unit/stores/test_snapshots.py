@@ -51,7 +51,7 @@ def test_a_region_comes_back_as_it_was(minute: int) -> None:
 
 
 @pytest.mark.parametrize("minute", range(0, MINUTES, 3))
-def test_a_region_that_came_back_goes_on_as_if_nothing_had_been(minute: int) -> None:
+def test_a_region_from_a_snapshot_decides_the_same_as_one_that_never_stopped(minute: int) -> None:
     region = _again(story()[minute][0])
     for later in range(minute + 1, MINUTES):
         region, facts = minute_of_the_story(region, later)
@@ -90,7 +90,7 @@ def test_the_numbers_of_scopes_that_went_come_back(count: int) -> None:
         assert _again(Region(retired=kept)).retired == kept
 
 
-def test_what_vms_share_they_share_again() -> None:
+def test_values_that_vms_share_are_one_object_again_after_a_snapshot() -> None:
     region, _ = story()[0]
     again = _again(region)
     for part in ("spec", "seed", "created_at", "binding"):
@@ -98,7 +98,7 @@ def test_what_vms_share_they_share_again() -> None:
         assert len({id(getattr(vm, part)) for vm in again.vms.values()}) <= len(shared)
 
 
-def test_what_scopes_share_they_share_again() -> None:
+def test_values_that_scopes_share_are_one_object_again_after_a_snapshot() -> None:
     names = tuple(f"vm-{number}" for number in range(100))
     region, _ = step(Region(), c.CreateVms(names, VmSpec(), "S"), AT, Rules())
     region, _ = step(region, c.Pulse(tuple((name, AT) for name in names)), AT, Rules())

@@ -14,7 +14,7 @@ from forewarn.testing import Region, open_region
 from forewarn.web.metadata.settings import MetadataSettings
 
 
-def test_a_vm_is_reached_over_http_by_anybody(region: Region) -> None:
+def test_a_vm_of_the_fixture_is_reached_over_plain_http(region: Region) -> None:
     vm = region.vm("web-0")
     event = region.restart(vm)
 

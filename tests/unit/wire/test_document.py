@@ -127,7 +127,7 @@ def test_an_event_id_is_written_in_upper_case() -> None:
     assert ID.encode() in encoded
 
 
-def test_a_field_nobody_told_is_absent() -> None:
+def test_a_field_without_a_value_is_absent() -> None:
     untold = replace(EVENT, description=None, source=None, duration_seconds=None)
 
     event = json.loads(encode_document(Document(1, (untold,)), NEWEST))["Events"][0]

@@ -181,7 +181,7 @@ def _serve(args: argparse.Namespace, out: Output) -> int:
     serving = import_part("forewarn.server.life", "forewarn serve")
 
     def greet(server: Any) -> None:
-        """Into a pipe too: whoever started the server may be waiting for this line."""
+        """Flushed, into a pipe too: the program that started the server may be waiting for this line."""
         print(serving.ready_line(order.settings, server), flush=True)
 
     return int(serving.run(order.settings, order.fleet, order.bindings, greet))

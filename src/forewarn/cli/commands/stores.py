@@ -1,4 +1,4 @@
-"""``forewarn store``: the database that nodes share, made ready by somebody who may do that."""
+"""``forewarn store``: the database that nodes share, prepared with a role that may create tables."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _USUAL_PORTS = (16925, 16926, 16927)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tell the stories; then stay, if somebody is looking."""
+    """Tell the stories; then stay until Ctrl-C, if the output is a terminal."""
     output = Output()
     with (
         _ended_by_signals(),

@@ -1,4 +1,4 @@
-"""The demo's server: ``forewarn serve`` for as long as whoever started it is there, and then nothing of it is left.
+"""The demo's server: ``forewarn serve`` for as long as its parent process lives; then nothing of it is left.
 
 Standard input is a pipe whose other end the demo holds. However the demo ends, killed as well, the system closes that
 end: the server is then told to end, and its directory is removed. This works wherever there are pipes.

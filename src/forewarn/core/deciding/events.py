@@ -1,4 +1,4 @@
-"""How events come to be, whoever asks for them: users, hosts, campaigns."""
+"""How events come to be, for users, hosts and campaigns alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEVER_TOLD = "nobody: it is not told of"
 def raise_event(
     draft: Draft, cause: Cause, vm: Vm, seed: str, notice: timedelta | None = None, *, announce: bool = True
 ) -> Event:
-    """One VM's own event, born started where nobody is asked."""
+    """One VM's own event, born started where no approval is needed."""
     scope = draft.region.scope_of(vm)
     event = _event(draft, cause, scope, [vm], seed, notice)
     scale_set = draft.region.scale_sets.get(fold(vm.scale_set)) if cause is Cause.DELETION and vm.scale_set else None
@@ -41,18 +41,18 @@ def raise_event(
 
 
 def _start_in_turn(draft: Draft, event: Event, why: str) -> None:
-    """Nobody is asked, but something else has a VM in hand: it starts when that is over."""
+    """No approval is needed, but another event is working on a VM: it starts when that is over."""
     draft.record(f.EventScheduled(draft.now, event))
     draft.record(f.EventApproved(draft.now, event.id, why))
 
 
 def is_yet_to_be_told(event: Event) -> bool:
-    """Whether it is ahead, and untold only because nobody has read so far."""
+    """Whether it is ahead, and in no document only because its scope has not read so far."""
     return event.phase in PENDING and not event.announced and event.approved_by != NEVER_TOLD
 
 
 def announce_pending(draft: Draft, scope: Scope) -> list[str]:
-    """Somebody begins to read: all that is still ahead of the scope is told, and waits for its approval.
+    """A scope begins to read: all that is still ahead of it is announced, and waits for its approval.
 
     Gives back the events that the scope's policy approves.
     """
@@ -105,7 +105,7 @@ def cancel(draft: Draft, event: Event, why: str) -> None:
 
 
 def whole_seconds_up(instant: datetime) -> datetime:
-    """Rounded up, so that nobody gets less than the promised notice."""
+    """Rounded up, so that the notice is never shorter than promised."""
     return instant if instant.microsecond == 0 else instant.replace(microsecond=0) + timedelta(seconds=1)
 
 
@@ -156,7 +156,7 @@ def _automatic(scope: Scope, cause: Cause) -> bool:
 
 
 def under(draft: Draft, vm: Vm, cause: Cause) -> bool:
-    """Whether the same is ahead of the VM or being done to it already; whoever asks again waits for that one."""
+    """Whether the same is ahead of the VM or being done to it already; a second request waits for that one."""
     found = joined(draft.region, vm, cause)
     if found is not None:
         draft.awaits[found.id] = None

@@ -77,7 +77,7 @@ def fail(draft: Draft, command: c.FailHosts) -> None:
 
 
 def _few_enough(hosts: list[Host]) -> list[Host]:
-    """A command is one transaction, whole or refused; while it lasts, nobody else writes."""
+    """A command is one transaction, whole or refused; while it lasts, no other command is written."""
     count = sum(len(host.vms) for host in hosts)
     if count > VMS_MOST:
         raise Refused(

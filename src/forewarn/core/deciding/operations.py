@@ -1,4 +1,4 @@
-"""Commands that somebody waits for, and what a Resource Manager was told, to be told back."""
+"""Long-running operations, which clients wait for, and documents that the Resource Manager keeps and tells back."""
 
 from __future__ import annotations
 

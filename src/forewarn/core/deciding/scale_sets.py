@@ -74,7 +74,7 @@ def delete(draft: Draft, command: c.DeleteScaleSet) -> None:
 
 
 def delete_instances(draft: Draft, command: c.DeleteInstances) -> None:
-    """Whoever names an instance means it: protection is from scale-in only."""
+    """Protected instances too, where they are named: protection is from scale-in only."""
     for vm in _chosen(draft, scale_set_named(draft.region, command.scale_set), command.vms):
         delete_vm(draft, vm, command.seed)
 
@@ -197,7 +197,7 @@ def _grow(draft: Draft, scale_set: ScaleSet, how_many: int, seed: str) -> None:
 
 
 def _instance_name(draft: Draft, scale_set: ScaleSet, number: int, seed: str) -> str:
-    """An id of its own, or eight digits that nobody has yet."""
+    """An id of its own, or eight digits that no VM's name has yet."""
     if scale_set.orchestration is Orchestration.UNIFORM:
         return f"{scale_set.name}_{number}"
     digits = (derive_guid(seed, scale_set.key, str(number), str(attempt))[:8].lower() for attempt in count())

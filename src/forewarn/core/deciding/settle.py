@@ -78,7 +78,7 @@ def _look(draft: Draft, key: Key) -> None:
 def _look_at_scope(draft: Draft, scope: Scope, lapses_at: datetime) -> None:
     if lapses_at <= draft.now:
         draft.record(f.ScopeDisabled(draft.now, scope.key))
-    else:  # somebody has read since; look again when that read has grown old
+    else:  # it was read for since; look again when that read has grown old
         draft.region = replace(draft.region, agenda=draft.region.agenda.add(lapses_at, of_scope(scope.key)))
 
 

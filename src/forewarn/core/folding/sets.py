@@ -223,7 +223,7 @@ def _remember(region: Region, operation_id: str, number: int) -> Region:
 
 
 def event_ended(region: Region, event: Event) -> Region:
-    """Whoever waited for the event does not any more; a cancellation is how an operation fails."""
+    """Operations wait for the event no longer; one whose event was canceled has failed."""
     region = _deletion_ended(region, event)
     waiters = region.awaited.get(event.id)
     if waiters is None:

@@ -1,4 +1,4 @@
-"""Finding what somebody names, or refusing it with a sentence.
+"""Finding a thing by the name that a request gives, or refusing it with a sentence.
 
 The core finds what a command names, the operator face what a path or a query names: both by the functions on a region,
 so that a name is found, or refused in the same words, wherever it stands. Names are compared without regard to case.

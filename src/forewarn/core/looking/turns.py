@@ -1,6 +1,6 @@
 """Whose turn it is: which events wait for another, which hosts a campaign may take now, and what holds it up.
 
-Several campaigns, and work that was ordered for single hosts, share scopes: whoever ordered it, a campaign opens no
+Several campaigns, and work that was ordered for single hosts, share scopes: whatever ordered it, a campaign opens no
 update domain of a scope while another one is open, and works on no VM that other work of a host is ahead of.
 """
 
@@ -58,8 +58,8 @@ def domains_open(region: Region, scope: str) -> list[int]:
 def whose_turn_it_is(region: Region, campaign: Campaign) -> tuple[int, ...]:
     """The first of the waiting hosts: as many as may be worked on at once, and as one transaction may schedule for.
 
-    They are taken in order, so one that is held up holds up those after it. One that has become empty takes nobody's
-    place.
+    They are taken in order, so one that is held up holds up those after it. One that has become empty is passed
+    over.
     """
     room, vms = _room(campaign), 0
     free: set[str] = set()  # scopes that were looked at; a wave is of one update domain

@@ -61,7 +61,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Somebody wants the agent to end."""
+    """The agent shall end: a signal came, or its service was stopped."""
 
     why: str
     status: int = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DhcpFailed(Exception):  # noqa: N818 - it reads as what happened
-    """Nobody told, or we may not ask. ``lasting``: asking again as the same user gives the same."""
+    """No server told the address, or we may not ask. ``lasting``: asking again as the same user gives the same."""
 
     def __init__(self, reason: str, *, lasting: bool = False) -> None:
         super().__init__(reason)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct
 
-OPTION_ENDPOINT = 245
+OPTION_ENDPOINT = 245  # the address of Azure's WireServer, as walinuxagent reads it
 CLIENT_PORT = 68
 SERVER_PORT = 67
 

@@ -1,6 +1,6 @@
 """What a system offers to library and agent, part by part. Only types and values: nothing here does anything.
 
-For whoever writes another system:
+To write another system:
 
 - Times that programs wait for are seconds on ``MachineClock.monotonic``. ``MachineClock.now`` is the wall clock and may
   be wrong.
@@ -34,7 +34,7 @@ class MachineClock(Protocol):
 
 
 class Chance(Protocol):
-    """Numbers that nobody can foresee."""
+    """Random numbers that cannot be predicted."""
 
     def random(self) -> float:
         """From 0 up to, but never, 1."""
@@ -76,7 +76,7 @@ class Condition(Protocol):
 
 
 class Slots(Protocol):
-    """As ``threading.BoundedSemaphore``: a limit on how many do something at the same time. Nobody waits for one."""
+    """As ``threading.BoundedSemaphore``: a limit on how many do something at the same time. Never waits."""
 
     def acquire(self, blocking: bool = True) -> bool: ...
 
@@ -118,7 +118,7 @@ class Threads(Protocol):
 
 
 class Stream(Protocol):
-    """A stream of bytes to somebody: as much of ``socket.socket`` as is needed."""
+    """A connected stream of bytes: as much of ``socket.socket`` as is needed."""
 
     def settimeout(self, seconds: float | None, /) -> None: ...
 
@@ -157,7 +157,7 @@ class Sockets(Protocol):
         """By TCP; port 0 takes any. An address that is taken is an ``OSError``."""
 
     def hang_up(self, connection: Stream) -> None:
-        """Wake whoever reads from it, in another thread, which closing does not. It is still to be closed."""
+        """Wake the thread that reads from it, which closing does not. It is still to be closed."""
 
     def ask_dhcp(self, transaction: int) -> str:
         """The address that a DHCP server of this network tells in option 245. Blocks for seconds.
@@ -286,7 +286,7 @@ class Programs(Protocol):
 
 
 class Supervisor(Protocol):
-    """Whoever started us as a service: systemd, the service manager of Windows. None of these raises or waits."""
+    """The service manager that started this process: systemd, that of Windows. None of these raises or waits."""
 
     @property
     def alive_every_seconds(self) -> float | None:
@@ -333,4 +333,4 @@ class System(Protocol):
         """The one that has started us. What it said in ``environment`` is taken away, for our programs not to use."""
 
     def on_stop(self, stop: Callable[[str], None]) -> None:
-        """Have ``stop`` called with a sentence when somebody asks this process to end. Only the main thread may ask."""
+        """Have ``stop`` called with a sentence when this process is asked to end. For the main thread only."""

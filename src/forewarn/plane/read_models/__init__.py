@@ -1,1 +1,1 @@
-"""What lists, searches and counts need of a region: made when somebody asks, kept up by what is published."""
+"""What lists, searches and counts need of a region: made at the first request, then kept up by what is published."""

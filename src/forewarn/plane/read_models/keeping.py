@@ -1,7 +1,7 @@
-"""Who asks for a read model gets the one of the region that is published, and nobody waits long for that.
+"""A caller gets the read model of the region that is published, and no caller waits long for it.
 
-Nothing is made before somebody asks. From then on publications are noted, which costs next to nothing, and taken up
-when somebody asks again. Where nobody does for very many facts, everything is let go of.
+Nothing is made before the first request. From then on publications are noted, which costs next to nothing, and taken
+up at the next request. Where none comes for very many facts, everything is let go of.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from forewarn.plane.ports import Published, Record
 from forewarn.plane.read_models.making import Models, Steps, made, moved, steps_of
 from forewarn.plane.read_models.touched import Touched
 
-PORTION_SECONDS = 0.003  # of the loop's time at once: everybody else waits for so long
-_UNASKED_MOST = 20_000  # facts that are noted for somebody who may ask again
+PORTION_SECONDS = 0.003  # of the loop's time at once: other requests wait for so long
+_UNASKED_MOST = 20_000  # facts that are noted for the next request; after more the models are dropped
 
 
 class ReadModels:
@@ -104,7 +104,7 @@ class ReadModels:
             self._consider()
 
     def _consider(self) -> None:
-        """Keep up by ourselves for somebody who has asked lately, else let go."""
+        """Keep the models up without a request if there was one lately, else drop them."""
         if self._working is not None and not self._working.done():
             return
         if self._asked:

@@ -1,7 +1,7 @@
 """Keys in order, by the million: found from any key on, changed a few at a time, searched by a part of a text.
 
-An order is a value. Its keys lie in blocks, and a change makes anew the blocks that it touches and no other. So whoever
-holds an order in a thread can go on reading it while the next one is made.
+An order is a value. Its keys lie in blocks, and a change makes anew the blocks that it touches and no other. So a
+thread that holds an order can go on reading it while the next one is made.
 """
 
 from __future__ import annotations

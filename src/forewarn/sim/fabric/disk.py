@@ -51,7 +51,7 @@ class Disks:
     # What programs do
 
     def process(self) -> Process:
-        """Whoever asks, as long as it lives."""
+        """The process that calls. Raises where it has been killed."""
         process = self._hub.current().process
         process.check()
         return process
@@ -144,7 +144,7 @@ class SimFiles:
 
 
 class SimOwnFile:
-    """An open file; whoever moves or removes it by name leaves it open."""
+    """An open file; moving or removing its name leaves it open, as on POSIX."""
 
     def __init__(self, disks: Disks, file: _File) -> None:
         self._disks, self._file = disks, file

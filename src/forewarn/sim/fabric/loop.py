@@ -19,7 +19,7 @@ PLACE: contextvars.ContextVar[str] = contextvars.ContextVar("place")  # whose wo
 
 
 class Stuck(Exception):  # noqa: N818 - it says what is wrong
-    """Everybody waits, and no timer will wake anybody."""
+    """Every task and strand waits, and no timer is left to wake one of them."""
 
 
 class SimLoop(asyncio.BaseEventLoop):
@@ -58,7 +58,7 @@ class SimLoop(asyncio.BaseEventLoop):
             while timers and timers[0][2].cancelled():
                 heappop(timers)
             if not timers:
-                raise Stuck("Everybody waits, and no timer is left to wake anybody.")
+                raise Stuck("Every task waits, and no timer is left to wake one of them.")
             self._at = max(self._at, timers[0][0])
         while timers and timers[0][0] <= self._at:
             ready.append(heappop(timers)[2])
@@ -98,4 +98,4 @@ class SimLoop(asyncio.BaseEventLoop):
         return await self.network.connect(PLACE.get(), protocol_factory, host, port)
 
     def _write_to_self(self) -> None:
-        """Nobody else is there to wake us."""
+        """Does nothing: there is no other thread that could wake this loop."""

@@ -40,11 +40,11 @@ class End(Protocol):
     def take_reset(self) -> None: ...
 
     def die(self) -> None:
-        """Whoever held it is gone, and closes nothing any more."""
+        """The process that held it is gone, and closes nothing any more."""
 
 
 class Listener:
-    """Somebody who listens. ``accept`` makes the listener's side of a new connection."""
+    """A listening socket. ``accept`` makes the listener's side of a new connection."""
 
     def __init__(self, network: Network, address: Address, place: str, accept: Callable[[Address], End]) -> None:
         self._network = network
@@ -111,7 +111,7 @@ class Network:
         return len(ends)
 
     def vanish(self, place: str, *, silent: bool) -> None:
-        """A place hears nothing more. Where only its program has died, the kernel tells; lost power tells nobody."""
+        """A place hears nothing more. Where its program has died, the kernel sends resets; lost power sends nothing."""
         for listener in [each for each in self._listeners.values() if each.place == place]:
             self.forget(listener)
         for end in [*self._ends.pop(place, {})]:

@@ -32,7 +32,7 @@ class Fate(StrEnum):
     FAILS = "fails"  # nothing is written, and the node is told so
     UNTOLD = "untold"  # it is written, and the node cannot find out
     DIES_BEFORE = "dies-before"  # the node dies, and nothing is written
-    DIES_AFTER = "dies-after"  # it is written, and the node dies before it can tell anybody
+    DIES_AFTER = "dies-after"  # it is written, and the node dies before it can answer
 
 
 class _Dying(Exception):  # noqa: N818 - it is under way
@@ -90,7 +90,7 @@ class Handle:
         return self if self._store.shared else None
 
     def _reach(self) -> None:
-        """A dead node's calls never come back; one that is cut off hears that nobody answers."""
+        """A dead node's calls never come back; one that is cut off gets a ``JournalFault``."""
         if self.dead:
             self._store.hub.park()
         if self.cut:

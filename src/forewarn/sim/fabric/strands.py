@@ -1,4 +1,4 @@
-"""Programs that block, in one thread: each of their threads is a strand, and whoever waits lets the others run.
+"""Programs that block, in one thread: each of their threads is a strand, and one that waits lets the others run.
 
 The agent is such a program. It runs here as it is: its system's threads are the ``SimThreads`` at the end of this
 module, whose time is the loop's.
@@ -176,7 +176,7 @@ OVER = _OVER
 
 
 class Ticket:
-    """A strand that waits for something, as whoever will wake it knows it."""
+    """A strand that waits for something, in the hands of the code that will wake it."""
 
     __slots__ = ("strand", "turn")
 
@@ -267,7 +267,7 @@ class Lock:
 
 
 class Condition:
-    """As ``threading.Condition``; its lock is never contended, because nobody is interrupted."""
+    """As ``threading.Condition``; its lock is never contended, because no strand is interrupted."""
 
     def __init__(self, hub: Strands) -> None:
         self._hub = hub
@@ -298,7 +298,7 @@ class Semaphore:
         self._left = value
 
     def acquire(self, blocking: bool = True) -> bool:
-        assert not blocking, "nobody waits for a semaphore here"
+        assert not blocking, "the product takes semaphores without waiting"
         if self._left:
             self._left -= 1
             return True

@@ -31,7 +31,7 @@ class SimSystem:
         return Unsupervised()
 
     def on_stop(self, stop: Callable[[str], None]) -> None:
-        """A simulated process is killed or ends by itself; nobody asks it to."""
+        """Does nothing: a simulated process gets no signal; it is killed or ends by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class Eyes:
         self._last_seen: dict[str, int] = {}  # VM -> number
         self._watchers: dict[str, Watcher] = {}
         self.endings: dict[str, str] = {}  # event -> completed or canceled
-        self._read_at: dict[str, float] = {}  # scope -> when somebody of it was last answered
+        self._read_at: dict[str, float] = {}  # scope -> when a VM of it was last answered
 
     # What was to be seen
 
@@ -72,7 +72,7 @@ class Eyes:
             del known[next(iter(known))]
 
     def disabled(self, scope: str) -> None:
-        """From now on there is no document; and nobody has read for a day."""
+        """From now on there is no document; that is right only if no VM of the scope has read for a day."""
         latest = self._latest.get(scope)
         if latest is not None:
             latest.over_at = self._world.ticks()
@@ -106,7 +106,7 @@ class Eyes:
             self._document(vm, machine.scope, request, response, asked_at)
 
     def tried(self, vm: str, what: str, request: OutgoingRequest, response: Response) -> None:
-        """A guest has asked for something that nobody may."""
+        """A guest has asked for something that is forbidden to all guests."""
         self._counts["answers"] += 1
         self._counts["forbidden things tried"] += 1
         if 200 <= response.status < 300:
@@ -177,14 +177,14 @@ class Eyes:
             self._last_seen[vm] = number
 
     def _in_time(self, vm: str, known: _Known, scope: str) -> None:
-        """Nobody is told what was true long ago, unless the answer itself was long under way."""
+        """A document that was replaced long ago is shown no more, unless the answer itself was long under way."""
         age = 0.0 if known.over_at is None else self._world.ticks() - known.over_at
         if age > self._oldest and not self._world.disturbed(vm, known.over_at or 0.0, DELAYING):
             told = f"{vm} was told of document {known.number}, which was not true any more for {age:.0f} s"
             self._blame("stale", told, scope)
 
     def _at_once(self, vm: str, known: _Known, scope: str, asked_at: float) -> None:
-        """Whoever waits for news hears of it when it is there."""
+        """A GET that waits is answered as soon as the document changes."""
         waited = self._world.ticks() - known.since
         if asked_at < known.since and waited > self._oldest and not self._world.disturbed(vm, known.since, DELAYING):
             told = f"{vm} waited for news, and document {known.number} came to it {waited:.0f} s after it was there"

@@ -1,4 +1,4 @@
-"""What an agent promises: it gives nobody's time away, and whoever had the time is prepared."""
+"""What an agent promises: it approves only what its VMs are prepared for, and a VM that had the time is prepared."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Promises:
         self._slack = SLACK_SECONDS + lag_seconds
 
     def watch_approval(self, work: OracleEvent, by: str) -> None:
-        """Only an agent's approval is a promise; operators, policies and other programs ask nobody."""
+        """Only an agent's approval is a promise; operators, policies and other programs approve without preparing."""
         approver = self._world.machines.get(by)
         if approver is None or approver.tenant is not Tenant.AGENT:
             return
@@ -49,7 +49,7 @@ class Promises:
         return self._world.ticks() - machine.disk_lost_at < _BELIEVED_SECONDS
 
     def watch_impact(self, work: OracleEvent, now: datetime) -> None:
-        """Whoever had undisturbed time to prepare is prepared when it is hit."""
+        """A VM whose agent had undisturbed time to prepare is prepared when it is hit."""
         if not work.shown or work.not_before <= work.shown_at:
             return
         for key in work.victims:

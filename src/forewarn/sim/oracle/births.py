@@ -40,7 +40,7 @@ def born(memory: Memory, settings: OracleSettings, fact: EventScheduled | EventB
 
 
 def _is_shown(audience: Audience, cause: str, named: list[OracleVm]) -> bool:
-    """Whoever reads is told of everything, but for an image that is replaced without a notice."""
+    """A scope that reads is told of everything but a reimage without an OS image notice."""
     silent = cause == "reimage" and named[0].image_notice is None
     return audience.reading and not silent
 
@@ -104,7 +104,7 @@ def _may_be_born_started(memory: Memory, work: OracleEvent) -> bool:
 
 
 def _wrong_tenants(memory: Memory, work: OracleEvent) -> Iterator[str]:
-    """The smallest set that can be acted on: all of the scope on that host, and nobody else."""
+    """The smallest set that can be acted on: all VMs of the scope on that host, and no others."""
     there = {key for key, each in memory.machines.items() if each.host == work.host and each.scope == work.scope}
     if there != set(work.victims):
         yield f"{work.id} is about {sorted(work.victims)}, and of {work.scope} host {work.host} has {sorted(there)}"

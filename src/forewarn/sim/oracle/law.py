@@ -29,7 +29,7 @@ class Oracle:
     # What guests see
 
     def is_enabled(self, scope: str) -> bool:
-        """Whether somebody of the scope reads."""
+        """Whether a VM of the scope reads."""
         return self.memory.audience(scope).reading
 
     def document(self, scope: str, api_version: str, incarnation: int) -> bytes:
@@ -206,7 +206,7 @@ class Oracle:
             yield f"the impact of {work.id} began before it had started"
         for other in self.memory.works.values():
             both = set(other.victims) & set(work.victims)
-            failed = "failure" in (other.cause, work.cause)  # a host that breaks waits for nobody
+            failed = "failure" in (other.cause, work.cause)  # a host that breaks does not wait for other events
             if other is not work and other.under_way and both and not failed:
                 yield f"{work.id} ({work.cause}) hits {min(both)} while {other.id} ({other.cause}) has it in hand"
 
@@ -248,7 +248,7 @@ class Oracle:
             self.memory.audience(scope).lapses_at = fact.lapses_at
 
     def _announce(self, scope: str, at: datetime) -> None:
-        """Whoever begins to read is told of all that is still ahead, and is asked. What is told later stands last."""
+        """A scope that begins to read is told of all that is ahead, and is asked. What is told later stands last."""
         works = self.memory.works
         untold = [each for each in works.values() if each.scope == scope and each.pending and not each.shown]
         for work in sorted(untold, key=lambda each: (each.born_at, each.id)):

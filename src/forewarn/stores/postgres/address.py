@@ -59,7 +59,7 @@ PATIENCE = ServerPatience()
 
 
 class ConnectionString:
-    """A connection string, understood. ``str`` of it may be shown to anybody."""
+    """A connection string, understood. ``str`` of it holds no password and may be shown and logged."""
 
     def __init__(self, conninfo: str, patience: ServerPatience = PATIENCE) -> None:
         self.patience = patience

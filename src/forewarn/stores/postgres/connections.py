@@ -18,7 +18,7 @@ from forewarn.plane.ports import JournalFault
 from forewarn.stores.postgres.address import PATIENCE, ConnectionString
 from forewarn.stores.postgres.errors import explained
 
-OLDEST_SERVER = 140000
+OLDEST_SERVER = 140000  # PostgreSQL 14, as server_version_num writes it
 
 _LOOK_SECONDS = 0.5
 _KEPT_IDLE = 4

@@ -48,7 +48,7 @@ _MIGRATIONS = (
         PRIMARY KEY (seq, part)
     );
     ALTER TABLE snapshots ALTER bytes SET STORAGE EXTERNAL; -- compressed already
-    CREATE UNLOGGED TABLE lead ( -- at most one row; nobody misses it, or the next table, after a crash
+    CREATE UNLOGGED TABLE lead ( -- at most one row; a crash may empty it and the next table: nodes write them anew
         one boolean PRIMARY KEY DEFAULT true CHECK (one),
         holder text NOT NULL,
         pid integer NOT NULL,

@@ -40,7 +40,7 @@ INSERT = f"INSERT INTO facts VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: 
 WRITTEN_BY = "SELECT value FROM properties WHERE name = 'written_by'"
 
 _PATIENCE_SECONDS = 5.0  # with another program that has the file open, such as the sqlite3 shell
-_WAL_PAGES = 4000
+_WAL_PAGES = 4000  # after which the log is folded into the file; SQLite's own default is 1000
 _WAL_BYTES_KEPT = 64 << 20
 
 
@@ -179,7 +179,7 @@ def came_before_the_end(error: sqlite3.Error) -> bool:
 
 
 def doubt(path: Path, error: sqlite3.Error) -> str:
-    """Why nothing is written, for whoever asks after a commit that failed and could not be taken back."""
+    """The sentence that refuses every write after a commit that failed and could not be taken back."""
     return (
         f"The journal {path} could not be forced to the disk, so nobody knows what a restart would find there. Nothing "
         f"more is written until that works; check the disk. (SQLite said: {error}.)"

@@ -76,7 +76,7 @@ class SqliteJournal:
         self._closed = False
         self._writer: sqlite3.Connection | None = None
         self._note: HeadNote | None = None
-        self._doubt = ""  # why nobody knows what a restart would find
+        self._doubt = ""  # why it is not known what a restart would find; empty while it is
         self._told = ""
         try:
             own_directory.prepare(directory)

@@ -64,6 +64,6 @@ def tighten(directory: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whatever else somebody keeps there is not our business."""
+    """Whether the server made it. Other files in the directory are neither checked nor changed."""
     named = path.name in (lock.NAME, head_note.NAME) or path.name.startswith((sqlite_file.NAME, "snapshot-"))
     return named and path.is_file() and not path.is_symlink() and path.stat().st_uid == os.geteuid()

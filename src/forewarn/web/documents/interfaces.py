@@ -69,7 +69,7 @@ def _own(vm: Vm) -> Interface:
 
 
 def _derived(vm: Vm) -> str:
-    """Always the same of 10.128.0.0/9, which no subnet here is in unless somebody says so. Two may be alike."""
+    """An address of 10.128.0.0/9, always the same for a VM; no default subnet is there. Two VMs may have the same."""
     number, last = divmod(int(vm.vm_id[:8], 16), 254)
     return f"10.{128 + number % 128}.{number // 128 % 256}.{last + 1}"
 
@@ -134,6 +134,6 @@ def _reference(inner: dict[str, Any], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _properties(body: str) -> dict[str, Any]:
-    """Of a kept document. Remembered, for VMs ask often and a network may be large; whoever reads changes nothing."""
+    """Of a kept document. Cached, for VMs ask often and a network may be large: callers must not change it."""
     found = msgspec.json.decode(body).get("properties")
     return found if isinstance(found, dict) else {}

@@ -18,7 +18,7 @@ def placement_group_id(scale_set: ScaleSet, vm: Vm) -> str:
 
 
 def location_of(spec: VmSpec) -> str:
-    """Where a VM is, in the words of whoever made it."""
+    """The location that the VM was created with, spelled as it was given; else the usual one."""
     return spec.about.location or LOCATION
 
 

@@ -18,9 +18,9 @@ UnknownEvent = Literal["refuse", "ok"]
 class Limits:
     """How much one connection may ask of us. Every limit ends in a clean answer or a closed connection."""
 
-    target_bytes: int = 8 * 1024
-    head_bytes: int = 16 * 1024  # the target and all header fields
-    header_fields: int = 100
+    target_bytes: int = 8 * 1024  # as nginx and Apache take by default
+    head_bytes: int = 16 * 1024  # the target and all header fields; IIS and node take as much by default
+    header_fields: int = 100  # as Apache's LimitRequestFields
     body_bytes: int = 64 * 1024
     queued_requests: int = 32  # pipelined and not yet answered, before we stop reading
     remembered_bytes: int = 2 * 1024  # a longer request is parsed each time
@@ -30,7 +30,7 @@ class Limits:
     descriptors: int = sys.maxsize  # a connection whose number is not below this is refused
     answers_each_turn: int = 32  # of one VM's pipelines, before the others have theirs; about half a millisecond
     request_seconds: float = 15.0  # from the first byte of a request to its last
-    idle_seconds: float = 120.0
+    idle_seconds: float = 120.0  # nginx keeps an idle connection for 75 s; agents may poll once a minute
     stalled_seconds: float = 30.0  # for a client that does not take its answers
     linger_seconds: float = 2.0  # for a client to read an error before the connection goes
     grace_seconds: float = 2.0  # for what is still owed when the server closes
@@ -40,9 +40,10 @@ class Limits:
     def within(self, open_files: int) -> Limits:
         """What is left of these where a process may have so many files open.
 
-        A new descriptor gets the lowest number that is free, so a high one tells that all below are taken, whoever
-        has them. An eighth, up to 512, is kept for the journal, the control faces and listeners; what one burst of
-        connections may take before it can be refused is kept too. One VM gets a quarter of the rest at most.
+        A new descriptor gets the lowest number that is free, so a high one tells that all below are taken,
+        by any part of the process. An eighth, up to 512, is kept for the journal, the control faces and listeners; what
+        one burst of connections may take before it can be refused is kept too. One VM gets a quarter of the rest at
+        most.
         """
         backlog = min(self.backlog, open_files // 4)
         highest = open_files - min(_RESERVE_MOST, open_files // 8) - backlog

@@ -78,7 +78,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Listed:
-    """The same with the read models of that region, for whoever chooses from many."""
+    """The same with the read models of that region, for routes that list, filter or search."""
 
     look: Look
     register: Register
@@ -86,7 +86,7 @@ class Listed:
 
 
 class Asker:
-    """Somebody with a request, and the way to the plane."""
+    """Who sent a request, and how its command gets to the plane."""
 
     def __init__(self, plane: Plane, origin: Origin) -> None:
         self.plane = plane
@@ -120,7 +120,7 @@ class Asker:
 class DryRun(Asker):
     """An asker whose commands change nothing: it goes on from the region as it is, and keeps what would come of it.
 
-    For the routes, and for whoever calls their functions with bodies of their own: one dry run for each call.
+    For the routes, and for code that calls their functions with bodies of its own: one dry run for each call.
     """
 
     def __init__(self, plane: Plane, origin: Origin) -> None:
@@ -139,7 +139,7 @@ class DryRun(Asker):
         return self._look
 
     def editing(self) -> AbstractAsyncContextManager[None]:
-        """Nobody has to wait for who writes nothing."""
+        """Takes no lock: a dry run writes nothing, so other editors need not wait for it."""
         return nullcontext()
 
     async def tell(self, make: Callable[_P, _Told], *args: _P.args, **kwargs: _P.kwargs) -> _Told:
@@ -161,7 +161,7 @@ async def _desk(request: Request) -> Desk:
 
 
 async def _current(desk: Annotated[Desk, Depends(_desk)]) -> Plane:
-    """Whoever looks at the region, or changes it, looks at the newest."""
+    """The plane, after taking up what other nodes have written: routes read and change the newest region."""
     await be_current(desk.plane)
     return desk.plane
 
@@ -173,7 +173,7 @@ async def _look(plane: Annotated[Plane, Depends(_current)]) -> Look:
 async def _listed(plane: Annotated[Plane, Depends(_current)]) -> Listed:
     """The first who asks waits until they are made."""
     found = await list_of(plane)
-    assert found is not None, "without patience nobody is turned away"
+    assert found is not None, "without a limit of patience there is always a list"
     return found
 
 

@@ -55,7 +55,7 @@ def _request_id(request: Request) -> str:
 def refusal_of(problem: Exception, desk: Desk) -> tuple[int, ErrorKind, str] | None:
     """Status, kind and sentence for a request that the region or its store did not take; None for other failures.
 
-    What may have been kept is not a 503: whoever tries that again by itself would perhaps do it twice.
+    What may have been kept is not a 503: a client that repeats requests by itself would perhaps do it twice.
     """
     match problem:
         case Refused():

@@ -23,7 +23,7 @@ from forewarn.web.host_names import HostNames
 from forewarn.web.operator.errors import error_answer
 from forewarn.web.operator.schema.answers import ErrorKind
 
-MOST_BODY_BYTES = 4 * 1024 * 1024
+MOST_BODY_BYTES = 4 * 1024 * 1024  # as gRPC takes by default (nginx: 1 MiB)
 _POLICY = (
     "default-src 'none'",
     "script-src 'self'",

@@ -1,7 +1,7 @@
 """The journal as server-sent events.
 
 A publication only wakes the stream; what it sends it reads from the journal by its own cursor. So nothing is missed or
-sent twice, whatever happens between two reads, and a slow client makes nobody remember anything for it.
+sent twice, whatever happens between two reads, and for a slow client nothing is kept in memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Record
 from forewarn.web.operator.records import record_fields
 
-KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE_SECONDS = 15.0  # as the HTML standard advises for server-sent events behind proxies
 _AT_ONCE = 200  # they are made into text on the loop, where others wait
 
 _log = logging.getLogger(__name__)

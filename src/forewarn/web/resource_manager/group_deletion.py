@@ -111,7 +111,7 @@ def _ready(desk: ArmDesk) -> Iterator[dict[str, Any]]:
 
 async def _clear(desk: ArmDesk, group: dict[str, Any], origin: Origin) -> None:
     region, name = desk.plane.region, group["name"]
-    if groups.has_machines(region, name):  # somebody canceled the end of one
+    if groups.has_machines(region, name):  # the deletion of one was canceled
         commands: tuple[Single, ...] = (keeping.keep(groups.restated(group, "Succeeded")),)
     else:
         kept = (key for key in region.resources if key.startswith(f"{fold(group['id'])}/"))

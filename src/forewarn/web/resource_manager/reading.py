@@ -18,7 +18,7 @@ from forewarn.web.resource_manager.templates.jsonc import to_json
 
 MOST_BODY_BYTES = 1_000_000  # what no template of az comes near
 _MOST_DRAINED = 16 * MOST_BODY_BYTES  # read and thrown away, so that the caller gets to hear the answer
-_DEEPEST = 64
+_DEEPEST = 64  # levels of JSON, as .NET's readers take by default
 _LONGEST_NAME = 260
 _LONGEST_WHO = 100
 _FORM = "application/x-www-form-urlencoded"

@@ -6,7 +6,8 @@ places in lists do not count). Case does not matter, nor how deep it stands, nor
 The table is what the public clients know as secret: the members that azure-cli's generated commands mark so
 (``"secret": True``, from ``x-ms-secret`` in the specifications), those whose description says "never returned" or "only
 applicable in PUT", and passwords and keys by the names they have throughout. ``userData`` is not among them: the
-service tells it to whoever asks with ``$expand=userData``. References to vaults and public keys are no secrets either.
+service tells it to callers that ask with ``$expand=userData``. References to vaults and public keys are no secrets
+either.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def test_a_member_that_answers_for_another_is_silent() -> None:
         assert party.ask(name="web-2") == Answered("A", "web-2", None)
 
 
-def test_nobody_at_the_address_is_silence() -> None:
+def test_a_member_at_whose_address_no_agent_listens_counts_as_silent() -> None:
     with Party() as party:
         party.other.close()
         assert party.ask() == Answered("A", "web-1", None)

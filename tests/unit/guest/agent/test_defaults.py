@@ -21,14 +21,14 @@ def switched_on(secret: Path) -> str:
     return "\n".join(lines).replace("/etc/forewarn/barrier.secret", str(secret))
 
 
-def test_as_it_is_written_it_says_what_the_defaults_are() -> None:
+def test_the_generated_file_as_it_is_means_the_defaults() -> None:
     checked = check_text(COMMENTED_TOML, "")
 
     assert checked.complaints == ()
     assert checked.config == AgentConfig()
 
 
-def test_with_everything_switched_on_it_is_a_good_file_with_the_defaults_it_tells(tmp_path: Path) -> None:
+def test_the_generated_file_with_every_key_uncommented_is_good_and_has_the_defaults_it_tells(tmp_path: Path) -> None:
     checked = check_text(switched_on(tmp_path / "secret"), "")
     config = checked.config
 
@@ -41,7 +41,7 @@ def test_with_everything_switched_on_it_is_a_good_file_with_the_defaults_it_tell
     assert config.unhealthy_after_seconds == default.unhealthy_after_seconds
 
 
-def test_it_tells_every_key_and_every_word() -> None:
+def test_the_generated_file_names_every_key_and_every_word() -> None:
     words = [
         *AGENT_KEYS,
         *Verdict,

@@ -90,14 +90,14 @@ def test_each_step_is_told_what_the_agent_would_give_it() -> None:
     assert 0 < times[0] < times[1] < times[2] == pytest.approx(870.0)
 
 
-def test_no_time_and_no_instant_are_worth_a_doubt() -> None:
+def test_an_event_without_time_left_or_without_not_before_is_explained_with_a_doubt() -> None:
     assert explained(now=NOON + timedelta(minutes=15)).doubts == ("there is no time left for any step",)
     unknown = explained(replace(REBOOT, not_before=None))
     assert unknown.doubts[0].startswith("it does not say when it starts")
     assert unknown.budget_seconds == pytest.approx(870.0)
 
 
-def test_a_verdict_without_steps_has_no_time_to_tell() -> None:
+def test_a_verdict_without_steps_tells_no_time_for_steps() -> None:
     found = explained(replace(REBOOT, source="User"))
 
     assert (found.steps, found.budget_seconds, found.afterwards) == ((), None, ())
@@ -122,7 +122,7 @@ def test_who_approves_a_shared_event_is_said(barrier: Barrier, words: str) -> No
     assert words in explained(SHARED, replace(CONFIG, barrier=barrier)).approval
 
 
-def test_programs_get_the_same() -> None:
+def test_json_has_all_that_the_text_explains() -> None:
     told = explanation_json(explained())
 
     assert told["rule"] == {"name": "everything else", "line": None}

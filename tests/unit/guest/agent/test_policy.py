@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from forewarn.core.causes import CAUSES, Cause
+from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
 from forewarn.guest.agent.deciding.built_in import DEFAULT_RULES, NOTICES_SECONDS
 from forewarn.guest.agent.deciding.policy import chosen_steps, conditions, decide, fits
 from forewarn.guest.agent.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
@@ -162,5 +164,13 @@ def test_verdicts_say_what_they_are_made_of() -> None:
     }
 
 
-def test_every_type_has_a_notice() -> None:
-    assert set(NOTICES_SECONDS) == set(EventType)
+def test_the_agent_knows_the_shortest_notice_that_the_service_gives_for_each_type() -> None:
+    """Freely configured notices count with the least that is allowed; a failure, which has none, is not announced."""
+    by_cause = {cause: row.notice for cause, row in CAUSES.items() if cause is not Cause.FAILURE}
+    by_cause |= {Cause.DELETION: TERMINATE_NOTICE[0], Cause.REIMAGE: OS_IMAGE_NOTICE}
+    shortest = {
+        kind: min(notice.total_seconds() for cause, notice in by_cause.items() if notice and CAUSES[cause].type is kind)
+        for kind in EventType
+    }
+
+    assert shortest == NOTICES_SECONDS

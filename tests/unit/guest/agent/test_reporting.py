@@ -36,7 +36,7 @@ class Listening(Reporter):
 
 
 @pytest.mark.parametrize(("verdict", "heard"), [(Verdict.IGNORE, []), (Verdict.NOTIFY, ["scheduled"])])
-def test_an_ignored_event_is_nobodys_business(verdict: Verdict, heard: list[str]) -> None:
+def test_nobody_is_notified_of_an_ignored_event(verdict: Verdict, heard: list[str]) -> None:
     reporter = Listening(AgentConfig(rules=(Rule("all", verdict),)))
     reporter.named("web-0")
     for change in Watcher().see(Document(2, (EVENT,)), NOON):
@@ -55,7 +55,7 @@ def test_why_a_vm_is_out_of_service_is_said_as_it_is() -> None:
     assert reporter.health.why_not_ready() == ""
 
 
-def test_a_vm_that_an_event_names_no_more_is_told_so_once() -> None:
+def test_that_an_event_names_the_vm_no_more_is_told_once() -> None:
     reporter, watcher = Listening(AgentConfig()), Watcher()
     reporter.named("web-0")
     shared = replace(EVENT, resources=("web-0", "web-1"))

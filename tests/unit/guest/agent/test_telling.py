@@ -236,7 +236,7 @@ def test_when_too_many_wait_the_oldest_is_dropped() -> None:
     assert room.texts[-1] == "web-0: 149"
 
 
-def test_an_agent_that_tells_nobody_has_no_thread() -> None:
+def test_an_agent_without_channels_has_no_thread_for_them() -> None:
     before = threading.active_count()
     telling = teller(Notification("webhook", "http://127.0.0.1:1", on=("failed",)), metrics=Metrics(MACHINE.threads))
     telling.tell("approved", EVENT, "yes")

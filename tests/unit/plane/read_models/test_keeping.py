@@ -33,7 +33,7 @@ def slow(publishing: Publishing) -> ReadModels:
     return ReadModels(publishing, lambda: float(next(ticks)))
 
 
-async def test_where_nobody_asks_nobody_listens() -> None:
+async def test_before_the_first_request_nothing_is_subscribed() -> None:
     publishing = Publishing()
     models = ReadModels(publishing, lambda: 0.0)
     publishing.publish(*made(Region(), "web"))
@@ -46,7 +46,7 @@ async def test_where_nobody_asks_nobody_listens() -> None:
     assert publishing.listeners == []
 
 
-async def test_who_has_no_patience_is_told_how_far_it_is() -> None:
+async def test_a_caller_that_does_not_wait_is_told_how_far_the_model_is() -> None:
     publishing = Publishing()
     publishing.publish(*made(Region(), *(f"vm-{number}" for number in range(3_000))))
     models = slow(publishing)
@@ -61,7 +61,7 @@ async def test_who_has_no_patience_is_told_how_far_it_is() -> None:
     await models.close()
 
 
-async def test_whoever_gives_up_takes_nobody_with_him() -> None:
+async def test_a_caller_that_gives_up_does_not_cancel_the_others() -> None:
     publishing = Publishing()
     publishing.publish(*made(Region(), "web"))
     models = slow(publishing)
@@ -88,7 +88,7 @@ async def test_records_that_are_not_the_next_ones_begin_everything_anew() -> Non
     await models.close()
 
 
-async def test_what_is_replaced_while_it_is_made_is_made_anew_and_everybody_gets_an_answer() -> None:
+async def test_a_model_that_is_replaced_while_it_is_made_is_made_anew_and_all_callers_get_it() -> None:
     publishing = Publishing()
     publishing.publish(*made(Region(), "old"))
     models = slow(publishing)
@@ -103,7 +103,7 @@ async def test_what_is_replaced_while_it_is_made_is_made_anew_and_everybody_gets
     await models.close()
 
 
-async def test_where_nobody_asks_for_long_everything_is_let_go_of() -> None:
+async def test_without_a_request_for_long_everything_is_dropped() -> None:
     publishing = Publishing()
     region, facts = made(Region(), "web")
     publishing.publish(region, facts)

@@ -35,7 +35,7 @@ def test_a_response_to_head_says_how_long_the_body_would_be() -> None:
     assert b"Allow: GET\r\n" in signed
 
 
-def test_a_response_without_body_stays_one() -> None:
+def test_a_response_without_a_body_has_none() -> None:
     reply = reply_to(ErrorReply(304, "", b""))
     assert reply.without_body() == reply
     assert reply.with_field("A", "b").without_body() == reply.with_field("A", "b")
@@ -69,7 +69,7 @@ def test_documents_without_events_are_shared_by_all_scopes() -> None:
     assert cache.served(story.region, story.scope("a"), API_VERSIONS[0]) is not served[0]
 
 
-def test_documents_with_events_are_made_once_and_are_nobody_elses() -> None:
+def test_documents_with_events_are_made_once_for_each_scope() -> None:
     story, cache = Story(), DocumentCache("rfc1123")
     story.create("a", "b")
     for name in ("a", "b"):

@@ -49,7 +49,7 @@ def region() -> Region:
         (_DESK, "", "", "plain", "plain"),
     ],
 )
-def test_the_strongest_way_decides(
+def test_of_several_ways_to_know_a_caller_the_strongest_decides(
     region: Region, entrance: Entrance, peer: str, local: str, named: str | None, found: str | None
 ) -> None:
     vm = identify(region, Caller.at(entrance, peer, local), named)
@@ -63,7 +63,7 @@ def test_a_single_vm_needs_no_name_on_loopback_only() -> None:
         assert (identify(story.region, Caller.at(entrance, "127.0.0.1", "127.0.0.1"), None) is not None) is found
 
 
-def test_nobody_is_anybody_in_an_empty_region() -> None:
+def test_in_an_empty_region_no_caller_is_a_vm() -> None:
     assert identify(Region(), Caller.at(_DESK, "127.0.0.1", "127.0.0.1"), None) is None
 
 
@@ -90,5 +90,5 @@ def test_an_address_has_one_spelling(text: str, plain: str) -> None:
         ("", False),
     ],
 )
-def test_only_loopback_is_a_desk(host: str, loopback: bool) -> None:
+def test_only_loopback_addresses_count_as_loopback(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback

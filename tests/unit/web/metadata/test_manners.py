@@ -23,7 +23,7 @@ _ALL = frozenset(FaultKind)
 # Throttle
 
 
-def test_five_requests_pass_in_any_second() -> None:
+def test_five_requests_of_a_vm_pass_the_throttle_in_any_second() -> None:
     throttle = Throttle(5)
     passed = [throttle.admits("a", now) for now in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.99, 1.0, 1.05, 1.1, 1.2)]
     assert passed == [True] * 5 + [False, False, True, False, True, True]
@@ -47,7 +47,7 @@ def test_vms_that_went_silent_are_forgotten() -> None:
 
 
 @given(st.lists(st.floats(0, 0.5), max_size=60), st.integers(1, 7))
-def test_no_second_has_more_than_its_share(pauses: list[float], rate: int) -> None:
+def test_in_no_second_do_more_requests_pass_the_throttle_than_allowed(pauses: list[float], rate: int) -> None:
     throttle, now, granted = Throttle(rate), 0.0, []
     for pause in pauses:
         now += pause
@@ -59,7 +59,7 @@ def test_no_second_has_more_than_its_share(pauses: list[float], rate: int) -> No
 # Lag
 
 
-def test_a_region_shows_when_its_time_has_come() -> None:
+def test_a_region_is_shown_when_its_visibility_lag_is_over() -> None:
     story = Story()
     first = story.region
     lag = Lag(timedelta(seconds=30), lambda: story.now, first)
@@ -79,7 +79,7 @@ def test_a_region_shows_when_its_time_has_come() -> None:
     ] * 4
 
 
-def test_an_enabling_shows_at_once_and_what_comes_after_it_later() -> None:
+def test_an_enabling_is_shown_at_once_and_later_changes_after_the_visibility_lag() -> None:
     story = Story()
     story.create("a", "b")
     lag = Lag(timedelta(seconds=30), lambda: story.now, story.region)
@@ -156,7 +156,7 @@ def test_a_rule_of_another_kind_is_passed_over() -> None:
     assert faults.list()[0].answered == 0
 
 
-def test_a_share_goes_by_the_dice_it_was_given() -> None:
+def test_a_fault_with_a_probability_goes_by_the_given_random_numbers() -> None:
     faults, dice = FaultRules(random.Random(3)), random.Random(3)
     faults.add(FaultRule(kind="gone", share=0.25))
     struck = [faults.strike("a", _ALL) is not None for _ in range(200)]
@@ -181,7 +181,7 @@ def _skipping(rule: FaultRule) -> tuple[Story, FaultRules, Skips]:
     return story, faults, skips
 
 
-def test_one_incarnation_is_kept_from_a_vm() -> None:
+def test_a_skip_rule_hides_one_incarnation_from_a_vm() -> None:
     story, faults, skips = _skipping(FaultRule(kind="skip", vms=("a",), times=1))
     assert _seen(skips, story, "a") == 1
     event = story.restart("a")
@@ -192,20 +192,20 @@ def test_one_incarnation_is_kept_from_a_vm() -> None:
     assert faults.list() == ()
 
 
-def test_other_vms_see_everything() -> None:
+def test_a_skip_rule_of_one_vm_hides_nothing_from_others() -> None:
     story, _, skips = _skipping(FaultRule(kind="skip", vms=("a",)))
     story.restart("b")
     assert _seen(skips, story, "b") == 2
 
 
-def test_no_more_are_kept_than_were_asked_for() -> None:
+def test_a_skip_rule_hides_no_more_incarnations_than_its_count() -> None:
     story, _, skips = _skipping(FaultRule(kind="skip", times=1))
     story.restart("a", "1")
     story.restart("b", "2")
     assert [_seen(skips, story, "a"), _seen(skips, story, "b")] == [1, 2]
 
 
-def test_every_second_incarnation_is_kept_where_there_is_no_limit() -> None:
+def test_a_skip_rule_without_a_count_hides_every_second_incarnation() -> None:
     story, faults, skips = _skipping(FaultRule(kind="skip", vms=("a",)))
     seen = []
     for number in range(3):

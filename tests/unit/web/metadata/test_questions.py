@@ -61,7 +61,7 @@ def test_instance_and_versions_are_questions_of_their_own() -> None:
     assert _ask(b"GET", b"/metadata/versions", _TRUE) == ReadVersions(_vm())
 
 
-def test_who_is_calling_is_not_even_asked_for_a_path_that_leads_nowhere() -> None:
+def test_an_unknown_path_is_refused_before_the_caller_is_identified() -> None:
     def who(_: str | None) -> Vm | None:
         raise AssertionError("nobody needs to know")
 
@@ -129,11 +129,11 @@ def test_any_target_can_be_taken_apart(raw: bytes) -> None:
         ([b"9" * 5000], Unless(frozenset())),
     ],
 )
-def test_what_a_reader_has_is_read_leniently(values: list[bytes], unless: Unless) -> None:
+def test_the_tags_of_if_none_match_are_read_leniently(values: list[bytes], unless: Unless) -> None:
     assert read_unless(values) == unless
 
 
-def test_a_reader_that_has_everything_needs_nothing() -> None:
+def test_a_reader_with_the_current_tag_needs_no_document() -> None:
     assert Unless(everything=True).covers(7)
     assert not NEVER.covers(0)
 

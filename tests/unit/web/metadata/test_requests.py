@@ -111,20 +111,20 @@ def test_a_request_that_is_given_up_is_the_last() -> None:
     assert reader.feed(_GET) == []
 
 
-def test_a_client_that_waits_for_a_word_gets_it_before_its_body_counts() -> None:
+def test_a_client_that_expects_100_continue_gets_it_before_its_body() -> None:
     expecting = _POST.replace(b"\r\n\r\n", b"\r\nExpect: 100-Continue\r\n\r\n")
     found = _read(expecting[:-5], expecting[-5:])
     assert found[0] is CONTINUE
     assert _requests(found[1:]) == [(b"POST", b"/p", b"hello")]
 
 
-def test_the_word_is_given_once_where_an_offer_is_passed_over() -> None:
+def test_continue_is_sent_once_where_an_upgrade_offer_is_ignored() -> None:
     found = _read(_OFFER.replace(b"\r\nContent", b"\r\nExpect: 100-continue\r\nContent", 1))
     assert found[0] is CONTINUE
     assert _requests(found[1:]) == [_MEANING[3]]
 
 
-def test_an_http_1_0_client_knows_no_such_word() -> None:
+def test_an_http_1_0_client_is_never_sent_100_continue() -> None:
     expecting = _POST.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n").replace(b"/1.1", b"/1.0")
     assert _requests(_read(expecting)) == [(b"POST", b"/p", b"hello")]
 

@@ -145,7 +145,7 @@ async def test_all_connections_of_one_vm_share_its_turn() -> None:
     assert min(everyone) >= 1
 
 
-async def test_whoever_asks_beside_a_flood_is_answered_in_the_turn_in_which_it_asks() -> None:
+async def test_a_vm_that_asks_during_another_ones_flood_is_answered_in_the_same_turn() -> None:
     plane, stage = await _stage(Entrance())
     greedy = [_Wire(stage, "10.0.0.2") for _ in range(4)]
     victim = _Wire(stage, "10.0.0.3")
@@ -164,7 +164,7 @@ async def test_whoever_asks_beside_a_flood_is_answered_in_the_turn_in_which_it_a
     assert max(between) <= 2 * _EACH
 
 
-async def test_at_a_desk_each_connection_is_a_party_of_its_own() -> None:
+async def test_on_loopback_each_connection_has_its_own_turn() -> None:
     plane, stage = await _stage(Entrance(loopback=True))
     target = b"/vm/vm2" + _TARGET
     both = [_Wire(stage, "127.0.0.1") for _ in range(2)]

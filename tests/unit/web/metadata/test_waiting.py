@@ -82,7 +82,7 @@ def test_a_crowd_is_woken_some_at_a_time_and_others_have_their_turn_in_between()
     assert sum(steps) == 3 * WOKEN_AT_ONCE + 1
 
 
-def test_patience_ends_by_itself() -> None:
+def test_a_wait_ends_when_its_time_is_over() -> None:
     async def story() -> bool:
         patience = Patience(0.001)
         await patience.until_news(Waiters(), "a")

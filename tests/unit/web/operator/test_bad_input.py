@@ -124,7 +124,7 @@ async def test_names_that_are_none_are_refused(bench: Bench, verb: str, body: di
         ("/v1/clock/advance", {"minutes": 1}),
     ],
 )
-async def test_a_wish_that_nobody_understands_is_refused(bench: Bench, path: str, body: dict[str, Any]) -> None:
+async def test_an_unknown_word_or_field_is_refused(bench: Bench, path: str, body: dict[str, Any]) -> None:
     await bench.create("lone")
     await bench.refused(400, "POST", path, body)
 

@@ -58,6 +58,6 @@ async def test_a_fault_rule_that_makes_no_sense_is_refused(bench: Bench, body: d
     assert (await bench.get("/v1/faults"))["faults"] == []
 
 
-async def test_a_fault_rule_about_nobody_is_refused(bench: Bench) -> None:
+async def test_a_fault_rule_about_an_unknown_vm_is_refused(bench: Bench) -> None:
     assert "'web'" in await bench.refused(404, "POST", "/v1/faults", {"kind": "gone", "vms": ["web"]})
     assert "17" in await bench.refused(404, "DELETE", "/v1/faults/17")

@@ -179,7 +179,7 @@ async def test_a_filter_that_names_what_is_not_there_says_so(bench: Bench, path:
     assert "no " in await bench.refused(404, "GET", path)
 
 
-def test_a_page_ends_where_enough_was_looked_at_and_says_where_to_go_on() -> None:
+def test_a_filtered_page_ends_after_a_bounded_search_and_says_where_to_go_on() -> None:
     first = choose(iter(range(100)), lambda number: number > 90, str, 5, most=50)
     assert (first.things, first.next, first.looked_at) == ([], "49", 50)
     second = choose(iter(range(50, 100)), lambda number: number > 90, str, 5, most=50)

@@ -31,7 +31,7 @@ async def restarted(bench: Bench) -> str:
     return found
 
 
-async def test_an_event_is_told_to_its_end(bench: Bench) -> None:
+async def test_a_forecast_tells_an_event_to_its_end(bench: Bench) -> None:
     event = await restarted(bench)
     answer = await bench.get("/v1/forecast", event=event.lower())
     assert told(answer) == [
@@ -65,7 +65,7 @@ async def test_looking_ahead_changes_nothing(bench: Bench) -> None:
     assert before == (bench.plane.region, bench.plane.seq, bench.plane.now(), await bench.get("/v1/activity"))
 
 
-async def test_the_clock_then_does_what_was_told(bench: Bench) -> None:
+async def test_when_the_clock_is_turned_what_was_forecast_happens(bench: Bench) -> None:
     await restarted(bench)
     await bench.post("/v1/campaigns", {"kind": "reboot", "hosts_at_once": 1}, 201)
     await bench.settled()
@@ -77,7 +77,7 @@ async def test_the_clock_then_does_what_was_told(bench: Bench) -> None:
     assert len(ahead) > 10
 
 
-async def test_it_is_asked_of_one_scope_or_one_vm(bench: Bench) -> None:
+async def test_a_forecast_can_be_of_one_scope_or_one_vm(bench: Bench) -> None:
     await restarted(bench)
     lapse = ("2026-01-02T12:00:00Z", "ScopeDisabled")
     for query in ("scope=vm/web-1", "vm=web-1", "vm=WEB-1"):
@@ -104,14 +104,14 @@ async def test_what_cannot_be_looked_at_is_refused(
     assert sentence in await bench.refused(status, "GET", "/v1/forecast", params=query)
 
 
-async def test_it_looks_eight_days_ahead_and_says_so(bench: Bench) -> None:
+async def test_a_forecast_looks_eight_days_ahead_and_says_so(bench: Bench) -> None:
     await bench.create("web")
     answer = await bench.get("/v1/forecast", until="2026-02-01T12:00:00Z")
     assert answer["cut_at"] == "2026-01-09T12:00:00Z"
     assert (await bench.get("/v1/forecast", until="2026-01-09T12:00:00Z"))["cut_at"] is None
 
 
-async def test_it_tells_five_hundred_facts_and_where_the_others_begin(bench: Bench) -> None:
+async def test_a_forecast_tells_five_hundred_facts_and_where_the_others_begin(bench: Bench) -> None:
     await bench.create("web", count=600, read=True)
     answer = await bench.get("/v1/forecast")
     assert len(answer["facts"]) == 500
@@ -119,7 +119,7 @@ async def test_it_tells_five_hundred_facts_and_where_the_others_begin(bench: Ben
     assert len((await bench.get("/v1/forecast", vm="web-599"))["facts"]) == 1
 
 
-async def test_what_is_far_behind_much_else_is_not_looked_for_without_end(bench: Bench) -> None:
+async def test_a_forecast_stops_looking_after_a_bounded_number_of_facts(bench: Bench) -> None:
     await bench.create("web", count=100, read=True)
     plane = bench.plane
     tomorrow = plane.now() + timedelta(days=1)
@@ -133,7 +133,7 @@ async def test_what_is_far_behind_much_else_is_not_looked_for_without_end(bench:
     assert (len(whole.facts), whole.cut_at) == (1, None)
 
 
-async def test_a_thousand_readers_cost_one_and_a_change_makes_a_new_one(
+async def test_a_forecast_is_computed_once_for_all_readers_until_the_region_changes(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []

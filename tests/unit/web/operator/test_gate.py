@@ -162,7 +162,7 @@ async def test_an_unknown_name_is_told_which_setting_and_logged_once(
         assert "--hosts" in line
 
 
-async def test_who_guesses_names_does_not_fill_the_log(
+async def test_many_guessed_host_names_do_not_fill_the_log(
     open_bench: OpenBench, anyio_backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "forewarn.web.host_names")

@@ -81,7 +81,7 @@ def test_nodes_that_agree_are_no_cause_for_a_warning() -> None:
     assert list(warnings([node("a", leads=True), node("b", ago=9)], "a", NOON)) == []
 
 
-def test_nodes_that_differ_or_are_silent_are() -> None:
+def test_nodes_that_differ_or_are_silent_are_warned_of() -> None:
     nodes = [node("a", rules="x"), node("b", version="1.1"), node("c", ago=11)]
 
     silent, versions, rules, leader = warnings(nodes, "", NOON)
@@ -102,7 +102,7 @@ def test_nodes_that_differ_or_are_silent_are() -> None:
         ([], ""),
     ],
 )
-def test_the_leader_is_who_said_so_last(nodes: list[Node], leader: str) -> None:
+def test_the_leader_is_the_node_that_said_so_last(nodes: list[Node], leader: str) -> None:
     assert leader_of(nodes, "this", NOON) == leader
 
 
@@ -166,7 +166,9 @@ class Doubtful(MemoryJournal):
         return super().write()
 
 
-async def test_what_may_have_happened_is_told_as_that(open_bench: OpenBench, anyio_backend: str) -> None:
+async def test_a_write_whose_outcome_is_not_known_is_answered_as_uncertain(
+    open_bench: OpenBench, anyio_backend: str
+) -> None:
     journal = Doubtful()
     async with open_bench(journal=journal) as bench:
         journal.gone = True

@@ -26,7 +26,7 @@ def journal_of(instants: int) -> MemoryJournal:
     return journal
 
 
-def test_beginning_and_end_are_listed_and_what_is_between_is_counted() -> None:
+def test_of_a_long_turn_the_first_and_last_lines_are_listed_and_the_others_counted() -> None:
     happened, left_out = on_the_way(journal_of(5_000), BEFORE, 10_000)
 
     assert (len(happened), left_out) == (2 * MOST_TOLD, 5_000 - 2 * MOST_TOLD)
@@ -35,7 +35,7 @@ def test_beginning_and_end_are_listed_and_what_is_between_is_counted() -> None:
     assert [line.at for line in happened] == [NOON + timedelta(minutes=minute) for minute in shown]
 
 
-def test_what_fits_is_listed_whole_and_what_came_before_the_turn_is_not() -> None:
+def test_a_short_turn_is_listed_whole_without_what_came_before_it() -> None:
     journal = journal_of(60)
 
     assert [line.about for line in on_the_way(journal, BEFORE, 120)[0]] == [[f"vm/a-{n}"] for n in range(60)]

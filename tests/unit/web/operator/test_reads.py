@@ -89,7 +89,7 @@ async def test_the_document_is_written_as_the_metadata_face_of_the_server_is_tol
     assert told.whole.after.endswith(json.dumps(read["document"], separators=(",", ":")).encode())
 
 
-async def test_a_read_by_nobody_or_of_an_unknown_version_is_refused(bench: Bench) -> None:
+async def test_a_read_for_an_unknown_vm_or_in_an_unknown_version_is_refused(bench: Bench) -> None:
     await bench.create("db")
 
     assert "no VM named 'nobody'" in await bench.refused(404, "POST", "/v1/vms/nobody/read")

@@ -182,7 +182,7 @@ async def test_a_changed_model_counts_for_an_instance_once_it_is_upgraded(bench:
     assert outcome["scale_set"]["capacity"] == 1
 
 
-async def test_everybody_is_upgraded_where_nobody_is_named(bench: Bench) -> None:
+async def test_all_instances_are_upgraded_where_none_is_named(bench: Bench) -> None:
     await make(bench)
     await change(bench, size="Standard_A1")
 
@@ -336,7 +336,7 @@ async def test_instances_are_stopped_deallocated_and_started_at_once(bench: Benc
         assert {vm["power"] for vm in (await bench.get(f"{SETS}/web"))["instances"]} == {power}
 
 
-async def test_an_empty_set_has_nobody_to_disturb(bench: Bench) -> None:
+async def test_an_operation_on_an_empty_set_does_nothing_and_says_so(bench: Bench) -> None:
     await make(bench, capacity=0)
     for verb in ("restart", "stop", "start", "upgrade"):
         assert (await bench.post(f"{SETS}/web/{verb}", {}, 202))["message"] == "Nothing had to be done."
@@ -421,7 +421,7 @@ async def test_a_set_that_somebody_reads_for_goes_with_its_last_instance(bench: 
         (404, "POST", "/web/explode", {}, "nothing at"),
     ],
 )
-async def test_what_cannot_be_is_refused(
+async def test_a_scale_set_that_cannot_be_is_refused(
     bench: Bench, status: int, method: str, path: str, body: Any, named: str
 ) -> None:
     await make(bench)

@@ -16,7 +16,7 @@ from tests.unit.web.resource_manager.bench import NETWORK, RG, Bench, S, open_be
 pytestmark = pytest.mark.anyio
 
 
-async def test_no_token_is_a_challenge(bench: Bench) -> None:
+async def test_a_request_without_a_token_gets_a_challenge(bench: Bench) -> None:
     answer = await bench.client.get(f"{S}?api-version=2024-11-01", headers={"Authorization": ""})
 
     assert answer.status_code == 401
@@ -51,7 +51,7 @@ async def test_an_api_version_is_a_date(bench: Bench, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["2015-06-15", "2026-04-01", "2023-10-01-preview"])
-async def test_any_date_will_do(bench: Bench, version: str) -> None:
+async def test_any_date_is_taken_as_an_api_version(bench: Bench, version: str) -> None:
     assert (await bench.client.get(S, params={"API-Version": version})).status_code == 200
 
 
@@ -141,7 +141,7 @@ async def test_a_group_that_is_not_there_holds_nothing(bench: Bench) -> None:
     assert error == {"code": "ResourceGroupNotFound", "message": "Resource group 'rg1' could not be found."}
 
 
-async def test_nothing_is_where_nothing_is(bench: Bench) -> None:
+async def test_an_unknown_path_is_not_found(bench: Bench) -> None:
     assert (await bench.refused(404, "GET", "/nowhere"))["code"] == "NotFound"
     assert (await bench.refused(404, "GET", f"{S}/nowhere"))["code"] == "NotFound"
     assert (await bench.refused(405, "POST", f"{S}/resourceGroups"))["code"] == "MethodNotAllowed"

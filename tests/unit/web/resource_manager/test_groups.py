@@ -179,7 +179,7 @@ async def test_a_group_whose_deletion_was_canceled_stays(bench: Bench) -> None:
     await bench.put(f"{NETWORK}/virtualNetworks/net", NET)
 
 
-async def test_an_operation_that_nobody_knows(bench: Bench) -> None:
+async def test_the_result_of_an_unknown_operation_is_not_found(bench: Bench) -> None:
     assert (await bench.refused(404, "GET", f"{S}/operationresults/nothing"))["code"] == "NotFound"
 
 

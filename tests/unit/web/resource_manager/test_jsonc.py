@@ -13,12 +13,12 @@ BANNER = "/* x */ " * 80
 
 
 @pytest.mark.parametrize("decoration", [RULER + "\n", BANNER, "// no end\n", "/* } ] */"])
-def test_decoration_is_passed_over(decoration: str) -> None:
+def test_comments_and_trailing_commas_are_passed_over(decoration: str) -> None:
     text = f'{{"a": 1, {decoration} b: [1, {decoration}], {decoration} }}'
     assert json.loads(to_json(text)) == {"a": 1, "b": [1]}
 
 
-def test_what_is_in_a_text_stays() -> None:
+def test_comment_marks_inside_a_string_stay() -> None:
     assert json.loads(to_json('{"a": "// not, a comment: /* */,}"}')) == {"a": "// not, a comment: /* */,}"}
 
 

@@ -49,7 +49,7 @@ def told(bench: Bench, name: str) -> str:
     return shared_address(bench.plane.region, bench.plane.region.vms[name])
 
 
-async def test_nobody_is_known_by_an_interface_unless_the_owner_wants_it(bench: Bench) -> None:
+async def test_no_vm_is_known_by_its_interface_unless_the_setting_is_on(bench: Bench) -> None:
     await bench.group()
     await make(bench, "web", "10.0.0.9")
     await nic_bindings.bind_all(bench.desk)
@@ -108,7 +108,7 @@ async def test_a_namespace_stays_beside_the_address(bound: Bench) -> None:
     assert bound.plane.region.vms["web"].binding == Binding(address="10.0.0.10", netns="n")
 
 
-async def test_what_is_no_address_binds_nobody(bound: Bench) -> None:
+async def test_an_interface_without_a_valid_address_binds_no_vm(bound: Bench) -> None:
     await make(bound, "web", "somewhere")
 
     assert bound.plane.region.vms["web"].binding == NO_BINDING

@@ -62,13 +62,13 @@ async def test_every_image_has_a_version(bench: Bench) -> None:
     assert "plan" not in shown["properties"]
 
 
-async def test_the_publisher_tells_the_system(bench: Bench) -> None:
+async def test_the_publisher_of_an_image_tells_its_operating_system(bench: Bench) -> None:
     shown = await bench.get(IMAGES.replace("Canonical", "MicrosoftWindowsServer") + "/latest")
 
     assert shown["properties"]["osDiskImage"] == {"operatingSystem": "Windows"}
 
 
-async def test_an_image_that_nobody_made_is_linux(bench: Bench) -> None:
+async def test_an_unknown_image_counts_as_linux(bench: Bench) -> None:
     await bench.group()
 
     found = await bench.get(f"{RG}/providers/Microsoft.Compute/images/mine")

@@ -98,7 +98,7 @@ def rule(
         if alive and found is not None:
             if found.stance not in AGREEING:
                 return Ruling.WAIT, f"{name} says that it is {found.stance}"
-            if found.stance == "ready":  # one that only agrees will not approve, and comes before nobody
+            if found.stance == "ready":  # one that only agrees will not approve, so it is not the first
                 first = first or name
             continue
         silent_since = gathering.first_asked.get(name, tick) if found is None else found.at

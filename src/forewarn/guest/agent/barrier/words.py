@@ -19,7 +19,7 @@ from forewarn.wire.times import format_iso8601, parse_instant
 
 PATH = "/forewarn/barrier/v1"
 SEAL_HEADER = "X-Forewarn-Seal"
-CLOCKS_APART = timedelta(minutes=5)
+CLOCKS_APART = timedelta(minutes=5)  # as Kerberos allows by default
 _MOST_REMEMBERED = 10_000
 
 

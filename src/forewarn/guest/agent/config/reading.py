@@ -73,7 +73,7 @@ def check_file(path: Path) -> Checked:
 
 
 def check_text(text: str, path: str = "agent.toml") -> Checked:
-    """The same for text that somebody has read already."""
+    """The same for text; ``path`` is only named in complaints."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

@@ -73,7 +73,7 @@ def _refuse_twins(sections: Sequence[Section], names: Sequence[str]) -> None:
 
 
 def check_steps(rule_sections: Sequence[Section], step_sections: Sequence[Section], config: AgentConfig) -> None:
-    """Steps that rules name and nobody has, and steps that somebody has and no rule names."""
+    """Complain of steps that rules name and the file does not define; warn of steps that no rule names."""
     order = [step.name for step in config.steps]
     _refuse_twins(step_sections, order)
     for section, rule in zip(rule_sections, config.rules, strict=True):

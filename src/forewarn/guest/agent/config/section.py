@@ -47,7 +47,7 @@ class Section:
         return {key: value for key, value in self.values.items() if key not in self._asked}
 
     def refuse_rest(self) -> None:
-        """A key that nobody asked for is a slip of the pen, and a slip is not to be ignored."""
+        """Complain of each key that was not read: it is unknown, most likely misspelled."""
         for key in self.rest():
             self.book.complain((*self.place, key), f"{self.title} has no key {key!r}", meant(key, self._asked))
 

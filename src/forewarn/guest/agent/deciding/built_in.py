@@ -33,6 +33,6 @@ DEFAULT_RULES = (
     Rule(name="everything else", verdict=Verdict.PREPARE_THEN_APPROVE),
 )
 
-# Instead of them, where a file says nothing of what is to be done. Its VM has prepared nothing, so nobody may give away
-# the time until NotBefore in its name.
+# Instead of them, where a file says nothing of what is to be done. Its VM has prepared nothing, so the agent must
+# not approve, which would give away the time until NotBefore.
 NO_STEPS_RULE = Rule(name="no steps", verdict=Verdict.NOTIFY)

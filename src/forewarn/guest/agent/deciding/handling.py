@@ -244,7 +244,7 @@ def _while_running(
     if running.undo:
         return _while_undoing(moment, running, wanted, approve)
     if not holders:
-        return Duties(stop=True, approve=approve)  # nobody wants it any more
+        return Duties(stop=True, approve=approve)  # no event needs it any more
     if wanted is not None and _is_sharper(wanted, plans, holders):
         return Duties(stop=True, approve=approve)
     step = moment.steps.get(running.name)

@@ -46,7 +46,7 @@ def rules_of(config: AgentConfig) -> tuple[Rule, ...]:
 def decide(config: AgentConfig, event: ScheduledEvent, own_name: str, *, others: Verdict = Verdict.IGNORE) -> Decision:
     """The first rule that fits decides; see ``rules_of``.
 
-    An event that does not name this VM is nobody's business here: ``others`` is what it gets, at most a notification.
+    An event that does not name this VM gets ``others``, at most a notification, whatever the rules say.
     """
     if not concerns(event, own_name):
         return Decision(others, None, (), f"it does not name {own_name or 'this VM'}")

@@ -9,7 +9,7 @@ from itertools import product
 from forewarn.guest.agent.values import Rule
 from forewarn.terms import EventSource, EventStatus, EventType
 
-# Documents may show what nobody knows yet, so every list of known words has one more.
+# Documents may show words of later versions, so every list of known words has one more that stands for them.
 _OTHER = ""
 _TYPES = (*(each.value for each in EventType), _OTHER)
 _SOURCES = (*(each.value for each in EventSource), _OTHER)

@@ -11,8 +11,8 @@ class ServiceTime:
     """What NotBefore is set against: right however wrong the VM's clock is.
 
     A Date has whole seconds, so it is up to a second behind what is already known by counting on from an earlier one.
-    Only an answer that contradicts the count by more than that moves it: forward, or back where somebody has turned
-    or stopped the region's clock.
+    Only an answer that contradicts the count by more than that moves it: forward, or back where the region's clock
+    was turned or stopped.
     """
 
     def __init__(self) -> None:

@@ -99,7 +99,7 @@ def _record(fields: Mapping[str, Any]) -> Record:
             effects = tuple(_effect_of(each) for each in fields["effects"])
             return Snapshot(cares, effects, _number(fields["last_run"]))
         case other:
-            raise BadLine(f"nobody knows a {other}")
+            raise BadLine(f"{other!r} is no kind of record")
 
 
 def event_fields(event: ScheduledEvent) -> dict[str, object]:

@@ -24,7 +24,7 @@ _WITHOUT_STEPS = {
 
 
 def warning(config: AgentConfig) -> str:
-    """What somebody who has set up nothing should know; empty where something is set up."""
+    """The warning for a file without steps, that nothing is prepared or approved; empty where there are steps."""
     rules = rules_of(config)
     return NO_STEPS if rules[-1] is NO_STEPS_RULE and not shadows(rules, len(rules) - 1) else ""
 

@@ -82,7 +82,7 @@ class Reporter:
             self.metrics.document(reading.document.incarnation, mine)
 
     def changed(self, change: Change) -> None:
-        """Count it, and tell people, unless the policy says that this event is nobody's business."""
+        """Count it, and notify people, unless the verdict on this event is ``ignore``."""
         if not concerns(change.event, self._name):
             self._spared(change)
             return

@@ -24,7 +24,7 @@ _MADE = "made "
 
 
 class CannotInstall(Exception):  # noqa: N818 - it reads as what it is
-    """Something of somebody else's stands in the way; nothing was changed."""
+    """A file that install did not write stands in the way; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Asking the network by DHCP where the metadata service is. Blocks; whoever cannot wait gives it a thread."""
+"""Asking the network by DHCP where the metadata service is. Blocks for seconds, so call it in a thread."""
 
 from __future__ import annotations
 

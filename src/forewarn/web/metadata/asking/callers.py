@@ -25,7 +25,7 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """A listening socket of the metadata face, and what it tells about whoever connects to it."""
+    """A listening socket of the metadata face, and what it tells about the caller that connects to it."""
 
     loopback: bool = False  # reached from this machine only
     netns: str = ""  # stands inside this network namespace, and hears one VM only
@@ -95,7 +95,7 @@ def is_of_a_page(request: Request) -> bool:
 
 @lru_cache(maxsize=256)  # the few names under which one machine reaches itself; a field is bounded by the head's limit
 def _is_a_site(host: bytes) -> bool:
-    """Sites that anybody can own have a dot in their name; addresses do too, and are no names."""
+    """Whether it may be a domain on the Internet (DNS rebinding): a name with a dot in it that is no IP address."""
     name = host.decode("latin-1").lower()
     name = name.partition("]")[0].removeprefix("[") if name.startswith("[") else name.partition(":")[0]
     name = name.removesuffix(".")
@@ -111,7 +111,7 @@ def _is_a_site(host: bytes) -> bool:
 def hint_for(region: Region, caller: Caller, target: Target) -> str:
     """What to try instead, for a caller over loopback who got a 404: one line of ASCII, nothing sent echoed.
 
-    Beyond loopback nobody is told which VMs there are.
+    Beyond loopback the answer does not tell which VMs there are.
     """
     bound = next((region.addresses[claim] for claim in caller.claims if claim in region.addresses), None)
     if bound is not None:

@@ -129,7 +129,7 @@ def _has_metadata_header(request: Request) -> bool:
 
 
 def _is_encoded(request: Request) -> bool:
-    """Whether the body is not sent as it is. Nobody's samples do, and what is unpacked may be of any size."""
+    """Whether the body is compressed. No published sample does that, and unpacked it may be of any size."""
     return any(value.lower() not in (b"", b"identity") for value in request.values(b"content-encoding"))
 
 

@@ -1,8 +1,8 @@
 """Who did what through which door: the journal's records, one line for each request.
 
 The facts of one command stand together in the journal, with the kind of the command, its door, who asked and the id of
-the request. So a request is a run of records that share these. What nobody asked for (time passing, an engine at work)
-has no request id; there the instant tells one run from the next.
+the request. So a request is a run of records that share these. What follows from no request (time passing, an engine at
+work) has no request id; there the instant tells one run from the next.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _tell(found: list[Told], run: Run, book: Book, fold: bool, limit: int) -> bo
 def _likeness(run: Run, book: Book) -> tuple[object, ...]:
     """What two runs must share to be told as one: the door, what was asked, and what came of it, but for the number.
 
-    Several VMs may do the same; anybody else must be the same.
+    VMs may differ from line to line; any other caller must be the same one.
     """
     first, facts = run[0], [record.fact for record in run]
     who = "" if first.origin.door == "vm" else first.origin.who

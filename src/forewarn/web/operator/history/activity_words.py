@@ -179,7 +179,7 @@ def _telling(fact: f.Fact) -> str:
 
 
 def _kind_of(facts: Sequence[f.Fact]) -> str:
-    """As whoever waits for the operation calls it: the verb of ``Microsoft.Compute/virtualMachines/reapply/action``."""
+    """As the Resource Manager calls it: the verb of ``Microsoft.Compute/virtualMachines/reapply/action``."""
     kinds = (
         fact.kind.removesuffix("/action").rpartition("/")[2] for fact in facts if isinstance(fact, f.OperationStarted)
     )

@@ -39,7 +39,7 @@ def _runs(journal: Journal, before: Look, head: int) -> Iterator[Iterator[Happen
 
 
 def _lines(run: Run, book: Book) -> Iterator[Happened]:
-    """That scopes were disabled is a line of its own: it says why nobody is warned from then on."""
+    """That scopes were disabled is a line of its own: it says why operations there have no event from then on."""
     others = [record for record in run if not isinstance(record.fact, (f.ScopeDisabled, *_NOT_TOLD))]
     if others:
         told = activity_fields([others], book)

@@ -116,7 +116,7 @@ def host_cursor(host: Host) -> str:
 
 
 def _number_of(cursor: str) -> int:
-    """The last host that the page before showed, also where somebody gives its name; -1 for none."""
+    """The number of the last host on the page before, given as a number or as the host's name; -1 for none."""
     _, _, digits = cursor.rpartition("-")
     return int(digits) if digits.isascii() and digits.isdigit() else -1
 

@@ -22,7 +22,7 @@ def events_of(listed: Listed, page: EventPage) -> Chosen[Event]:
 
 
 def past_events_of(events: Iterable[Event], page: EventPage) -> Chosen[Event]:
-    """From events of a time that has passed. Whom they name may be gone by now: nobody is asked whether it exists."""
+    """From ended events. A VM, scope or campaign that the filter names may be gone by now and is not looked up."""
     after, key = instant_of(page.after) if page.after else None, _KEYS[page.order]
     rest = (event for event in events if after is None or key(event) > after)
     return _chosen(iter(sorted(rest, key=key)), page)

@@ -3,8 +3,8 @@
 A campaign may write thousands of facts a second, and a browser may be slow. So a hint says *that* something changed and
 what to look at again, never what it has become; at most four are made a second, each once for all who listen; and a
 stream keeps no queue: one that has missed a hint is told the sum of what it missed, read from the journal by the number
-it was told last. The same sum is what a browser gets that comes back, at this node or at another. Where nobody listens
-nothing is subscribed to, and a fact costs nothing.
+it was told last. The same sum is what a browser gets that comes back, at this node or at another. While no
+stream is open nothing is subscribed to, and a fact costs nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from forewarn.web.operator.live.subjects import Subjects
 from forewarn.web.operator.schema.answers import ChangeHint, ClockAnswer
 from forewarn.web.operator.stream import KEEP_ALIVE_SECONDS, Streams, happens
 
-SECONDS_BETWEEN = 0.25  # faster than that nobody sees a difference, and each hint makes every open page look
+SECONDS_BETWEEN = 0.25  # people see no difference below that, and each hint makes every open page ask again
 MOST_SUMMED = 500  # records that are read to sum up what a reader has missed; after more, anything may have changed
 _CLOCK, _FAULTS = "clock", "faults"
 

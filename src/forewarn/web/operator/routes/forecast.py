@@ -97,7 +97,7 @@ def _in_utc(instant: datetime) -> datetime:
 
 
 def _wanted(region: Region, query: ForecastQuery) -> Wanted:
-    """Whoever is asked about must be there."""
+    """What the question is about. An event, scope or VM that is not there is refused."""
     event = query.event.upper()
     if event and event not in region.events:
         raise no_event(f"There is no event {event} here, or it has ended.", event)

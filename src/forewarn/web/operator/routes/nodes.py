@@ -71,7 +71,7 @@ def _lag(journal: Journal, node: Node, head: int) -> int:
 
 
 def leader_of(nodes: Sequence[Node], this: str, now: datetime) -> str:
-    """Of those who say that they lead, whoever was heard last, for the others may be gone; this node knows best."""
+    """Of the nodes that say that they lead: this one, else the one heard last, for the others may be gone."""
     claims = [(node.id == this, node.seen_at, node.id) for node in nodes if node.leads and not _is_silent(node, now)]
     return max(claims)[-1] if claims else ""
 

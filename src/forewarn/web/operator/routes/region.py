@@ -40,7 +40,7 @@ async def settings(desk: TheDesk) -> list[SettingAnswer]:
 
 
 def _shown(setting: SettingView) -> str:
-    """Whoever assembles the server hides its secrets already; this face does not rely on that."""
+    """The value without secrets. ``server.assembly`` hides them already; this face does not rely on that."""
     if setting.name == "token" and setting.value:
         return "(set)"
     return _PASSWORD.sub(r"\1@", setting.value) if setting.name == "store" else setting.value

@@ -1,4 +1,4 @@
-"""What callers send. Unknown fields are refused: a misspelled one would otherwise be a wish that nobody heard."""
+"""What callers send. Unknown fields are refused: a misspelled one would otherwise be ignored without a word."""
 
 from __future__ import annotations
 

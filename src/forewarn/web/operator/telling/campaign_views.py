@@ -45,7 +45,7 @@ def _hosts(region: Region, campaign: Campaign) -> Sequence[Host]:
 
 
 def _progress(hosts: Sequence[Host], campaign: Campaign) -> CampaignHosts:
-    """A host without VMs is done with: there is nobody to move out of the way."""
+    """A host without VMs counts as done: there is no VM to announce anything to."""
     working = set(campaign.open_events.values())
     later = {host.number for host in hosts if host.vms and host.update_domain > campaign.wave}
     left = set() if campaign.state is CampaignState.COMPLETED else (later | set(campaign.waiting)) - working

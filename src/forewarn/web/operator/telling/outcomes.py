@@ -34,7 +34,7 @@ class Deed:
     why: str
     causes: Collection[Cause] = ()
     notice: str = ""
-    nothing: str = "Nothing had to be done."  # what to say where nobody was hit and nobody is told
+    nothing: str = "Nothing had to be done."  # the sentence where no VM was hit and no event was made
 
 
 # What users do to VMs, lone ones and instances of scale sets
@@ -68,9 +68,9 @@ class _Made:
 
     waiting: Sequence[Event]
     started: Sequence[Event]
-    silent: Sequence[Event]  # done now, nobody is told
-    untold: Sequence[Event]  # of hosts: wait together with announced ones, nobody is told
-    queued: Sequence[Event]  # of VMs: wait until another event is done with the VM, nobody is told
+    silent: Sequence[Event]  # done now, in no document
+    untold: Sequence[Event]  # of hosts: wait together with announced ones, in no document
+    queued: Sequence[Event]  # of VMs: wait until another event is done with the VM, in no document
     joined: Sequence[Event]  # were there already, and do what was asked
 
 
@@ -111,7 +111,7 @@ def _joined(before: Look, deed: Deed, names: Collection[str]) -> list[Event]:
 
 
 def _warnings(after: Look, made: _Made) -> list[str]:
-    """Whoever orders work on a host gets it, and hears where that opens a second update domain of a scope."""
+    """Work that was ordered for a host is done; a warning tells where it opens a second update domain of a scope."""
     of_hosts = [event for event in (*made.waiting, *made.silent, *made.untold) if event.host is not None]
     opened = {event.scope: domains_open(after.region, event.scope) for event in of_hosts}
     return [

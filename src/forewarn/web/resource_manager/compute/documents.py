@@ -30,7 +30,7 @@ def kept(desk: ArmDesk, resource_id: str) -> Object | None:
 
 
 def keep(resource_id: str, kind: str, document: Object, owner: str) -> KeepResource:
-    """Remember a document for as long as its thing is there. It names itself, for whoever lists a group."""
+    """Remember a document, with its id, name and type as lists show them, until its ``owner`` is gone."""
     name = resource_id.rpartition("/")[2]
     return keeping.keep({**document, "id": resource_id, "name": name, "type": kind}, owner)
 

@@ -1,6 +1,7 @@
 """Network interfaces of a uniform scale set's instances (``az vmss nic``): with the address that the instance reads.
 
-An instance has one, made by the primary configuration of its set's model. Nobody puts it, so it is told and not kept.
+An instance has one, made by the primary configuration of its set's model. No request puts it,
+so it is computed for each answer and not kept.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def _places(issuer: str, authorize: str, token: str) -> dict[str, Any]:
 
 
 async def _token(desk: ArmDesk, call: Call) -> ArmReply:
-    """A service principal logs in. Whoever it says it is, it is the same one here."""
+    """A service principal logs in. Any client id is taken, and all of them are the same principal here."""
     form = call.body if isinstance(call.body, dict) else {}
     if form.get("grant_type") != "client_credentials":
         return _no(400, "unsupported_grant_type", "Log in as a service principal: grant_type=client_credentials.")

@@ -29,7 +29,7 @@ def approved(bench: Bench) -> list[str]:
     return sorted(event.id for event in bench.plane.region.events.values() if event.approved_at is not None)
 
 
-async def test_one_event_at_a_time(bench: Bench) -> None:
+async def test_one_event_is_acknowledged_and_starts(bench: Bench) -> None:
     operation, (one, two) = await waiting(bench)
 
     answer = await bench.ok("POST", f"{SET}/{EVENTS}/{one.lower()}/acknowledge")
@@ -51,7 +51,7 @@ async def test_one_event_at_a_time(bench: Bench) -> None:
         f"/subscriptions/{SUBSCRIPTION}/{EVENTS}/acknowledge",
     ],
 )
-async def test_several_at_once(bench: Bench, place: str) -> None:
+async def test_several_events_are_acknowledged_at_once(bench: Bench, place: str) -> None:
     operation, ids = await waiting(bench)
 
     assert await bench.ok("POST", place, {"value": ids}) == {"value": ALL_DONE}
@@ -72,7 +72,7 @@ async def test_of_several_those_that_are_there_are_approved(bench: Bench) -> Non
     assert approved(bench) == [one]
 
 
-async def test_a_lone_vm_and_an_availability_set(bench: Bench) -> None:
+async def test_events_of_a_lone_vm_and_of_an_availability_set_are_acknowledged(bench: Bench) -> None:
     await bench.put("availabilitySets/front", {"location": "westus"})
     front = {"properties": {"availabilitySet": {"id": path_of("availabilitySets/front")}}}
     await bench.put("virtualMachines/one", {"location": "westus"}, 201)

@@ -207,7 +207,7 @@ async def test_an_id_that_no_instance_has_is_refused_with_all_the_others(bench: 
 
 @pytest.mark.parametrize("body", [None, {}, {"instanceIds": []}, {"instanceIds": None}])
 @pytest.mark.parametrize("verb", ["delete", "manualupgrade"])
-async def test_deleting_and_upgrading_nobody_in_particular_is_refused(bench: Bench, verb: str, body: Any) -> None:
+async def test_deleting_or_upgrading_without_instance_ids_is_refused(bench: Bench, verb: str, body: Any) -> None:
     await made(bench)
 
     assert (await bench.refused(400, "POST", f"{SET}/{verb}", body))["target"] == "instanceIds"
@@ -220,7 +220,7 @@ async def test_a_selection_that_is_none_is_refused(bench: Bench, body: Any) -> N
         await bench.refused(400, "POST", f"{SET}/{verb}", body)
 
 
-async def test_what_is_done_to_the_whole_set_is_done_to_whom_it_can_be_done(bench: Bench) -> None:
+async def test_an_operation_on_a_whole_set_is_done_to_the_instances_that_allow_it(bench: Bench) -> None:
     await made(bench, 3)
     await bench.begin("POST", f"{SET}/deallocate", {"instanceIds": ["1"]})
 

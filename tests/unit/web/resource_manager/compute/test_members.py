@@ -125,7 +125,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("change", "name", "kind", "target"), UNKNOWN)
-async def test_a_member_that_nobody_knows_is_not_found(
+async def test_an_unknown_member_of_a_body_is_refused(
     bench: Bench, change: dict[str, Any], name: str, kind: str, target: str
 ) -> None:
     await bench.put(SET, scale_set_body(), 201)
@@ -137,7 +137,7 @@ async def test_a_member_that_nobody_knows_is_not_found(
     assert error["target"] == target
 
 
-async def test_a_stranger_at_the_top_is_the_front_ends_to_refuse(bench: Bench) -> None:
+async def test_an_unknown_member_at_the_top_is_refused_in_the_front_ends_words(bench: Bench) -> None:
     error = await bench.refused(400, "PUT", SET, {**scale_set_body(), "colour": "red"})
 
     assert error["code"] == "InvalidRequestContent"

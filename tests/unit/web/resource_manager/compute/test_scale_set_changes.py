@@ -193,7 +193,7 @@ async def test_a_new_image_is_a_new_model_too(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("mode", ["automatic", "Rolling"])
-async def test_where_the_mode_is_not_manual_instances_follow_by_themselves(bench: Bench, mode: str) -> None:
+async def test_with_an_automatic_upgrade_mode_instances_take_a_new_model_by_themselves(bench: Bench, mode: str) -> None:
     await made(bench, upgradePolicy={"mode": mode})
 
     await bench.ok("PATCH", SET, events_profile())
@@ -272,7 +272,7 @@ async def test_a_set_that_lacks_something_is_not_made(
         ),
     ],
 )
-async def test_values_that_nobody_knows_are_refused(bench: Bench, properties: dict[str, Any], target: str) -> None:
+async def test_unknown_values_of_a_scale_set_are_refused(bench: Bench, properties: dict[str, Any], target: str) -> None:
     error = await bench.refused(400, "PUT", SET, scale_set_body(**properties))
 
     assert (error["code"], error["target"]) == ("InvalidParameter", target)
@@ -294,7 +294,9 @@ async def test_a_name_that_no_set_can_have_is_refused(bench: Bench, name: str) -
         ({"properties": {"virtualMachineProfile": {"priority": "Spot"}}}, "PropertyChangeNotAllowed"),
     ],
 )
-async def test_what_was_said_for_good_cannot_be_changed(bench: Bench, change: dict[str, Any], code: str) -> None:
+async def test_properties_that_are_fixed_at_creation_cannot_be_changed(
+    bench: Bench, change: dict[str, Any], code: str
+) -> None:
     await made(bench)
 
     assert (await bench.refused(409, "PUT", SET, change))["code"] == code

@@ -55,7 +55,7 @@ async def test_a_deletion_lasts_until_it_is_approved(bench: Bench) -> None:
     assert (await bench.get(SET))["properties"]["provisioningState"] == "Succeeded"
 
 
-async def test_at_the_timeout_it_goes_regardless(bench: Bench) -> None:
+async def test_an_instance_is_deleted_at_its_timeout_without_an_approval(bench: Bench) -> None:
     await made(bench)
     operation = await bench.begin("DELETE", f"{SET}/virtualMachines/1")
     await bench.ok("PATCH", SET, events_profile("PT15M"))
@@ -136,7 +136,7 @@ async def test_nothing_but_a_deletion_makes_a_terminate(bench: Bench, verb: str)
     assert "Terminate" not in {event.type for event in bench.events("web_0")}
 
 
-async def test_whoever_asks_again_waits_for_the_same_end(bench: Bench) -> None:
+async def test_a_second_deletion_waits_for_the_same_event(bench: Bench) -> None:
     await made(bench)
     await bench.begin("POST", f"{SET}/delete", {"instanceIds": ["1"]})
 
@@ -158,7 +158,7 @@ async def test_where_nobody_reads_it_is_done_at_once(bench: Bench) -> None:
     assert not bench.plane.region.vms
 
 
-async def test_a_canceled_end_is_a_failed_operation(bench: Bench) -> None:
+async def test_the_operation_of_a_canceled_deletion_fails(bench: Bench) -> None:
     await made(bench)
     operation = await bench.begin("POST", f"{SET}/delete", {"instanceIds": ["1"]})
     (event,) = bench.events("web_0")
@@ -180,7 +180,7 @@ async def test_an_operation_outlives_its_server() -> None:
         assert await operation.status() == "Succeeded"
 
 
-async def test_an_operation_that_nobody_knows_is_not_found(bench: Bench) -> None:
+async def test_an_unknown_operation_is_not_found(bench: Bench) -> None:
     place = "/subscriptions/x/providers/Microsoft.Compute/locations/local/operations/none"
 
     assert (await bench.refused(404, "GET", place))["code"] == "NotFound"

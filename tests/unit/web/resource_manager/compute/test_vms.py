@@ -219,7 +219,7 @@ async def test_a_redeployment_changes_the_host(bench: Bench, verb: str) -> None:
     assert bench.plane.region.vms["one"].host != host
 
 
-async def test_power_and_what_needs_it(bench: Bench) -> None:
+async def test_power_operations_change_the_power_state_and_a_deallocated_vm_refuses_the_others(bench: Bench) -> None:
     await made(bench)
     codes = []
     for verb in ("powerOff", "start", "deallocate"):
@@ -254,7 +254,7 @@ async def test_the_eleventh_user_operation_is_refused(bench: Bench) -> None:
     assert (error["code"], "user_operation_limit" in error["message"]) == ("OperationNotAllowed", True)
 
 
-async def test_an_eviction(bench: Bench) -> None:
+async def test_a_spot_vm_is_evicted_by_simulate_eviction(bench: Bench) -> None:
     await made(bench, priority="Spot", evictionPolicy="Delete")
     await bench.read("one")
 
