@@ -125,13 +125,17 @@ class ServerProgram:
         env: Mapping[str, str] | None = None,
         wrapper: Sequence[str] = (),
         cwd: Path | None = None,
+        log: Path | None = None,
     ) -> ServerProgram:
-        """Start the process and do not wait. The faces take free ports unless the options say otherwise."""
+        """Start the process and do not wait. The faces take free ports unless the options say otherwise.
+
+        The log stands beside the data unless told otherwise.
+        """
         given = [*(() if cwd else ("--data", str(data))), *(str(option) for option in options)]
         for face in ("--metadata", "--control", "--resource-manager"):
             if face not in given:
                 given += [face, "127.0.0.1:0"]
-        log = data.with_name(f"{data.name}.log")
+        log = log or data.with_name(f"{data.name}.log")
         with log.open("a") as file:
             process = subprocess.Popen(
                 [*wrapper, program, "serve", *given],

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.e2e.program import FOREWARN, clean_environment
+from tests.e2e.program import ServerProgram, clean_environment
 from tests.loss.watched_disk import WatchedDisk, library
 
 _NODE = Path(__file__).with_name("node.py")
@@ -40,7 +40,8 @@ class Node:
     """One ``forewarn serve``. It may be killed, put to sleep and told another time; it is started again as it was."""
 
     name: str
-    directory: Path
+    directory: Path  # of its log and its notes
+    data: Path
     options: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     turnable: bool = True  # whether its wall clock can be turned
@@ -50,7 +51,7 @@ class Node:
     wanted: bool = False
     exits: list[int] = field(default_factory=list)  # statuses of those that ended unasked after they were ready
     hung: int = 0  # how often it did not end in time when it was told to
-    _process: subprocess.Popen[bytes] | None = None
+    _server: ServerProgram | None = None
     _was_ready: bool = False
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -70,17 +71,17 @@ class Node:
         with self._lock:
             if not self._time.exists():
                 self.turn_clock(0)
-            command = [sys.executable, str(_NODE), str(self.notes), self.name, str(FOREWARN), "serve"]
-            command += ["--node-name", self.name, "--faces", "metadata,control"]
-            command += ["--metadata", f"127.0.0.1:{self.metadata_port}", "--control", f"127.0.0.1:{self.control_port}"]
-            with self.log.open("ab") as log:
-                self._process = subprocess.Popen(
-                    [*command, *self.options],
-                    env=clean_environment(**self._preloaded(), **self.environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                )
+            faces = ["--faces", "metadata,control", "--metadata", f"127.0.0.1:{self.metadata_port}"]
+            faces += ["--control", f"127.0.0.1:{self.control_port}"]
+            if self._server is not None:
+                self._server.close()
+            self._server = ServerProgram.launch(
+                self.data,
+                *("--node-name", self.name, *faces, *self.options),
+                env=clean_environment(**self._preloaded(), **self.environment),
+                wrapper=(sys.executable, str(_NODE), str(self.notes), self.name),
+                log=self.log,
+            )
             self.wanted, self._was_ready = True, False
 
     def _preloaded(self) -> dict[str, str]:
@@ -94,9 +95,9 @@ class Node:
     def tend(self) -> None:
         """What a supervisor does: start it again where it has ended."""
         with self._lock:
-            if not self.wanted or self._process is None:
+            if not self.wanted or self._server is None:
                 return
-            status = self._process.poll()
+            status = self._server.process.poll()
             if status is None:
                 self._was_ready = self._was_ready or self.is_ready()
                 return
@@ -105,7 +106,7 @@ class Node:
             self.start()
 
     def has_ended(self) -> bool:
-        return self._process is not None and self._process.poll() is not None
+        return self._server is not None and self._server.process.poll() is not None
 
     def is_ready(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=1)
@@ -130,9 +131,9 @@ class Node:
         """``kill -9``, and gone until it is started."""
         with self._lock:
             self.wanted = False
-            if self._process is not None:
-                self._process.kill()
-                self._process.wait(_PATIENCE_SECONDS)
+            if self._server is not None:
+                self._server.kill()
+                self._server.close()
 
     def sleep(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -144,20 +145,22 @@ class Node:
         """In good order; its exit status."""
         with self._lock:
             self.wanted = False
-            if self._process is None:
+            if self._server is None:
                 return 0
-            self._process.terminate()
+            self._server.process.terminate()
             try:
-                return self._process.wait(_PATIENCE_SECONDS)
+                return self._server.process.wait(_PATIENCE_SECONDS)
             except subprocess.TimeoutExpired:
                 self.hung += 1
-                self._process.kill()
-                return self._process.wait(_PATIENCE_SECONDS)
+                self._server.kill()
+                return self._server.process.returncode
+            finally:
+                self._server.close()
 
     def _signal(self, number: signal.Signals) -> None:
         with self._lock:
-            if self._process is not None and self._process.poll() is None:
-                self._process.send_signal(number)
+            if self._server is not None and self._server.process.poll() is None:
+                self._server.process.send_signal(number)
 
     def stumbles(self) -> list[str]:
         """What its log says of faults that are the program's own, not its store's."""

@@ -172,7 +172,8 @@ def shared_world(directory: Path, environment: Mapping[str, str]) -> Iterator[Wo
             Node(
                 name,
                 directory,
-                ("--data", str(directory / f"{name}.data"), "--staleness", f"{STALENESS_SECONDS:g}s", *OPTIONS),
+                directory / f"{name}.data",
+                ("--staleness", f"{STALENESS_SECONDS:g}s", *OPTIONS),
                 {"FOREWARN_STORE": server.url(schema=_SCHEMA, port=wires.ports[name]), **environment},
             )
             for name in NODES
@@ -190,7 +191,8 @@ def lone_world(directory: Path, environment: Mapping[str, str]) -> Iterator[Worl
         node = Node(
             "sole",
             directory,
-            ("--data", str(disk.place / "data"), *OPTIONS),
+            disk.place / "data",
+            OPTIONS,
             {WAL_PAGES: _WAL_PAGES, **environment},
             turnable=False,
             disk=watched,
