@@ -26,7 +26,7 @@ from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.operator.schema.answers import Answer
 from forewarn.web.operator.schema.requests import Body
 from forewarn.web.portal.addresses import ROOT, Addresses, lasting
-from forewarn.web.portal.forms import Given, gathered, read_form
+from forewarn.web.portal.forms import Given, NotRight, gathered, read_form
 from forewarn.web.portal.frame import frame_of
 from forewarn.web.portal.news import news_of
 from forewarn.web.portal.page import GoTo, PortalPage, View, Visit
@@ -124,6 +124,8 @@ class Portal:
         view = await _seen(page.post if posted and page.post else page.view, visit)
         if isinstance(view, GoTo):
             return _redirect(view)
+        if isinstance(view, Response):
+            return view
         templates = {**_FRAME_PARTS, **page.parts}
         parts = [templates[name] for name in request.headers.get(PART, "").split() if name in templates]
         html = await asyncio.to_thread(self._html, page, visit, view, parts)
@@ -153,6 +155,8 @@ class Portal:
         request_id: str = request.state.request_id
         if isinstance(problem, HTTPException):
             status, message = problem.status_code, f"{problem.detail}."
+        elif isinstance(problem, NotRight):  # in the address; what is in a form is told at its field
+            status, message = 400, problem.message
         elif (found := refusal_of(problem, desk)) is not None:
             status, _, message = found
         else:

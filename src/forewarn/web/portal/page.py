@@ -86,8 +86,9 @@ View: TypeAlias = Callable[[Visit], Any] | Callable[[Visit], Awaitable[Any]]
 class PortalPage:
     """One row of the table of pages (``pages.PAGES``), of which routes, navigation and links are made.
 
-    The template gets what ``view`` returns as ``view``; a refused form may have another ``status`` there than 200. A
-    part is a template that the page includes; it is answered alone to a request with ``X-Forewarn-Part: ID``, so it is
+    The template gets what ``view`` returns as ``view``, unless that is a whole answer, such as a file. A refused form
+    may have another ``status`` there than 200. A part is a template that the page includes; it is answered alone to a
+    request with ``X-Forewarn-Part: ID``, so it is
     the element with that id. A request may name several parts, with spaces between: a page asks for all that a hint
     touches at once.
     """

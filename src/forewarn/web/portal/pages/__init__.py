@@ -11,6 +11,7 @@ from forewarn.web.portal.pages import (
     campaigns,
     doing,
     events,
+    export,
     faults,
     hosts,
     nodes,
@@ -41,5 +42,6 @@ PAGES: tuple[PortalPage, ...] = (  # in the order of the navigation; of two path
     *settings_page.PAGES,
     *search.PAGES,
     *doing.PAGES,
+    *export.PAGES,
     *sign_in.PAGES,
 )

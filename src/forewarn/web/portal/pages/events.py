@@ -11,7 +11,7 @@ from forewarn.core.refusal import Refused
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.routes import events, forecast
 from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
-from forewarn.web.operator.schema.fleet_answers import EventAnswer, EventStory
+from forewarn.web.operator.schema.fleet_answers import EventAnswer, EventsAnswer, EventStory
 from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.operator.telling.views import event_fields
 from forewarn.web.portal.axis import Axis, Span, axis_of
@@ -37,25 +37,33 @@ class EventList:
     bulk: tuple[PortalDeed, ...] = (DEEDS["approve"], DEEDS["cancel"])
 
 
+async def part_of(visit: Visit, after: str, limit: int) -> EventsAnswer:
+    """Those of the chosen tab that the filter of the address chooses, from there on."""
+    ended = _ended(visit)
+    words = (word.partition(":") for word in visit.first("q").split())
+    given: dict[str, object] = {name: value for name, colon, value in words if colon and name in _FILTERS}
+    order = {"since": (visit.look.now - _A_DAY).isoformat()} if ended else {"order": "not_before"}
+    page = checked(EventPage, {**given, **order, "after": after, "limit": limit})
+    found = await asyncio.to_thread(events.list_events, page, visit.desk, await visit.listed())
+    shown = [each for each in found.events if (each.phase in ("completed", "canceled")) == ended]
+    return found.model_copy(update={"events": shown})
+
+
+def _ended(visit: Visit) -> bool:
+    return visit.first("tab") == "ended"
+
+
 async def view_list(visit: Visit) -> EventList:
     """Those that are open, by NotBefore; on the other tab those that ended in the last day, newest first."""
-    asked, ended = visit.first("q"), visit.first("tab") == "ended"
-    filters = {name: value for name, colon, value in (word.partition(":") for word in asked.split()) if colon}
-    given: dict[str, object] = {name: value for name, value in filters.items() if name in _FILTERS}
-    if ended:
-        given["since"] = (visit.look.now - _A_DAY).isoformat()
-    else:
-        given["order"] = "not_before"
+    asked, ended = visit.first("q"), _ended(visit)
     try:
-        page = checked(EventPage, {**given, "after": visit.first("after")[:512], "limit": _ROWS})
-        found = await asyncio.to_thread(events.list_events, page, visit.desk, await visit.listed())
+        found = await part_of(visit, visit.first("after")[:512], _ROWS)
     except NotRight as problem:
         return EventList(asked, ended, refusal=problem.message)
     except Refused as problem:
         told = refusal_of(problem, visit.desk)
         return EventList(asked, ended, refusal=told[2] if told else problem.message)
-    shown = [each for each in found.events if (each.phase in ("completed", "canceled")) == ended]
-    return EventList(asked, ended, tuple(reversed(shown) if ended else shown), found.next)
+    return EventList(asked, ended, tuple(reversed(found.events) if ended else found.events), found.next)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from forewarn.core.looking.lookup import host_named
 from forewarn.core.region import Host, Region
 from forewarn.web.operator.routes.hosts import list_hosts
-from forewarn.web.operator.schema.fleet_answers import EventAnswer, HostAnswer, VmAnswer
+from forewarn.web.operator.schema.fleet_answers import EventAnswer, HostAnswer, HostsAnswer, VmAnswer
 from forewarn.web.operator.schema.listing import HostPage
 from forewarn.web.operator.telling.views import event_fields, host_fields, vm_fields
+from forewarn.web.portal.forms import checked
 from forewarn.web.portal.page import PortalPage, Visit
 
 _ROWS = 50
@@ -34,12 +36,20 @@ class HostView:
     awaited: list[EventAnswer]  # those of them that hold the others back
 
 
+async def part_of(visit: Visit, after: str, limit: int) -> HostsAnswer:
+    """Those that the filters of the address choose, from there on."""
+    page = checked(HostPage, {**_filters(visit), "after": after, "limit": limit})
+    return await asyncio.to_thread(list_hosts, page, await visit.listed())
+
+
+def _filters(visit: Visit) -> dict[str, str]:
+    return {name: visit.first(name) for name in _FILTERS if visit.first(name)}
+
+
 async def view_list(visit: Visit) -> HostList:
     """By number; those that fit all filters of the address."""
-    filters = {name: visit.first(name) for name in _FILTERS if visit.first(name)}
-    asked = {**filters, "after": visit.first("after"), "limit": _ROWS}
-    found = list_hosts(HostPage.model_validate(asked), await visit.listed())
-    return HostList(filters, found.total, found.hosts, found.next)
+    found = await part_of(visit, visit.first("after"), _ROWS)
+    return HostList(_filters(visit), found.total, found.hosts, found.next)
 
 
 def view_host(visit: Visit) -> HostView:

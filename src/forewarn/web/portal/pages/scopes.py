@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from forewarn.core.looking.lookup import scope_named
 from forewarn.core.region import Region, Scope, Vm
 from forewarn.core.specs import ScopeKind
 from forewarn.web.operator.routes.scopes import list_scopes
-from forewarn.web.operator.schema.fleet_answers import EventAnswer, ScopeAnswer
+from forewarn.web.operator.schema.fleet_answers import EventAnswer, ScopeAnswer, ScopesAnswer
 from forewarn.web.operator.schema.listing import ScopePage
 from forewarn.web.operator.telling.views import event_fields, scope_fields
 from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
-from forewarn.web.portal.forms import FormField, Given
+from forewarn.web.portal.forms import FormField, Given, checked
 from forewarn.web.portal.page import PortalPage, View, Visit
 
 _ROWS = 50
@@ -34,10 +36,25 @@ class ScopeList:
     command: str
 
 
-def _list_of(kind: ScopeKind, what: str) -> View:
+PartOf: TypeAlias = Callable[[Visit, str, int], Awaitable[ScopesAnswer]]
+
+
+def _part_of(kind: ScopeKind) -> PartOf:
+    async def part_of(visit: Visit, after: str, limit: int) -> ScopesAnswer:
+        """Those of this kind, from there on."""
+        page = checked(ScopePage, {"kind": kind.value, "after": after, "limit": limit})
+        return await asyncio.to_thread(list_scopes, page, await visit.listed())
+
+    return part_of
+
+
+AVAILABILITY_SETS = _part_of(ScopeKind.AVAILABILITY_SET)
+CLOUD_SERVICES = _part_of(ScopeKind.CLOUD_SERVICE)
+
+
+def _list_of(kind: ScopeKind, what: str, part_of: PartOf) -> View:
     async def view(visit: Visit) -> ScopeList:
-        asked = {"kind": kind.value, "after": visit.first("after"), "limit": _ROWS}
-        found = list_scopes(ScopePage.model_validate(asked), await visit.listed())
+        found = await part_of(visit, visit.first("after"), _ROWS)
         return ScopeList(kind.value, what, found.scopes, found.next, _ADD[kind.value])
 
     return view
@@ -93,7 +110,7 @@ PAGES = (
         "availability-sets",
         "/availability-sets",
         "Availability sets",
-        _list_of(ScopeKind.AVAILABILITY_SET, "availability set"),
+        _list_of(ScopeKind.AVAILABILITY_SET, "availability set", AVAILABILITY_SETS),
         "pages/scopes.html",
         parts={"part-scopes": "parts/scopes.html"},
         api=("GET /v1/scopes",),
@@ -103,7 +120,7 @@ PAGES = (
         "cloud-services",
         "/cloud-services",
         "Cloud services",
-        _list_of(ScopeKind.CLOUD_SERVICE, "cloud service"),
+        _list_of(ScopeKind.CLOUD_SERVICE, "cloud service", CLOUD_SERVICES),
         "pages/scopes.html",
         parts={"part-scopes": "parts/scopes.html"},
         api=("GET /v1/scopes",),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 
 from forewarn.core.refusal import Refused
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.routes.fleet import list_vms
-from forewarn.web.operator.schema.fleet_answers import VmAnswer
+from forewarn.web.operator.schema.fleet_answers import VmAnswer, VmsAnswer
 from forewarn.web.operator.schema.listing import VmPage
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
@@ -45,13 +46,18 @@ def filters_of(asked: str) -> dict[str, str]:
     return {**found, "name": " ".join(names)} if names else found
 
 
+async def part_of(visit: Visit, after: str, limit: int) -> VmsAnswer:
+    """Those that the filter of the address chooses, from there on."""
+    page = checked(VmPage, {**filters_of(visit.first("q")), "after": after, "limit": limit})
+    return await asyncio.to_thread(list_vms, page, await visit.listed())
+
+
 async def view_list(visit: Visit) -> VmList:
     """By name, 50 at a time. A filter that cannot be is told at its field."""
-    listed, asked = await visit.listed(), visit.first("q")
+    asked = visit.first("q")
     shown = VmList(asked, len(visit.look.region.vms))
     try:
-        page = checked(VmPage, {**filters_of(asked), "after": visit.first("after")[:512], "limit": _ROWS})
-        found = list_vms(page, listed)
+        found = await part_of(visit, visit.first("after")[:512], _ROWS)
     except NotRight as problem:
         return replace(shown, refusal=problem.message)
     except Refused as problem:
