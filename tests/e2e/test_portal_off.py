@@ -25,7 +25,7 @@ def test_a_server_without_a_portal_has_loaded_nothing_of_it(tmp_path: Path, swit
     statuses = [answer.status for answer in answers.values()]
     if switch == "on":
         assert (statuses, code.status) == ([303, 303, 200, 200, 200], 201)
-        assert {"jinja2", "forewarn.web.portal.app"} <= loaded
+        assert {"jinja2", "forewarn.web.portal.pages"} <= loaded
         assert f"portal {server.control}/portal/, " in said
     else:
         assert (statuses, code.status) == ([404, 404, 404, 404, 200], 404)

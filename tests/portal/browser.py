@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,11 +139,11 @@ class Visitor:
         """How every flow ends."""
         for watch in self.watches:
             unexpected = [each for each in watch.complaints if not any(part in each for part in watch.expected)]
-            assert unexpected == []
-            assert watch.elsewhere(self.origin) == []
+            _nothing(watch.page, "said on the console", unexpected)
+            _nothing(watch.page, "asked of somewhere else", watch.elsewhere(self.origin))
             if not watch.page.is_closed():
-                assert (watch.page.url, self._inaccessible(watch)) == (watch.page.url, [])
-                assert (watch.page.url, sideways(watch.page)) == (watch.page.url, [])
+                _nothing(watch.page, "found by axe", self._inaccessible(watch))
+                _nothing(watch.page, "wider than the window", sideways(watch.page))
 
     def _inaccessible(self, watch: Watch) -> list[str]:
         """Axe is a script. Where scripts are off, it looks at the same HTML in a browser that has them."""
@@ -201,3 +201,7 @@ def keep_shot(page: Page, name: str) -> None:
     """For a person to look at: ``.build/portal/shots``."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+
+
+def _nothing(page: Page, what: str, found: Sequence[object]) -> None:
+    assert not found, f"{what} at {page.url}: {found}"

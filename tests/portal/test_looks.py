@@ -28,11 +28,12 @@ def one_address_for_each_page(origin: str) -> dict[str, str]:
             continue
         seen.add(address)
         path = address.partition("?")[0]
-        for name in [name for name, pattern in patterns.items() if pattern.fullmatch(path)]:
-            found.setdefault(name, address)
         with urlopen(f"{origin}{address}", timeout=60) as answer:
-            if answer.headers.get_content_type() == "text/html":
-                ahead += [link.replace("&amp;", "&") for link in _LINK.findall(answer.read().decode())]
+            if answer.headers.get_content_type() != "text/html":
+                continue  # a file to be kept
+            for name in [name for name, pattern in patterns.items() if pattern.fullmatch(path)]:
+                found.setdefault(name, address)
+            ahead += [link.replace("&amp;", "&") for link in _LINK.findall(answer.read().decode())]
     return found
 
 
