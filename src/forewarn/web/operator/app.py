@@ -39,12 +39,12 @@ from forewarn.web.operator.schema.answers import ErrorAnswer, SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.wire.document import NotBeforeFormat
 
-_ROUTES = (
+_ROUTES = (  # looked through in this order for each request: what is asked most stands first
+    routes_fleet,
     routes_region,
     routes_nodes,
     routes_whole_fleet,
     routes_resource_manager,
-    routes_fleet,
     routes_bindings,
     routes_scale_sets,
     routes_scopes,

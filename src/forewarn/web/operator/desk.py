@@ -160,8 +160,9 @@ async def _desk(request: Request) -> Desk:
     return found
 
 
-async def _current(desk: Annotated[Desk, Depends(_desk)]) -> Plane:
+async def _current(request: Request) -> Plane:
     """The plane, after taking up what other nodes have written: routes read and change the newest region."""
+    desk: Desk = request.app.state.desk
     await be_current(desk.plane)
     return desk.plane
 
@@ -185,26 +186,26 @@ async def list_of(plane: Plane, patience_seconds: float | None = None) -> Listed
     return Listed(Look(models.region, models.seq, plane.now()), models.register, models.census)
 
 
-async def _origin(request: Request) -> Origin:
+def _origin(request: Request) -> Origin:
     headers = request.headers
     said = headers.get("x-forewarn-client") or headers.get("user-agent") or ""
     who = "".join(letter for letter in said if letter.isprintable()).strip()[:_LONGEST_WHO]
     return Origin(door="operator", who=who, request_id=request.state.request_id)
 
 
-async def _mover(plane: Annotated[Plane, Depends(_current)], origin: Annotated[Origin, Depends(_origin)]) -> Asker:
-    return Asker(plane, origin)
+async def _mover(plane: Annotated[Plane, Depends(_current)], request: Request) -> Asker:
+    return Asker(plane, _origin(request))
 
 
 async def _asker(
     plane: Annotated[Plane, Depends(_current)],
-    origin: Annotated[Origin, Depends(_origin)],
+    request: Request,
     dry_run: Annotated[
         bool,
         Query(description="Only tell what this would do now: nothing is changed, written or announced."),
     ] = False,
 ) -> Asker:
-    return DryRun(plane, origin) if dry_run else Asker(plane, origin)
+    return (DryRun if dry_run else Asker)(plane, _origin(request))
 
 
 async def check_parameters(request: Request) -> None:
@@ -213,7 +214,7 @@ async def check_parameters(request: Request) -> None:
     A misspelled ``dry_run`` would otherwise be a request in earnest.
     """
     route = request.scope["route"]
-    if request.method in _ONLY_LOOK or not isinstance(route, APIRoute):
+    if request.method in _ONLY_LOOK or not request.scope["query_string"] or not isinstance(route, APIRoute):
         return
     unknown = set(request.query_params) - set(_known(route.dependant))
     if "dry_run" in unknown:
