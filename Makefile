@@ -21,7 +21,7 @@ demo: $(VENV)/server ## see the product do its job: a region of a dozen VMs, one
 serve: $(VENV)/server ## a region that stays, in ./forewarn-data
 	@$(BIN)/forewarn serve
 
-check: system-check $(VENV)/dev ## the fast part: style, types, import layers, unit tests (under two minutes)
+check: system-check $(VENV)/dev ## the fast part: style, types, import layers, unit tests (some three minutes)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

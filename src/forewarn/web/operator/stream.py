@@ -10,8 +10,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
+from fastapi import Header
 from fastapi.responses import StreamingResponse
 from starlette.types import Send
 
@@ -22,6 +23,10 @@ from forewarn.web.operator.records import record_fields
 
 KEEP_ALIVE_SECONDS = 15.0  # as the HTML standard advises for server-sent events behind proxies
 _AT_ONCE = 200  # they are made into text on the loop, where others wait
+
+LastEventId: TypeAlias = Annotated[
+    str, Header(max_length=20, description="What a browser sends when it comes back.", examples=["56"])
+]
 
 _log = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, Router
 from starlette.types import Receive, Scope, Send
 
+from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.system import ServerSystem
 from forewarn.web.current import be_current
 from forewarn.web.operator.desk import Desk, look_at
@@ -97,8 +98,13 @@ class Portal:
             summary="Make a link that signs in",
         )
 
-    async def _new_code(self, body: CodeBody) -> CodeAnswer:
-        """A code that opens the portal once within a minute, for `forewarn portal --open`: a link without the token."""
+    async def _new_code(self, body: CodeBody, request: Request) -> CodeAnswer:
+        """A code that opens the portal once within a minute, for `forewarn portal --open`: a link without the token.
+
+        Only the token makes one. A session that could would never have to end.
+        """
+        if hasattr(request.state, "visitor"):
+            raise Refused(Hint.CONFLICT, "A browser's session cannot make a link that signs in; ask with the token.")
         return CodeAnswer(code=self.sessions.new_code(body.name), seconds=CODE_SECONDS, wanted=self.sessions.wanted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -37,7 +37,7 @@ class Visit:
     form: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of a POST
 
     def first(self, name: str, default: str = "") -> str:
-        """The first value of a query parameter. Unknown parameters are nobody's business, missing ones are usual."""
+        """The first value of a query parameter, or ``default`` where it is missing. Unknown parameters are ignored."""
         return self.query.get(name, (default,))[0]
 
     async def listed(self) -> Listed:
@@ -87,10 +87,9 @@ class PortalPage:
     """One row of the table of pages (``pages.PAGES``), of which routes, navigation and links are made.
 
     The template gets what ``view`` returns as ``view``, unless that is a whole answer, such as a file. A refused form
-    may have another ``status`` there than 200. A part is a template that the page includes; it is answered alone to a
-    request with ``X-Forewarn-Part: ID``, so it is
-    the element with that id. A request may name several parts, with spaces between: a page asks for all that a hint
-    touches at once.
+    may have another ``status`` there than 200. A part is a template that the page includes, and is the element with
+    that id: it is answered alone to a request with ``X-Forewarn-Part: ID``. A request may name several parts, with
+    spaces between: a page asks at once for all that a hint touches.
     """
 
     name: str  # links are made of it: url("vm", name="web-0")

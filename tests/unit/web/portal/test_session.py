@@ -294,3 +294,13 @@ async def test_preferences_are_kept_in_a_cookie_and_nonsense_in_it_is_the_defaul
             raw = {"Cookie": f"forewarn-look={cookie}"}
             page = await browser.client.get("/portal/vms", headers=raw)
             assert 'data-theme="auto"' in page.text
+
+
+async def test_a_session_makes_no_code_that_would_prolong_it(open_portal: OpenPortal) -> None:
+    async with open_portal(token=TOKEN, alone=True) as browser:
+        await _sign_in(browser)
+        origin = {"Origin": str(browser.client.base_url).rstrip("/")}
+        refused = await browser.client.post("/v1/portal/code", json={}, headers=origin)
+        assert refused.status_code == 409
+        assert "ask with the token" in refused.json()["error"]["message"]
+        assert (await browser.client.post("/v1/portal/code", json={}, headers=BEARER)).status_code == 201

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 
 from forewarn.web.operator.desk import TheDesk, ThePlane
 from forewarn.web.operator.live.changes import hints
 from forewarn.web.operator.schema.looks import StreamFrom
-from forewarn.web.operator.stream import EventStream, returned_from, stream_responses
+from forewarn.web.operator.stream import EventStream, LastEventId, returned_from, stream_responses
 
 router = APIRouter(prefix="/v1/changes", tags=["journal"])
 
@@ -31,9 +31,7 @@ async def stream(
     start: Annotated[StreamFrom, Query()],
     desk: TheDesk,
     plane: ThePlane,
-    last_event_id: Annotated[
-        str, Header(max_length=20, description="What a browser sends when it comes back.", examples=["56"])
-    ] = "",
+    last_event_id: LastEventId = "",
 ) -> EventStream:
     """Server-sent events, at most four a second: `id` is the number of the journal's last record and `data` a hint that
     names what to look at again (`subjects`, at most 50; `more` says that there are others, which may be any) and never

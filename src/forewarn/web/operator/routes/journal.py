@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
@@ -14,7 +14,7 @@ from forewarn.web.operator.desk import TheDesk, TheLook, ThePlane
 from forewarn.web.operator.records import as_subject, record_fields
 from forewarn.web.operator.schema.answers import RecordsAnswer, VerifyAnswer
 from forewarn.web.operator.schema.looks import JournalPage, StreamFrom
-from forewarn.web.operator.stream import EventStream, follow, returned_from, server_sent, stream_responses
+from forewarn.web.operator.stream import EventStream, LastEventId, follow, returned_from, server_sent, stream_responses
 
 router = APIRouter(prefix="/v1/journal", tags=["journal"])
 
@@ -47,9 +47,7 @@ async def stream(
     start: Annotated[StreamFrom, Query()],
     desk: TheDesk,
     plane: ThePlane,
-    last_event_id: Annotated[
-        str, Header(max_length=20, description="What a browser sends when it comes back.", examples=["56"])
-    ] = "",
+    last_event_id: LastEventId = "",
 ) -> EventStream:
     """Server-sent events: `id` is the record's number and `data` the record, the same as in the journal's pages."""
     after = _start(start.after, last_event_id, plane.seq)

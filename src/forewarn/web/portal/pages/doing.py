@@ -2,7 +2,8 @@
 
 ``GET /portal/do/DEED`` is a look, however often it is asked for: it rehearses the deed and changes nothing. The form on
 it carries a digest of what was shown. Where that is no longer what would happen, confirming shows the new outlook
-instead of doing something that nobody has read.
+instead of doing something that nobody has read. Between that comparison and the write another command may still come
+in: the deed is then decided anew by the core, as every command is.
 """
 
 from __future__ import annotations
