@@ -17,7 +17,7 @@ from forewarn.core.facts import ClockMoved, ScopeRead, ScopesRead
 from forewarn.core.forecast import Foreseen, course
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
-from forewarn.plane.ports import Engine
+from forewarn.plane.ports import PretendedMachines
 from forewarn.plane.reads import ReadBook
 
 LONGEST = timedelta(days=8)  # beyond the longest notice there is, of a week
@@ -71,7 +71,7 @@ class Course:
 class Forecasts:
     """Keeps the course of the last region that was asked about. Belongs to one loop."""
 
-    def __init__(self, engine: Engine, rules: Rules, reads: ReadBook, elapsed: Callable[[], float]) -> None:
+    def __init__(self, engine: PretendedMachines, rules: Rules, reads: ReadBook, elapsed: Callable[[], float]) -> None:
         self._engine = engine
         self._rules = rules
         self._reads = reads
