@@ -11,7 +11,7 @@ from forewarn.core.commands import BeginImpact, Tick
 from forewarn.core.facts import EventBornStarted, EventStarted
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Region
-from forewarn.plane.ports import CLOCK, Engine, JournalFault, Record, Writes
+from forewarn.plane.ports import CLOCK, JournalFault, PretendedMachines, Record, Writes
 from forewarn.plane.standing import Standing
 
 _log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 class Impacts:
     """Only what is on disk gets here: no machine is touched before that. Only the leader of a region begins impacts."""
 
-    def __init__(self, engine: Engine, standing: Standing) -> None:
+    def __init__(self, engine: PretendedMachines, standing: Standing) -> None:
         self._engine = engine
         self._standing = standing
         self._owed: list[str] = []

@@ -19,7 +19,7 @@ from forewarn.core.rules import Rules
 from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import ClockFrom
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Engine, Journal
+from forewarn.plane.ports import Journal, PretendedMachines
 from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
@@ -40,7 +40,7 @@ class Parts:
 
     journal: Journal
     clock_from: ClockFrom  # makes the clock from the instant of the last fact
-    engine: Engine = field(default_factory=SimulatedEngine)
+    engine: PretendedMachines = field(default_factory=SimulatedEngine)
     rules: Rules = field(default_factory=Rules)
     metadata: MetadataSettings = field(default_factory=MetadataSettings)
     faults: FaultRules = field(default_factory=FaultRules)
