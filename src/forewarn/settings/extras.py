@@ -44,7 +44,7 @@ def look_for(package: str, command: str) -> None:
 def _missing(package: str, command: str) -> CommandFailed:
     extra = _EXTRAS[package]
     return CommandFailed(
-        f"'{command}' needs {package}, a package of the {extra} extra; install it with: "
-        f"pip install 'forewarn[{extra}]'",
+        f"'{command}' needs {package}, a package of the {extra} extra; install it in a clone of forewarn: "
+        f"pip install '.[{extra}]'",
         Exit.UNREACHABLE,
     )

@@ -13,10 +13,10 @@ from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Any)
 
-_BLOCK = 1_000  # keys of a block, about: what is copied for one change
-_BLOCK_MOST = 2 * _BLOCK
-_SAMPLE = 4  # keys of the sample for each block
-_PAIRS = 1_024  # bits that note which pairs of letters a block has
+_BLOCK = 1_000  # ours: keys of a block, about; one change copies a block, and a million keys make a thousand
+_BLOCK_MOST = 2 * _BLOCK  # a block is cut in halves, so all but one hold at least half of it, as in a B-tree
+_SAMPLE = 4  # ours: keys of the sample for each block
+_PAIRS = 1_024  # ours: bits that note which pairs of letters a block has; 128 bytes a block
 
 
 class Block(Generic[K]):
@@ -30,7 +30,7 @@ class Block(Generic[K]):
         self._pairs = 0
 
     def prepare(self: Block[str]) -> None:
-        """Be ready to be searched: what takes most of a first search."""
+        """Build the search index of this block, which is most of the cost of a first search."""
         if not self._text:
             self._text = "\n".join(self.keys)
             self._pairs = pairs_of(self._text)
@@ -134,9 +134,9 @@ def cut(keys: Sequence[K]) -> list[Block[K]]:
 
 
 class Sorting(Generic[K]):
-    """Very many keys on their way into an order, a few at a time: to sort them at once would hold everybody up.
+    """Sorts very many keys a few at a time, because sorting them at once would block the loop.
 
-    ``begins`` says where heaps begin. Each key is laid on its heap, and at the end each heap is sorted by itself.
+    ``begins`` says where heaps begin. Each key is put on its heap, and at the end each heap is sorted by itself.
     """
 
     def __init__(self, begins: Sequence[K]) -> None:
