@@ -1,4 +1,4 @@
-"""A start loads no face that is not wanted, and ``portal = off`` removes the portal wholly: addresses, words, modules."""
+"""A start loads no face that is not wanted, and ``portal = off`` removes the portal: addresses, words and modules."""
 
 from __future__ import annotations
 
