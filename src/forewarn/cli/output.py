@@ -46,7 +46,7 @@ _GAP = "  "
 # What ``paint`` writes. In text from elsewhere the same codes could only colour.
 _OWN_CODES = re.compile(r"(\x1b\[\d{1,2}m)")
 _KEPT = "\n\t"
-_READABLE, _NARROWEST = 14, 6  # what flexible columns are made narrower to, before and after others are left out
+_READABLE, _NARROWEST = 14, 6  # ours: what flexible columns are narrowed to, before and after others are left out
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from forewarn.settings.times import parse_duration, parse_instant, show_instant
 
 Handler = Callable[[argparse.Namespace, Output], int]
 T = TypeVar("T")
-_CHOICES_SHOWN = 8  # more than that are what --help is for
+_CHOICES_SHOWN = 8  # ours: more than that are what --help is for
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -5m is a value that is not right, and no option
 
-    def parse_known_args(  # type: ignore[override]
+    def parse_known_args(  # type: ignore[override]  # argparse overloads it
         self, args: Any = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """The subcommand's parser itself refuses words that it does not know; argparse would let the topmost one do it,

@@ -19,8 +19,8 @@ from forewarn.guest.watch import Change, Watcher
 from forewarn.terms import Document
 
 _T = TypeVar("_T")
-_RECEIVE_BYTES = 65_536
-_MOST_IDLE = 2
+_RECEIVE_BYTES = 65_536  # asyncio's own default limit of a stream reader
+_MOST_IDLE = 2  # one for the reader that polls or waits, one for an approval
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 

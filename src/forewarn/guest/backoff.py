@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_MOST_DOUBLINGS = 30
+_MOST_DOUBLINGS = 30  # beyond any longest pause, and 2**30 is far from overflowing a float
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from forewarn.plane.ports import Node
 
 _log = logging.getLogger(__name__)
-_SILENT_AFTER = timedelta(seconds=10)  # nodes tell of themselves every three
+_SILENT_AFTER = timedelta(seconds=10)  # three announcements missed (Pace.announce_seconds)
 _REMEDY = "Give all nodes the same settings; docs/nodes.md lists which."
 
 

@@ -16,13 +16,14 @@ from typing import Protocol, TypeAlias
 from forewarn.core.refusal import Hint, Refused
 
 _log = logging.getLogger(__name__)
-_LAST_YEAR = 9000
+_LAST_YEAR = 9000  # datetime ends with 9999: deadlines a thousand years later can still be written down
 _END = datetime(_LAST_YEAR, 12, 31, 23, 59, 59, tzinfo=UTC)  # of every clock: deadlines after it can be written down
 _ENDED = f"A region's calendar ends with the year {_LAST_YEAR}."
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 _JUMP = timedelta(seconds=1)  # what is less is followed
+# Ours: longer than a virtual machine's clock is off after it was resumed, until NTP sets it
 _BELIEVED_AFTER_SECONDS = 60.0
-_CATCHING_UP = 0.9  # of the usual speed, which makes notices a little longer and never shorter
+_CATCHING_UP = 0.9  # ours, of the usual speed: makes notices a little longer and never shorter
 _GROWING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 

@@ -21,9 +21,9 @@ from forewarn.plane.ports import PretendedMachines
 from forewarn.plane.reads import ReadBook
 
 LONGEST = timedelta(days=8)  # beyond the longest notice there is, of a week
-FACTS_MOST = 500  # told to one reader
+FACTS_MOST = 500  # ours: told to one reader, as a page of the journal is by default
 UNFOLDED_MOST = 20_000  # facts of one course, told or not: some 400 ms
-_KEPT_SECONDS = 10.0  # a read moves the end of its scope without a record in the journal
+_KEPT_SECONDS = 10.0  # ours: a read moves the deadline of its scope without a record in the journal
 _NO_CHANGE = (ClockMoved, ScopeRead, ScopesRead)
 
 Wanted = Callable[[Foreseen], bool]

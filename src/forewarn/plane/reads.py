@@ -15,8 +15,9 @@ from forewarn.plane.standing import Standing
 
 VM = Origin("vm")
 _PULSE_EVERY = timedelta(hours=1)
+# Ours: pollers read up to five times a second, and the rule that needs it is about a day
 _KEEP_EVERY = timedelta(seconds=10)
-_PULSE_MOST = 1_000  # reads of one pulse: others write in between
+_PULSE_MOST = 1_000  # as BATCH_MOST: reads of one pulse; others write in between
 
 
 class ReadBook:

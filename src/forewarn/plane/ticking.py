@@ -20,7 +20,7 @@ from forewarn.plane.ports import CLOCK, Journal, Origin, Record
 from forewarn.plane.standing import Standing
 from forewarn.plane.writing import Writing
 
-_NOT_YET_SECONDS = 0.25  # until the next try where the store's clock is behind ours
+_NOT_YET_SECONDS = 0.25  # ours: until the next try where the store's clock is behind ours
 _LONGEST_WAIT_SECONDS = 3600.0  # a deadline years ahead would be more than a timer takes
 
 

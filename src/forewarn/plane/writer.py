@@ -21,9 +21,9 @@ from forewarn.core.step import step
 from forewarn.plane.ports import Entry, Journal, Origin, Record, Transaction
 from forewarn.plane.reads import VM, ReadBook
 
-BATCH_MOST = 1_000  # commands of one transaction
-_BATCH_FEW = 3  # where so much is due that each of them takes on as much of it as it may
-_READ_AT_ONCE = 10_000
+BATCH_MOST = 1_000  # ours: commands of one transaction; group commit gains little beyond
+_BATCH_FEW = 3  # ours: where so much is due that each command takes on as much of it as it may
+_READ_AT_ONCE = 10_000  # ours: bounds the memory while a journal is read
 _TIDIED_LEAST = 100  # more entries of the agenda than facts can have added, so that it becomes no longer than it must
 _ENOUGH_FACTS = 5_000  # for one transaction: others wait for the journal's head meanwhile, and for our own thread
 

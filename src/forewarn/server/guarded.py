@@ -16,15 +16,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 class Guarded(HttpToolsProtocol):
     """A request must have come whole within so many seconds of its first byte; the first, of the connection's."""
 
-    request_seconds: ClassVar[float] = 60.0
-    head_bytes: ClassVar[int] = 64 * 1024
-    most: ClassVar[int] = 4096  # connections of one face
+    request_seconds: ClassVar[float] = 60.0  # nginx waits as long for a head by default
+    head_bytes: ClassVar[int] = 64 * 1024  # four times what node and IIS take: tokens of az are a few KiB
+    most: ClassVar[int] = 4096  # ours: connections of one face; people, portals and az need dozens
 
     _deadline: asyncio.TimerHandle | None = None
     _in_head = False
     _head_bytes = 0
     _field_bytes = 0
 
+    # Uvicorn narrows asyncio's signature, too
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > self.most:

@@ -21,7 +21,7 @@ from forewarn.settings.errors import CannotListen, CommandFailed
 from forewarn.settings.kinds import Address
 
 _BACKLOG = 1024  # connections the kernel holds until they are accepted; nginx 511, uvicorn 2048
-GRACE_SECONDS = 15  # for requests that have come; a write may wait for its store for most of that
+GRACE_SECONDS = 15  # ours: for requests that have come; a write may wait for its store for most of that
 _WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _ANY_HOST = "*"
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2: fresh keys, and encryption that proves itself; 1.3 has no other

@@ -9,7 +9,7 @@ from typing import Protocol
 from forewarn.core.region import Region
 from forewarn.sim.machines import Machine
 
-SLACK_SECONDS = 20.0  # a read, calling off what runs, and the pauses between two turns
+SLACK_SECONDS = 20.0  # two polls: a read, calling off what runs, and the pauses between two turns
 DELAYING = frozenset({"partition", "loss", "slow", "throttle"})  # what keeps answers under way
 
 Blame = Callable[[str, str, str], None]  # rule, sentence, subject

@@ -7,7 +7,7 @@ import hashlib
 from forewarn.guest.agent.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
 from forewarn.sim.machines import ENDPOINT, POLL_SECONDS, Tenant
 
-BARRIER_PORT = 16928
+BARRIER_PORT = 16928  # the port of the agent's documentation
 SECRET = "/barrier.secret"  # noqa: S105 - a path
 STEPS = (
     Step("out-of-balancer", "ready-file", timeout_seconds=5),

@@ -33,9 +33,9 @@ from forewarn.sim.programs import Programs
 
 ENDPOINT = "http://169.254.169.254"
 AGENT_PACE = AgentPace(busy_seconds=20.0, idle_seconds=3600.0)  # production looks more often, and at the same things
-POLL_SECONDS = 10.0  # how often a guest looks where its answers are not held
-_BOOT_SECONDS = (3.0, 40.0)
-_RESTART_SECONDS = (1.0, 60.0)
+POLL_SECONDS = 10.0  # one second in production; rarer here, so that a week takes a minute
+_BOOT_SECONDS = (3.0, 40.0)  # ours: a small VM to a loaded one
+_RESTART_SECONDS = (1.0, 60.0)  # ours: until a supervisor has started an agent again
 
 
 class Tenant(StrEnum):

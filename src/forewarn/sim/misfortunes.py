@@ -15,7 +15,7 @@ from forewarn.sim.plan import Misfortune
 from forewarn.sim.world import World
 from forewarn.web.faults import FaultKind, FaultRule
 
-_HOUR = 3600.0
+_HOUR = 3600.0  # in seconds
 _EVERY_SECONDS = {
     Misfortune.CRASH: 1.5 * _HOUR,
     Misfortune.PARTITION: 1.5 * _HOUR,

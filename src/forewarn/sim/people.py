@@ -17,10 +17,11 @@ from forewarn.core.specs import ScopeKind
 from forewarn.sim.nodes import NoAnswer, OperatorAnswer
 from forewarn.sim.world import World
 
-_EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs; with a quarter of them, half as often
-_SOON_SECONDS = 240.0  # within which one thing leads to another, so that trouble meets preparations
-_AGAIN = 0.4  # how likely one thing leads to another
-_TRIES = 20
+# Ours: something happens on average, where there are 200 VMs; with a quarter of them, half as often
+_EVERY_SECONDS = 2400.0
+_SOON_SECONDS = 240.0  # ours: one thing leads to another within a notice, so that trouble meets preparations
+_AGAIN = 0.4  # ours: how likely one thing leads to another
+_TRIES = 20  # thirty seconds apart: ten minutes, longer than any outage that is simulated
 _USER_OPERATIONS = ("user-restart", "user-redeploy")
 
 Deed = Callable[[], Awaitable[None]]

@@ -24,11 +24,11 @@ from forewarn.sim.telling.history import History
 from forewarn.sim.telling.trace import Trace
 from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
 
-DAY = 86_400.0
-_LOOK_SECONDS = 1800.0  # between two looks whether all has come to rest
-_REST_SECONDS = 2.5 * DAY  # what must have come to rest by then
+DAY = 86_400.0  # in seconds
+_LOOK_SECONDS = 1800.0  # ours: between two looks whether all has come to rest
+_REST_SECONDS = 2.5 * DAY  # longer than the longest notice here (LONG_NOTICE, 36 hours) and a day of silence
 _COLLECT_EVERY = 4  # words
-_TELL_SECONDS = 3 * 3600.0  # of virtual time between two words of progress
+_TELL_SECONDS = 3 * 3600.0  # ours: of virtual time between two words of progress
 
 Progress = Callable[[World, str], None]
 

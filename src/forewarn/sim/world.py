@@ -34,13 +34,13 @@ from forewarn.sim.telling.history import History, Home, Mishap
 from forewarn.sim.telling.trace import Trace
 from forewarn.stores import codec
 
-START = datetime(2026, 3, 2, tzinfo=UTC)
-HOLD_SECONDS = 7200  # how long a waiting GET is held; in production 30 at most, unless asked otherwise
+START = datetime(2026, 3, 2, tzinfo=UTC)  # any Monday: the history is told with dates, and must be the same each time
+HOLD_SECONDS = 7200  # how long a waiting GET is held, so that quiet hours cost nothing; in production 120 at most
 _ALIVE = (Power.RUNNING, Power.FROZEN)
-_RESTART_SECONDS = (1.0, 45.0)
-_STORY = 12  # facts that are told of a violation
+_RESTART_SECONDS = (1.0, 45.0)  # ours: until a supervisor has started a server again
+_STORY = 12  # ours: facts that are told of a violation, half a screen
 LONG_NOTICE = timedelta(hours=36)  # of a predicted failure; a week would outlast most simulations
-LAG = timedelta(seconds=15)  # between a change and its showing, in every fourth plan
+LAG = timedelta(seconds=15)  # ours: between a change and its showing, in every fourth plan
 RULES = Rules(
     update_domains=3,
     fault_domains=2,

@@ -47,6 +47,7 @@ def decode(seq: int, written: int, body: bytes, upcasts: Mapping[int, Upcast] = 
     try:
         if all(upcasts.get(step) is unchanged for step in range(written, FORMAT)):
             return _decoder.decode(body)
+        # Msgspec types a union of facts as Any
         return msgspec.convert(_lift(seq, written, body, upcasts), Fact)  # type: ignore[no-any-return]
     except _UNREADABLE as flaw:
         raise JournalFault(_unreadable(seq, body, flaw)) from flaw

@@ -22,7 +22,7 @@ COLUMNS = ("seq", "format", "at", "command", "door", "who", "request_id", "subje
 Row: TypeAlias = tuple[int, int, str, str, str, str, str, str, bytes, bytes]
 
 START = bytes(16)  # the chain before the first record
-_VERIFIED_AT_ONCE = 5000  # a short look each time: a long one would hold up the store's tidying
+_VERIFIED_AT_ONCE = 5000  # ours: rows of one look; a long one would hold up the store's tidying
 _content = msgspec.msgpack.Encoder().encode  # unambiguous: every column carries its kind and its length
 
 

@@ -16,7 +16,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import Diverged, Entry, JournalFault, News, Node, Record, Transaction, Uncertain
 from forewarn.stores.memory import MemoryJournal
 
-_LEASE = timedelta(seconds=10)
+_LEASE = timedelta(seconds=10)  # about that of stores/postgres/lead.py
 _FORGOTTEN_AFTER = timedelta(minutes=1)
 
 

@@ -32,7 +32,7 @@ from forewarn.testing.running import RunningRegion, made
 from forewarn.web.faults import FaultRule
 from forewarn.web.metadata.settings import MetadataSettings
 
-_LOOK_EVERY_SECONDS = 0.005
+_LOOK_EVERY_SECONDS = 0.005  # not felt in a test, and no load
 
 
 class Region(Checks):

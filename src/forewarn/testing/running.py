@@ -19,7 +19,7 @@ from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.settings import MetadataSettings
 
 OPERATOR = Origin("operator")
-_ALL = 1_000_000_000
+_ALL = 1_000_000_000  # more records than a journal in memory can hold
 
 
 class RunningRegion:

@@ -68,7 +68,7 @@ _OPERATIONS = {
     ),
 }
 
-_ASK_ONE_BY_ONE = 100
+_ASK_ONE_BY_ONE = 100  # above, reading the whole list once is less work than a request for each name
 _COLUMNS = (
     Column("NAME", flexible=True),
     Column("POWER"),
@@ -330,6 +330,7 @@ def _list(args: argparse.Namespace, out: Output) -> int:
         out.json(list(vms))
     else:
         keys = ("name", "power", "scope", "host", "update_domain", "fault_domain", "spot", "boots")
+        # Keys from a tuple of the shape's own
         rows = ([vm[key] for key in keys] for vm in vms)  # type: ignore[literal-required]
         out.table(_COLUMNS, rows, "There are no VMs; make some with 'forewarn vm create NAME --count 3'.")
     return Exit.OK

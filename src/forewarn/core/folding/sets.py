@@ -25,7 +25,7 @@ from forewarn.core.region import (
 )
 from forewarn.core.specs import ScopeKind
 
-OPERATIONS_REMEMBERED = 10_000
+OPERATIONS_REMEMBERED = 10_000  # ours: bounds memory; az asks for seconds or minutes after it began one
 
 ScaleSetFact: TypeAlias = (
     f.ScaleSetCreated

@@ -55,12 +55,12 @@ from forewarn.guest.system import this_machine
 from forewarn.guest.system.parts import System
 from forewarn.guest.watch import Watcher, is_started
 
-_ENDING_SECONDS = 8.0
-ONCE_PATIENCE_SECONDS = 30.0
+_ENDING_SECONDS = 8.0  # less than the ten seconds of `docker stop`, and the ninety of systemd
+ONCE_PATIENCE_SECONDS = 30.0  # for `--once`: a service that restarts is back within this
 
 # Exit statuses beside 0; as those of the command line, whose modules an agent does not carry.
 FAILED = 1
-UNREACHABLE = 3
+UNREACHABLE = 3  # ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class AgentPace:
     """How often the agent looks whether time alone has changed what is to be done."""
 
     busy_seconds: float = 1.0  # while there is something to do
-    idle_seconds: float = 30.0
+    idle_seconds: float = 30.0  # ours: documents wake the loop by themselves; this is for a wall clock that was set
 
 
 PACE = AgentPace()

@@ -16,7 +16,7 @@ from forewarn.guest.reading import Reading
 from forewarn.guest.sans_io import Haste, hasty
 from forewarn.guest.system.parts import System
 
-_UNNAMED = Backoff(1.0, 30.0)  # a service that does not say who we are
+_UNNAMED = Backoff(1.0, 30.0)  # as Manners' back-off is for reads: a service that does not say who we are
 
 MakeClient = Callable[..., Client]
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-OUTPUT_BYTES = 64 * 1024  # of what a program writes, its beginning is kept; the rest is thrown away
+# A Linux pipe's buffer: of what a program writes, its beginning is kept, the rest is thrown away
+OUTPUT_BYTES = 64 * 1024
 
 
 class MachineClock(Protocol):

@@ -14,8 +14,8 @@ from forewarn.plane.ports import Published, Record
 from forewarn.plane.read_models.making import Models, Steps, made, moved, steps_of
 from forewarn.plane.read_models.touched import Touched
 
-PORTION_SECONDS = 0.003  # of the loop's time at once: other requests wait for so long
-_UNASKED_MOST = 20_000  # facts that are noted for the next request; after more the models are dropped
+PORTION_SECONDS = 0.003  # ours, of the loop's time at once: a read in between waits for so long
+_UNASKED_MOST = 20_000  # ours: facts noted for the next request; after more, making the models anew costs less
 
 
 class ReadModels:

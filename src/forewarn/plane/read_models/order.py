@@ -13,10 +13,10 @@ from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Any)
 
-_BLOCK = 1_000  # keys of a block, about: what is copied for one change
-_BLOCK_MOST = 2 * _BLOCK
-_SAMPLE = 4  # keys of the sample for each block
-_PAIRS = 1_024  # bits that note which pairs of letters a block has
+_BLOCK = 1_000  # ours: keys of a block, about; one change copies a block, and a million keys make a thousand
+_BLOCK_MOST = 2 * _BLOCK  # a block is cut in halves, so all but one hold at least half of it, as in a B-tree
+_SAMPLE = 4  # ours: keys of the sample for each block
+_PAIRS = 1_024  # ours: bits that note which pairs of letters a block has; 128 bytes a block
 
 
 class Block(Generic[K]):

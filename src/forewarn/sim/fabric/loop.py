@@ -40,7 +40,7 @@ class SimLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         return self._at
 
-    def call_at(  # type: ignore[override]
+    def call_at(  # type: ignore[override]  # asyncio's own is generic in its arguments; here they are only passed on
         self, when: float, callback: Any, *args: Any, context: Any = None
     ) -> asyncio.TimerHandle:
         timer = asyncio.TimerHandle(when, callback, args, self, context)
@@ -86,6 +86,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     # What a machine would give
 
+    # Asyncio's own is generic in its arguments; here they are only passed on
     def run_in_executor(  # type: ignore[override]
         self, executor: Any, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:

@@ -16,8 +16,9 @@ from typing import Any, Protocol
 
 from forewarn.sim.fabric.loop import SimLoop
 
-_NEAR_SECONDS, _FAR_SECONDS = 0.0002, 0.002  # how long bytes are under way when all is well
-_AGAIN_SECONDS = (0.2, 1.6)  # how much later what was lost comes
+_NEAR_SECONDS, _FAR_SECONDS = 0.0002, 0.002  # ours: one rack, one campus; how long bytes are under way when all is well
+# From Linux' least retransmission timeout to three doublings of it: how much later what was lost comes
+_AGAIN_SECONDS = (0.2, 1.6)
 KNOCK_SECONDS = 1.0  # between two tries to open a connection through a cut
 _SMALLEST = 1e-6  # between two deliveries on one connection, which keeps their order
 

@@ -22,8 +22,8 @@ from forewarn.sim.fabric.strands import Strands, Ticket
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.snapshots import region as snapshots
 
-_LATENCY_SECONDS = (0.0005, 0.004)
-LEAD_SECONDS = 60.0  # a leader that was not heard of for so long has lost the lead
+_LATENCY_SECONDS = (0.0005, 0.004)  # ours: about what commits on a good and on a slow disk take
+LEAD_SECONDS = 60.0  # ten in production; more here, because glances are rarer
 
 
 class Fate(StrEnum):

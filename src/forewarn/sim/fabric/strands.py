@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 _OVER = object()  # what a strand is woken with when its time is over
 
 
-class Killed(GreenletExit):  # type: ignore[misc]
+class Killed(GreenletExit):  # type: ignore[misc]  # greenlet publishes no types
     """The process is gone. Like a SIGKILL it cannot be caught by ``except Exception``, nor outlived by ``finally``."""
 
 

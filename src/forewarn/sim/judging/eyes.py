@@ -13,10 +13,10 @@ from forewarn.sim.circumstances import DELAYING, SLACK_SECONDS, Blame, Circumsta
 from forewarn.sim.oracle import API_VERSIONS, Oracle, Paper
 from forewarn.wire.document import decode_document
 
-_REMEMBERED = 200  # documents of a scope that may still be under way
-_DAY = 86_400.0
+_REMEMBERED = 200  # ours: documents of a scope that may still be under way
+_DAY = 86_400.0  # Azure's span after which an unread scope is disabled, in seconds
 _FORGETTING = frozenset({"crash", "store"})  # the journal hears of reads once an hour; until then they can be lost
-_CLOCKS_ARE_WRONG_BY = 180.0
+_CLOCKS_ARE_WRONG_BY = 180.0  # misfortunes set the clocks of VMs off by 150 s at most
 _FEED = "/metadata/scheduledevents"
 
 

@@ -20,8 +20,8 @@ from forewarn.stores.postgres.errors import explained
 
 OLDEST_SERVER = 140000  # PostgreSQL 14, as server_version_num writes it
 
-_LOOK_SECONDS = 0.5
-_KEPT_IDLE = 4
+_LOOK_SECONDS = 0.5  # ours: how late a wait for the database may notice that it is to end
+_KEPT_IDLE = 4  # ours: PostgreSQL grants 100 sessions by default, to all nodes together
 _T = TypeVar("_T")
 logging.getLogger("psycopg").setLevel(logging.ERROR)  # it warns of what it raises as well
 
@@ -74,11 +74,12 @@ def _while_it_speaks(gen: Generator[Wait, Ready | int, _T], silence_seconds: flo
                 raise _Silent
             wanted = gen.send(ready)
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return end.value  # type: ignore[no-any-return]  # StopIteration.value is Any
 
 
 def connect(address: ConnectionString) -> PostgresSession:
     """A new session in the region's schema; raises ``psycopg.Error`` or ``JournalFault``."""
+    # Keywords of libpq, as texts
     connection = PostgresSession.connect(autocommit=True, **address.parameters)  # type: ignore[arg-type]
     connection.silence_seconds = address.patience.silence_seconds
     try:

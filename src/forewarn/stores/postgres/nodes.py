@@ -17,7 +17,9 @@ _ANNOUNCE = """
 INSERT INTO nodes (id, seen_at, told) VALUES (%s, clock_timestamp(), %s)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, told = excluded.told
 """
+# A constant of ours
 _FORGET = f"DELETE FROM nodes WHERE seen_at < clock_timestamp() - {_FORGOTTEN_AFTER}".encode()  # noqa: S608
+# A constant of ours
 _LIST = f"SELECT told, seen_at FROM nodes WHERE seen_at >= clock_timestamp() - {_FORGOTTEN_AFTER}".encode()  # noqa: S608
 
 

@@ -67,6 +67,7 @@ class _Parts(RawIOBase):
     def readable(self) -> bool:
         return True
 
+    # Narrower than any buffer: BufferedReader asks with a memoryview
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if not self._rest:
             self._rest = memoryview(self._next())

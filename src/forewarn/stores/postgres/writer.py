@@ -29,9 +29,9 @@ from forewarn.stores.rows import START, Row, checked, records_of, rows_of
 _LOCK = """
 WITH held AS MATERIALIZED (SELECT seq, chain FROM head FOR UPDATE) SELECT seq, chain, clock_timestamp() FROM held
 """
-_FETCHED_AHEAD = 1000  # what others wrote comes along with the lock, if it is not more than this
+_FETCHED_AHEAD = 1000  # ours: what others wrote comes along with the lock, if it is not more than a batch
 _QUEUE_WARNING = "asyncQueueFillWarning"  # the place in PostgreSQL's source; its words depend on the language
-_BETWEEN_TRIES_SECONDS = 0.1
+_BETWEEN_TRIES_SECONDS = 0.1  # ours: ten looks a second are no load, and a caller waits for what is found
 
 
 class _Staged:

@@ -36,11 +36,12 @@ CREATE INDEX facts_by_subject ON facts (subject);
 CREATE TABLE properties (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM facts"  # noqa: S608 - our own names
-INSERT = f"INSERT INTO facts VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
+INSERT = f"INSERT INTO facts VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - question marks
 WRITTEN_BY = "SELECT value FROM properties WHERE name = 'written_by'"
 
-_PATIENCE_SECONDS = 5.0  # with another program that has the file open, such as the sqlite3 shell
-_WAL_PAGES = 4000  # after which the log is folded into the file; SQLite's own default is 1000
+_PATIENCE_SECONDS = 5.0  # Python's own default: with another program that has the file open, such as the sqlite3 shell
+_WAL_PAGES = 4000  # ours, about 16 MB: then the log is folded into the file; SQLite's default of 1000 syncs more often
+# Ours: what a busy minute writes; without a limit SQLite keeps the largest size that it ever had
 _WAL_BYTES_KEPT = 64 << 20
 
 

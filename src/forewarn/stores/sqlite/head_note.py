@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 NAME = "head"
-_LONGEST = 128
+_LONGEST = 128  # a number of 20 digits, a chain and a proof of 16 fit
 
 
 class Noted(NamedTuple):

@@ -13,8 +13,8 @@ from forewarn.stores.sqlite import file as sqlite_file
 from forewarn.stores.sqlite import head_note, lock
 
 _log = logging.getLogger(__name__)
-_OTHERS = 0o077
-_OTHERS_WRITE = 0o022
+_OTHERS = 0o077  # the mode bits of group and others: a journal may hold custom data
+_OTHERS_WRITE = 0o022  # the mode bits that let group or others write
 
 
 def prepare(directory: Path, ours: str = sqlite_file.NAME) -> None:

@@ -18,7 +18,7 @@ from forewarn.stores.sqlite import file as sqlite_file
 from forewarn.stores.sqlite import head_note, write_ahead
 
 _RESTORE = "Nothing was changed; restore the data directory from a backup"
-_QUICKLY_CHECKED_BYTES = 512 << 20  # larger files are checked where they are read, and by verify
+_QUICKLY_CHECKED_BYTES = 512 << 20  # ours: larger files are checked where they are read, and by verify
 
 
 def survey(directory: Path) -> bool:

@@ -14,12 +14,12 @@ from struct import unpack
 from sys import byteorder
 from typing import BinaryIO, NamedTuple
 
-_HEADER_BYTES = 32
-_FRAME_HEADER_BYTES = 24
+_HEADER_BYTES = 32  # SQLite's file format, section 4.1
+_FRAME_HEADER_BYTES = 24  # SQLite's file format, section 4.1
 _MAGIC = 0x377F0682  # with the lowest bit set, checksums are over big-endian words
 _PAGE_SIZES = [512 << power for power in range(8)]
-_WORD = 0xFFFFFFFF
-_RENEWED_AT_ONCE = 1 << 20
+_WORD = 0xFFFFFFFF  # SQLite's checksums are sums of 32-bit words
+_RENEWED_AT_ONCE = 1 << 20  # a megabyte: bounds memory, and the disk is not asked more often than it must
 
 
 class _Frame(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-_SWEEP_AT_LEAST = 1024
+_SWEEP_AT_LEAST = 1024  # callers; below that, looking for idle ones saves nothing
 
 
 class Throttle:

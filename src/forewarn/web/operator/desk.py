@@ -34,7 +34,7 @@ from forewarn.web.operator.schema.answers import CommandAnswer, SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.wire.document import NotBeforeFormat
 
-_LONGEST_WHO = 100
+_LONGEST_WHO = 100  # a name with its domain fits; more is no name, and stands in every record
 _ONLY_LOOK = ("GET", "HEAD")
 _NO_DRY_RUN = (
     "There is no dry run of this request, and nothing was done: only what becomes a command of the region has one. "

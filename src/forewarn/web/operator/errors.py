@@ -23,8 +23,8 @@ _KINDS: dict[Hint, tuple[int, ErrorKind]] = {
     Hint.NOT_FOUND: (404, "not_found"),
     Hint.CONFLICT: (409, "conflict"),
 }
-_MOST_COMPLAINTS = 3
-_LONGEST_NAME = 80
+_MOST_COMPLAINTS = 3  # a sentence that a person reads to its end
+_LONGEST_NAME = 80  # of what is quoted in a sentence
 
 _log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from forewarn.plane.ports import JournalFault, Record
 from forewarn.web.operator.records import record_fields
 
 KEEP_ALIVE_SECONDS = 15.0  # as the HTML standard advises for server-sent events behind proxies
-_AT_ONCE = 200  # they are made into text on the loop, where others wait
+_AT_ONCE = 200  # ours: records made into text on the loop, where others wait
 
 LastEventId: TypeAlias = Annotated[
     str, Header(max_length=20, description="What a browser sends when it comes back.", examples=["56"])

@@ -13,8 +13,8 @@ from starlette.requests import Request
 
 from forewarn.web.operator.errors import complaint
 
-MOST_BYTES = 64 * 1024
-MOST_FIELDS = 200
+MOST_BYTES = 64 * 1024  # 200 values of 256 characters fit
+MOST_FIELDS = 200  # a page has 50 rows to choose from, and no form a hundred fields
 _URLENCODED = "application/x-www-form-urlencoded"
 
 Given: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -125,7 +125,7 @@ class FormField:
     choices: tuple[str, ...] = ()
     default: str = ""
     required: bool = False
-    longest: int = 256
+    longest: int = 256  # of a name, as the operator API has it
 
     def __post_init__(self) -> None:
         assert self.kind in _READERS, self.kind

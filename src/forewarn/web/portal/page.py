@@ -14,7 +14,7 @@ from forewarn.web.operator.schema.answers import ClockAnswer
 from forewarn.web.portal.preferences import Preferences
 from forewarn.web.portal.session import TokenSessions
 
-_PATIENCE_SECONDS = 0.5
+_PATIENCE_SECONDS = 0.5  # ours: longer than lists of ten thousand VMs take; then the page says how far they are
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from forewarn.web.portal.static_files import StaticFiles
 
 FOLDER = Path(__file__).parent / "templates"
 PART = "X-Forewarn-Part"
-_WORTH_PACKING = 1_000  # bytes
+_WORTH_PACKING = 1_000  # bytes: below that an answer fits one packet with its head, packed or not
 
 
 def environment(addresses: Addresses, files: StaticFiles) -> Environment:

@@ -17,13 +17,13 @@ from starlette.requests import cookie_parser
 
 from forewarn.plane.system import ServerSystem
 
-SESSION_SECONDS = 12 * 3600
-CODE_SECONDS = 60
-WRONG_TRIES = 5
-WRONG_SECONDS = 60.0
-LONGEST_NAME = 40
-_MOST_ADDRESSES = 10_000
-_MOST_CODES = 10_000
+SESSION_SECONDS = 12 * 3600  # ours: a long working day; OWASP advises 4 to 8 hours where office workers sign in
+CODE_SECONDS = 60  # ours: a link is opened at once; OAuth allows its codes ten minutes at most (RFC 6749, 4.1.2)
+WRONG_TRIES = 5  # ours: with WRONG_SECONDS at most 7,200 guesses a day from one address
+WRONG_SECONDS = 60.0  # ours: short for a person who mistyped
+LONGEST_NAME = 40  # of who is signed in, shown in the corner of every page
+_MOST_ADDRESSES = 10_000  # ours: bounds memory; the longest silent are forgotten
+_MOST_CODES = 10_000  # ours: bounds memory; a code is good for a minute
 
 
 class TokenSessions:

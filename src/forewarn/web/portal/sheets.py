@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 
 from forewarn.web.operator.schema.answers import Answer
 
-MOST_ROWS = 100_000
-_AT_ONCE = 1_000
+MOST_ROWS = 100_000  # ours: what is for people; spreadsheets take a million
+_AT_ONCE = 1_000  # ours: rows before others have their turn
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what sheets take for the beginning of something to work out
 _CUT = "cut after {rows} rows: choose fewer by a filter"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NOT_RUN = "Written from its published reference, not run here."
-MOST_LINES = 10
+MOST_LINES = 10  # of commands to copy; the rest is counted
 
 
 @dataclass(frozen=True)

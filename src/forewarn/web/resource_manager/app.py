@@ -35,8 +35,8 @@ from forewarn.web.resource_manager.reading import check_api_version, read_body, 
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.resource_manager.templates import deployments
 
-_BODILESS = frozenset({204, 304})
-_LONGEST_ECHO = 128
+_BODILESS = frozenset({204, 304})  # RFC 9110, 15.3.5 and 15.4.5
+_LONGEST_ECHO = 128  # of x-ms-client-request-id: az sends a GUID of 36
 
 _log = logging.getLogger(__name__)
 

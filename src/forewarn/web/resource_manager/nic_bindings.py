@@ -14,7 +14,7 @@ from forewarn.plane.ports import Origin
 from forewarn.web.documents.interfaces import nic_address
 from forewarn.web.resource_manager.call import ArmDesk
 
-_PORTION = 200  # VMs bound by one command, so that other commands do not wait long
+_PORTION = 200  # ours: VMs bound by one command, so that other commands do not wait long
 _OURS = Origin("resource-manager", "network interfaces")
 
 

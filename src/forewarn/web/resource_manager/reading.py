@@ -16,11 +16,11 @@ from forewarn.web.resource_manager.call import Call
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.templates.jsonc import to_json
 
-MOST_BODY_BYTES = 1_000_000  # what no template of az comes near
-_MOST_DRAINED = 16 * MOST_BODY_BYTES  # read and thrown away, so that the caller gets to hear the answer
+MOST_BODY_BYTES = 1_000_000  # ours: what no template of az comes near; Azure takes 4 MB
+_MOST_DRAINED = 16 * MOST_BODY_BYTES  # ours: read and thrown away, so that the caller gets to hear the answer
 _DEEPEST = 64  # levels of JSON, as .NET's readers take by default
-_LONGEST_NAME = 260
-_LONGEST_WHO = 100
+_LONGEST_NAME = 260  # ours: longer than any name that the kinds served here may have
+_LONGEST_WHO = 100  # as web/operator/desk.py
 _FORM = "application/x-www-form-urlencoded"
 _API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9.]{1,20})?", re.IGNORECASE)
 

@@ -15,9 +15,10 @@ from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import parse_listen
 from forewarn.guest.system.parts import Listener, Stream, System
 
+# Neighbours are milliseconds away; one that is busy for longer is asked again (ASK_EVERY_SECONDS)
 _PATIENCE_SECONDS = 3.0
-_LONGEST_QUESTION = 8192
-_AT_ONCE = 32
+_LONGEST_QUESTION = 8192  # a question is six short fields; nginx and Apache take as much for a request line
+_AT_ONCE = 32  # threads for questions, and as many for answers: ours, small for a VM of one core
 
 # What may stand for {name} in an address. Names come from documents: one with a slash or an at-sign in it would send
 # our questions wherever it says.

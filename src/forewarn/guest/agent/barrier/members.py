@@ -14,10 +14,10 @@ from enum import StrEnum
 from forewarn.guest.instance import is_name
 from forewarn.terms import ScheduledEvent
 
-ASK_EVERY_SECONDS = 2.0
-_HINT_SECONDS = 0.1
+ASK_EVERY_SECONDS = 2.0  # a Preempt leaves 30 s: a dozen rounds, where some answers are lost
+_HINT_SECONDS = 0.1  # ours: longer than an exchange between neighbours takes
 AGREEING = ("ready", "agreed")
-BELIEVED_SECONDS = 10.0  # an answer older than this says nothing any more
+BELIEVED_SECONDS = 10.0  # five rounds of questions (ASK_EVERY_SECONDS): an older answer counts as none
 
 
 class Ruling(StrEnum):

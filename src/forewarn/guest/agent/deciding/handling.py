@@ -22,11 +22,11 @@ from forewarn.guest.instance import concerns
 from forewarn.guest.watch import is_started
 from forewarn.terms import ScheduledEvent
 
-UNDO_SECONDS = 300.0  # for a reverse whose step has no timeout: nothing presses, and nothing may hang for ever
-_LEAST_SECONDS = 0.05
-_UNSAID_SECONDS = 30.0  # what a step is taken to need that has no timeout, when it must be left to later ones
-_BACKOFF = Backoff(1.0, 30.0)  # after a failed step
-_MARGIN_SHARE = 4  # of a short notice, the margin takes no more than this part
+UNDO_SECONDS = 300.0  # ours: for an undo whose step has no timeout; nothing presses, and nothing may hang for ever
+_LEAST_SECONDS = 0.05  # ours: in less than this nothing can be begun, and a pause must not become a busy loop
+_UNSAID_SECONDS = 30.0  # ours: what a step without a timeout is taken to need, when later steps need time, too
+_BACKOFF = Backoff(1.0, 30.0)  # after a failed step: soon at first, for a Preempt leaves 30 s in all
+_MARGIN_SHARE = 4  # ours: the margin takes no more than a fourth of a short notice
 
 
 # What a document changes

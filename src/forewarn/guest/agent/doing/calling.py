@@ -11,8 +11,8 @@ from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.http1 import BadResponse, OutgoingRequest, Response, ResponseReader
 from forewarn.guest.system.parts import Sockets, Stream
 
-_LOOK_SECONDS = 0.2
-_RECEIVE_BYTES = 65_536
+_LOOK_SECONDS = 0.2  # how late a call may notice that it is to stop
+_RECEIVE_BYTES = 65_536  # a Linux pipe's and many sockets' default buffer
 
 
 def call(

@@ -15,7 +15,7 @@ from forewarn.guest.agent.keeping.lines import BadLine, decode, encode
 from forewarn.guest.system.parts import Files, Held, OwnFile
 
 FILE_NAME = "journal"
-_COMPACT_AFTER = 500  # records; a quiet agent writes none at all
+_COMPACT_AFTER = 500  # ours: records, a few for each event; a quiet agent writes none at all
 
 
 class Busy(Exception):  # noqa: N818 - it reads as what it is

@@ -24,9 +24,9 @@ from forewarn.terms import ScheduledEvent
 
 __all__ = ["OCCASIONS", "Message", "Occasion", "Teller"]
 
-_WAITING_MOST = 100
-_TRIES = 6
-_BACKOFF = Backoff(1.0, 60.0)
+_WAITING_MOST = 100  # ours: messages of one channel during an outage; more are dropped, and counted
+_TRIES = 6  # with the pauses below half a minute
+_BACKOFF = Backoff(1.0, 60.0)  # 1, 2, 4, 8, 16 s: soon at first, then no load for a service in trouble
 _LOG = logging.getLogger(LOGGER_NAME)
 
 

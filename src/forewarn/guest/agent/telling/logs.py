@@ -17,7 +17,7 @@ LOGGER_NAME = "forewarn.agent"
 # What the journal of systemd understands at the beginning of a line.
 _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.DEBUG, 7))
 _ABOUT = ("event_id", "event_type", "event_status")
-_SHORT = 8  # letters of an event's id that eyes compare
+_SHORT = 8  # the first group of a GUID: what eyes compare
 _OWN = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
 
 

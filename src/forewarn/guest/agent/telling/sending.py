@@ -11,7 +11,8 @@ from forewarn import __version__
 if TYPE_CHECKING:
     from forewarn.guest.agent.telling.channels import Message
 
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 10.0  # what GitHub grants web hooks
+# RFC 9110, 8470 and 6585: timeout, conflict, too early, too many; all pass by themselves
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429})
 
 

@@ -17,8 +17,8 @@ from forewarn.wire.times import format_rfc1123
 from forewarn.wire.versions import ApiVersion
 
 _SERVER = f"IMDS/forewarn-{__version__}"
-_MOST_KEPT = 20_000
-_BODYLESS = frozenset({204, 304})
+_MOST_KEPT = 20_000  # ours: documents; as many VMs as one node is measured with (docs/performance.md, callers)
+_BODYLESS = frozenset({204, 304})  # RFC 9110, 15.3.5 and 15.4.5
 
 
 class Reply(NamedTuple):

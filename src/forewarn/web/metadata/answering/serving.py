@@ -26,7 +26,7 @@ from forewarn.wire import errors
 
 STALE = reply_to(errors.STALE)
 _NOT_FOUND = reply_to(errors.NOT_FOUND)
-_MOST_ENABLINGS = 3
+_MOST_ENABLINGS = 3  # a scope may be disabled between its enabling and the answer, once; three times is a fault of ours
 
 
 class Serving:

@@ -10,7 +10,7 @@ from forewarn.core import facts as f
 from forewarn.core.region import Region
 from forewarn.plane.ports import Record
 
-WOKEN_AT_ONCE = 100
+WOKEN_AT_ONCE = 100  # ours: answers before others have their turn
 
 
 class Patience:

@@ -16,7 +16,7 @@ UNEXPECTED = error(417, "Expectation failed. Only 100-continue can be expected")
 TARGET_TOO_LONG = error(414, "URI too long")
 HEAD_TOO_LARGE = error(431, "Request header fields too large")
 TOO_SLOW = error(408, "Request timeout. The request did not arrive in time")
-_RAW_BODY_FACTOR = 8  # what a body may weigh on the way, cut into chunks: a chunk of one byte weighs six
+_RAW_BODY_FACTOR = 8  # what a body may weigh on the way, cut into chunks: a chunk of one byte weighs six, and some more
 
 
 @dataclass(frozen=True, slots=True)

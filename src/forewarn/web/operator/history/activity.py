@@ -21,7 +21,7 @@ from forewarn.web.operator.history.activity_words import kinds_of, kinds_of_outc
 from forewarn.web.operator.history.spans import records
 from forewarn.web.operator.schema.answers import ActivityAnswer
 
-MOST_SHOWN = 20  # things that one request was about
+MOST_SHOWN = 20  # ours: things that one request was about, a line of a list
 
 Run: TypeAlias = list[Record]  # the records of one request
 Told: TypeAlias = list[Run]  # what one line tells of: a request, or several that are alike
@@ -56,8 +56,8 @@ class Book:
 class Bounds:
     """How many records one answer looks at; the newest are looked for in a window that grows."""
 
-    most: int = 100_000
-    window: int = 2_000
+    most: int = 100_000  # ours: bounds how long one answer reads
+    window: int = 2_000  # ours, at first: mostly more than a page's lines need
 
 
 BOUNDS = Bounds()

@@ -18,7 +18,7 @@ from forewarn.web.operator.stream import EventStream, LastEventId, follow, retur
 
 router = APIRouter(prefix="/v1/journal", tags=["journal"])
 
-_MOST_ABOUT = 100_000
+_MOST_ABOUT = 100_000  # ours: bounds how long one answer reads
 _STREAM_EXAMPLE = 'id: 57\ndata: {"seq":57,"fact":"EventApproved",...}\n\n'
 
 

@@ -16,8 +16,8 @@ from forewarn.web.operator.schema.fleet_answers import EventAnswer, OutcomeAnswe
 from forewarn.web.operator.telling.views import event_fields, vm_names
 
 NOBODY_READS = "nobody in the scope reads scheduled events"
-_IDS_MOST = 3
-_WARNINGS_MOST = 3
+_IDS_MOST = 3  # a sentence that a person reads to its end
+_WARNINGS_MOST = 3  # what a person reads to its end; more of them say the same of other VMs
 # The option that gives a VM each notice, with a value that is allowed; see core.deciding.fleet for the bounds.
 _OPTIONS = {"terminate_notice": "--terminate-notice 10m", "os_image_notice": "--os-image-notice 15m"}
 _DIRECT = (f.VmDeleted, f.VmDeallocated, f.VmStopped, f.VmStarted, f.InstanceUpgraded, f.InstanceProtected)

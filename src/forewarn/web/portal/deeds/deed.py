@@ -14,7 +14,7 @@ from forewarn.web.operator.schema.fleet_answers import EventAnswer
 from forewarn.web.portal.forms import Filled, FormField
 from forewarn.web.portal.twins import ApiCall, Twin
 
-MANY = 20  # VMs that may be hit without their number being typed
+MANY = 20  # ours, as hosts have by default: VMs that may be hit without their number being typed
 
 
 @dataclass(frozen=True)

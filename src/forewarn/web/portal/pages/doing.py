@@ -42,7 +42,7 @@ class Asking:
     refusal: str = ""
     where: str = ""  # the field that the refusal is about
     twins: tuple[Twin, ...] = ()
-    status: int = 200
+    status: int = 200  # HTTP's OK; a refusal has its own
 
 
 async def ask(visit: Visit) -> Asking:

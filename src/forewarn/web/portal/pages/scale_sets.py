@@ -24,7 +24,7 @@ from forewarn.web.portal.forms import FormField, Given
 from forewarn.web.portal.page import PortalPage, Visit
 from forewarn.web.portal.written import duration
 
-_ROWS = 50
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 TABS = {
     "instances": "Instances",
     "scaling": "Scaling",

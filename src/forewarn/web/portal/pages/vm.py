@@ -22,7 +22,7 @@ from forewarn.wire.versions import API_VERSIONS, NEWEST, NEWEST_THREE
 TABS = {"events": "Events", "sees": "What it sees", "instance": "Instance", "faults": "Faults", "activity": "Activity"}
 _FIRST = ("restart", "redeploy")
 _MORE = ("reimage", "stop", "deallocate", "start", "read")
-_LINES = 50
+_LINES = 50  # a screen and a half of a desk; the page of activity has all of them
 
 
 @dataclass(frozen=True)

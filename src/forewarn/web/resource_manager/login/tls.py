@@ -23,9 +23,9 @@ from forewarn.durable import FileLock, make_directory, sync_directory, write_who
 
 CERTIFICATE = "server.pem"
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-_AUTHORITY_LIFE = timedelta(days=3650)
-_LEAF_LIFE = timedelta(days=397)
-_RENEW_BEFORE = timedelta(days=30)
+_AUTHORITY_LIFE = timedelta(days=3650)  # ten years, as mkcert's: installed once by hand
+_LEAF_LIFE = timedelta(days=397)  # Apple and Mozilla refuse certificates that are good for more than 398 days
+_RENEW_BEFORE = timedelta(days=30)  # as Let's Encrypt advises: a month before it ends
 _AGO = timedelta(hours=1)  # clocks differ
 _KEY, _NEXT_KEY = "ca-key.pem", "ca-key.next.pem"  # of the authority
 

@@ -34,7 +34,7 @@ from forewarn.web.resource_manager.templates.plans import DeploymentPlan, NeedsR
 _KIND = "Microsoft.Resources/deployments"
 _DEPLOYMENTS = f"{IN_GROUP}/providers/{_KIND}"
 _MOST_KEPT = 800  # in a group, as Azure documents it; the oldest are forgotten then
-_MOST_REFERENCES = 100
+_MOST_REFERENCES = 100  # ours: rounds; each makes at least one resource that another refers to
 T = TypeVar("T")
 
 

@@ -16,13 +16,13 @@ from forewarn.web.resource_manager.subscriptions import api_versions
 from forewarn.web.resource_manager.templates.expressions import TemplateError, evaluate
 from forewarn.web.resource_manager.templates.functions import FUNCTIONS
 
-_MOST_VALUES = 100_000  # in one body or output
+_MOST_VALUES = 100_000  # ours: in one body or output
 _MOST_CHARACTERS = 1_000_000  # in the same: as many as a body may have that is sent to us
-_MOST_LEVELS = 64
-_MOST_WORK = 1_500_000  # values that all expressions together may make; long texts and deep nests count for more
-_WORTH_A_VALUE = 16  # characters
-_SHORTEST_SECRET = 4  # characters; what is shorter stands in sentences of its own accord
-_A_LEVEL = 8  # values that take as long to look at
+_MOST_LEVELS = 64  # of JSON, as .NET's readers take by default
+_MOST_WORK = 1_500_000  # ours: values that all expressions together may make; long texts and deep nests count for more
+_WORTH_A_VALUE = 16  # ours: characters that count as one value
+_SHORTEST_SECRET = 4  # ours: characters; what is shorter stands in sentences of its own accord
+_A_LEVEL = 8  # ours: values that take as long to look at
 _NOT_THE_PROVIDERS = frozenset(
     {"apiversion", "comments", "condition", "copy", "dependson", "name", "resources", "type"}
 )
