@@ -58,7 +58,7 @@ class CallLost(Exception):  # noqa: N818 - it says what happened
     """No answer: whether it was done is not known."""
 
 
-class CallRefused(Exception):  # noqa: N818
+class CallRefused(Exception):  # noqa: N818 - it says what happened
     """The platform's own words. ``lasting``: asking again cannot help."""
 
     def __init__(self, sentence: str, *, lasting: bool) -> None:
