@@ -99,7 +99,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _forget_stdout() -> None:
-    """The reader is gone: let the interpreter flush into nothing, instead of complaining at its end."""
+    """Point stdout to /dev/null after its reader has gone, so that the interpreter's last flush does not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

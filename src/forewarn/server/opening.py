@@ -50,7 +50,7 @@ async def open_server(
     async with AsyncExitStack() as stack:
         opening = _Opening(settings, stack)
         health_url = await opening.open_health()
-        journal = await asyncio.to_thread(journal_of, settings)  # who holds a data directory serves its region
+        journal = await asyncio.to_thread(journal_of, settings)  # takes the lock of the data directory
         server = await stack.enter_async_context(running(parts_of(settings, journal)))
         plane = server.plane
         await create_missing(plane, fleet)
