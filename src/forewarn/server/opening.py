@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -23,12 +26,16 @@ from forewarn.settings.extras import import_part, look_for
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
+from forewarn.stores.sqlite import own_directory
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import HealthPaths, NodeHealth, nothing_else
 from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.app import end_streams
 from forewarn.web.operator.desk import Visible
+
+if TYPE_CHECKING:
+    from forewarn.web.resource_manager.login.tls import TlsFiles
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ async def open_server(
 def _look_for_packages(settings: Settings) -> None:
     """Before anything is opened. A face is loaded only where it is wanted, and the portal's pages not even then."""
     if "resource_manager" in settings.addresses:
-        import_part("forewarn.server.certificates", "forewarn serve")
+        import_part("forewarn.web.resource_manager.login.tls", "forewarn serve")
     if settings.portal and "control" in settings.faces:
         look_for("jinja2", "forewarn serve --portal on")
 
@@ -74,6 +81,27 @@ def _look_for_packages(settings: Settings) -> None:
 def _usual_name(host: str, urls: dict[str, str]) -> str:
     """The machine, and the port of its first face: nodes on one machine are told apart by that."""
     return f"{host}:{next(iter(urls.values())).rpartition(':')[2]}"
+
+
+@contextmanager
+def _certificates_in(settings: Settings) -> Iterator[Path]:
+    """Where certificates are kept. They are read once, so those of an ephemeral region need no place after that."""
+    if not settings.ephemeral:
+        yield settings.data / "tls"
+        return
+    with TemporaryDirectory(prefix="forewarn-tls-") as directory:
+        yield Path(directory)
+
+
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...], now: datetime) -> tuple[TlsFiles, str]:
+    """In the data directory, which only its owner may write, also where the journal is in a database."""
+    from forewarn.web.resource_manager.login.tls import CERTIFICATE, prepare
+
+    if not settings.ephemeral:
+        own_directory.prepare(settings.data, directory.name)
+        own_directory.prepare(directory, CERTIFICATE)
+    files = prepare(directory, hosts, now)
+    return files, files.authority_pem()
 
 
 class _Opening:
@@ -118,7 +146,6 @@ class _Opening:
 
     async def _open_resource_manager(self, server: Assembly, address: Address) -> tuple[Introduction, str]:
         """The face for az and the SDKs, which insist on https; where it is told to be found, and where it listens."""
-        from forewarn.server.certificates import certificates_in, directory_of
         from forewarn.web.resource_manager.login.tokens import introduction
 
         settings, listening = self._settings, self._listen(address, "resource_manager")
@@ -126,10 +153,10 @@ class _Opening:
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
         named = tuple(host for host in hosts if host != ANY_HOST)
         desk, app = await self._stack.enter_async_context(server.resource_manager(hosts=hosts))
-        with directory_of(settings) as directory:
+        with _certificates_in(settings) as directory:
             try:
                 now = server.parts.system.wall()
-                files, authority = await asyncio.to_thread(certificates_in, directory, settings, named, now)
+                files, authority = await asyncio.to_thread(_certificates, settings, directory, named, now)
             except OSError as problem:
                 raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
             await self._serve(self._behind(app), listening, "Resource Manager", (files.certificate, files.key))
