@@ -104,13 +104,15 @@ class Order(Generic[K]):
         """All after this key."""
         return (each for each in self.since(key) if each != key)
 
-    def having(self: Order[str], part: str, after: str = "") -> Iterator[str]:
-        """The keys after ``after`` with this part in them, in order."""
+    def having(self: Order[str], part: str, after: str = "", before: str = "") -> Iterator[str]:
+        """The keys after ``after``, and before ``before`` where that is given, with this part in them, in order."""
         if _END in part:
             return
         letters = frozenset(part)
         for block in islice(self._blocks, bisect_right(self._lasts, after), None):
-            yield from (key for key in block.having(part, letters) if key > after)
+            if before and block.keys[0] >= before:
+                return
+            yield from (key for key in block.having(part, letters) if key > after and not (before and key >= before))
 
     def prepared(self: Order[str]) -> Generator[None, None, Order[str]]:
         """The same, ready to be searched, block by block."""

@@ -33,6 +33,8 @@ def test_an_order_is_what_a_sorted_list_is(
 def test_a_part_is_found_wherever_it_stands(found: set[str], part: str, after: str) -> None:
     assert list(order_of(found).having(part)) == sorted(key for key in found if part in key)
     assert list(order_of(found).having(part, after)) == sorted(key for key in found if part in key and key > after)
+    between = sorted(key for key in found if part in key and "a" < key < after)
+    assert list(order_of(found).having(part, "a", after)) == between
 
 
 def test_an_order_of_many_blocks_is_changed_and_searched_like_one_of_few() -> None:
