@@ -112,7 +112,7 @@ class Foretold(RuleBasedStateMachine):
         So the next request finds a region that only time that nobody has looked at, or another request, can change.
         """
         await self.plane.submit(Tick(), CLOCK)
-        while self._is_busy():  # noqa: ASYNC110
+        while self._is_busy():  # noqa: ASYNC110 - the loop is simulated, and there is no event to wait for
             await asyncio.sleep(0)  # the writer's thread is at it, and gives no sign when it is done
 
     def _is_busy(self) -> bool:

@@ -19,9 +19,9 @@ from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import DOWN, Event, Region, Scope, replace
 
 ALL_DOWN = "policy: all instances are down"
-_ENOUGH_FACTS = 2_000  # the same, for entries that much follows from
-_DUE_AT_ONCE = 500
-_LOOKS_MOST = 1_000  # at one thing in one settling; more would mean that two rules chase each other
+_ENOUGH_FACTS = 2_000  # as DUE_MOST, for entries from which many facts follow
+_DUE_AT_ONCE = 500  # a quarter of DUE_MOST: between two portions the facts so far are counted against _ENOUGH_FACTS
+_LOOKS_MOST = 1_000  # ours: at one thing in one settling; more means that two rules undo each other's work
 
 
 class DoesNotSettleError(RuntimeError):

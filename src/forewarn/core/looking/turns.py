@@ -12,7 +12,7 @@ from forewarn.core.phases import Phase
 from forewarn.core.region import Campaign, CampaignState, Event, Host, Region
 from forewarn.core.specs import ScopeKind
 
-VMS_AT_ONCE = 1_000  # in one transaction; a wave over a large fleet is scheduled in many
+VMS_AT_ONCE = 1_000  # ours: in one transaction; a wave over a large fleet is scheduled in many
 
 
 def is_under_way(event: Event) -> bool:

@@ -30,7 +30,7 @@ from forewarn.plane.read_models.register import (
 )
 from forewarn.plane.read_models.touched import Touched
 
-_STEP = 500  # things that one step looks at: about a millisecond
+_STEP = 500  # ours: things that one step looks at, which takes about a millisecond
 _NOWHERE = Region()
 
 T = TypeVar("T")

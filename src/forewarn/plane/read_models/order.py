@@ -13,11 +13,11 @@ from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Any)
 
-_BLOCK = 1_000  # keys of a block, about: what is copied for one change
-_BLOCK_MOST = 2 * _BLOCK
-_RUN = 4_000  # keys that are sorted at once: some two milliseconds
-_SAMPLE = 4  # keys of the sample for each block
-_SHIFT = 97  # from run to run: samples at the same place of each would all be of the same few keys
+_BLOCK = 1_000  # ours: keys of a block, about; one change copies a block, and a million keys make a thousand
+_BLOCK_MOST = 2 * _BLOCK  # a block is cut in halves, so all but one hold at least half of it, as in a B-tree
+_RUN = 4_000  # ours: keys that are sorted at once, which takes two milliseconds
+_SAMPLE = 4  # ours: keys of the sample for each block
+_SHIFT = 97  # prime, from run to run: samples at the same place of each would all be of the same few keys
 _END = "\n"  # of a key in a text of many; no key has it
 _NOTHING: frozenset[str] = frozenset()
 
@@ -37,7 +37,7 @@ class Block(Generic[K]):
         self._letters = _NOTHING
 
     def prepare(self: Block[str]) -> None:
-        """Be ready to be searched: what takes most of a first search."""
+        """Build the search index of this block, which is most of the cost of a first search."""
         if not self._text:
             self._beginning = _common(self.keys[0], self.keys[-1])
             common = f"{_END}{self._beginning}"
@@ -155,7 +155,7 @@ def cut(keys: Sequence[K]) -> list[Block[K]]:
 
 
 class Sorting(Generic[K]):
-    """Very many keys on their way into an order, a few at a time: to sort them at once would hold everybody up.
+    """Sorts very many keys a few at a time, because sorting them at once would block the loop.
 
     Keys are sorted in runs as they come. At the end a sample of all runs says where blocks begin, and each block is
     sorted from the pieces that the runs have of it.

@@ -142,6 +142,9 @@ def _reference(inner: dict[str, Any], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _properties(body: str) -> dict[str, Any]:
-    """Of a kept document. Cached, for VMs ask often and a network may be large: callers must not change it."""
+    """The properties of a kept document.
+
+    Cached, because VMs ask often and a network may be large: do not change the result.
+    """
     found = msgspec.json.decode(body).get("properties")
     return found if isinstance(found, dict) else {}
