@@ -30,7 +30,7 @@ def shown(models: Models) -> dict[str, Any]:
         "event ids": list(register.events),
         "by schedule": [event_id for _, event_id in register.events_by_schedule],
         "by NotBefore": [event_id for _, event_id in register.events_by_not_before],
-        "waves": {tuple(map(_plain, wave)): list(order) for wave, order in register.waves.items()},
+        "cohorts": {tuple(map(_plain, cohort)): list(order) for cohort, order in register.cohorts.items()},
         "traits": {tuple(map(_plain, traits)): number for traits, number in census.vms.items()},
         "models": dict(census.models),
         "events": {(kind.value, phase.value): number for (kind, phase), number in census.events.items()},
@@ -58,7 +58,7 @@ def expected(region: Region) -> dict[str, Any]:
         "event ids": sorted(event.id for event in told),
         "by schedule": [event.id for event in sorted(told, key=lambda event: (event.scheduled_at, event.id))],
         "by NotBefore": [event.id for event in sorted(told, key=lambda event: (event.not_before, event.id))],
-        "waves": _waves(region.events.values()),
+        "cohorts": _cohorts(region.events.values()),
         "traits": Counter(
             (vm.spec.kind.value, vm.power.value, vm.update_domain, vm.fault_domain, vm.spec.spot, key in ahead)
             for key, vm in vms.items()
@@ -74,13 +74,13 @@ def expected(region: Region) -> dict[str, Any]:
     }
 
 
-def _waves(events: Iterable[Event]) -> dict[tuple[Any, ...], list[tuple[datetime, str]]]:
+def _cohorts(events: Iterable[Event]) -> dict[tuple[Any, ...], list[tuple[datetime, str]]]:
     """Those of a campaign by its update domains, and all by what they are and how far."""
     found: dict[tuple[Any, ...], list[tuple[datetime, str]]] = {}
     for event in sorted(events, key=lambda event: (event.not_before, event.id)):
         domain = event.update_domain if event.campaign else -1
-        wave = (event.campaign, domain, KINDS[event.cause.value].type, event.phase.value, event.announced)
-        found.setdefault(wave, []).append((event.not_before, event.id))
+        cohort = (event.campaign, domain, KINDS[event.cause.value].type, event.phase.value, event.announced)
+        found.setdefault(cohort, []).append((event.not_before, event.id))
     return found
 
 

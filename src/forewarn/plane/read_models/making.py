@@ -19,10 +19,10 @@ from forewarn.plane.read_models.order import Order, Sorting
 from forewarn.plane.read_models.register import (
     At,
     Register,
-    Wave,
+    Cohort,
     by_not_before,
     by_schedule,
-    by_wave,
+    by_cohort,
     down,
     pending,
     shown,
@@ -92,25 +92,25 @@ def _vms_added(models: Models) -> Steps[Models]:
 def _events_added(models: Models) -> Steps[Models]:
     region, census = models.region, models.census
     ids, scheduled, not_before = Sorting[str](), Sorting[At](), Sorting[At]()
-    waves: dict[Wave, Sorting[At]] = {}
+    cohorts: dict[Cohort, Sorting[At]] = {}
     for events in _portions(region.events.values()):
         told = shown(events)
         ids.add(event.id for event in told)
         scheduled.add(map(by_schedule, told))
         not_before.add(map(by_not_before, told))
-        for wave, instants in by_wave(events).items():
-            waves.setdefault(wave, Sorting()).add(instants)
+        for cohort, instants in by_cohort(events).items():
+            cohorts.setdefault(cohort, Sorting()).add(instants)
         census = census.with_events((), events, region)
         yield
-    ordered: dict[Wave, Order[At]] = {}
-    for wave, sorting in waves.items():
-        ordered[wave] = yield from sorting.ordered()
+    ordered: dict[Cohort, Order[At]] = {}
+    for cohort, sorting in cohorts.items():
+        ordered[cohort] = yield from sorting.ordered()
     register = replace(
         models.register,
         events=(yield from (yield from ids.ordered()).prepared()),
         events_by_schedule=(yield from scheduled.ordered()),
         events_by_not_before=(yield from not_before.ordered()),
-        waves=Map(ordered),
+        cohorts=Map(ordered),
     )
     return replace(models, register=register, census=census)
 

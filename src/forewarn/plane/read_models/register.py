@@ -18,7 +18,7 @@ from forewarn.terms import EventType
 At: TypeAlias = tuple[datetime, str]  # an instant of an event, and its id
 
 
-class Wave(NamedTuple):
+class Cohort(NamedTuple):
     """Events that are alike. A campaign has one for each update domain and phase; without one they are told by type."""
 
     campaign: str  # empty without one
@@ -44,7 +44,7 @@ class Register(Struct, frozen=True):
     events: Order[str] = _NO_NAMES
     events_by_schedule: Order[At] = _NO_INSTANTS
     events_by_not_before: Order[At] = _NO_INSTANTS
-    waves: Map[Wave, Order[At]] = Map()  # by NotBefore, of all events that have not ended; none is empty
+    cohorts: Map[Cohort, Order[At]] = Map()  # by NotBefore, of all events that have not ended; none is empty
 
     def with_vms(self, old: Sequence[Vm], before: Region, new: Sequence[Vm], after: Region) -> Register:
         """VMs as they are in ``after`` in place of what they were in ``before``."""
@@ -63,7 +63,7 @@ class Register(Struct, frozen=True):
             events=_moved(self.events, (event.id for event in was), (event.id for event in now)),
             events_by_schedule=_moved(self.events_by_schedule, map(by_schedule, was), map(by_schedule, now)),
             events_by_not_before=_moved(self.events_by_not_before, map(by_not_before, was), map(by_not_before, now)),
-            waves=_waves_moved(self.waves, by_wave(old), by_wave(new)),
+            cohorts=_cohorts_moved(self.cohorts, by_cohort(old), by_cohort(new)),
         )
 
     def with_scopes(self, keys: Collection[str], after: Region) -> Register:
@@ -81,16 +81,16 @@ def _moved(order: Order[K], old: Iterable[K], new: Iterable[K]) -> Order[K]:
     return order.changed(was - now, now - was)
 
 
-def _waves_moved(
-    waves: Map[Wave, Order[At]], old: dict[Wave, list[At]], new: dict[Wave, list[At]]
-) -> Map[Wave, Order[At]]:
-    changed = waves.mutate()
-    for wave in {**old, **new}:
-        order = _moved(changed.get(wave, _NO_INSTANTS), old.get(wave, ()), new.get(wave, ()))
+def _cohorts_moved(
+    cohorts: Map[Cohort, Order[At]], old: dict[Cohort, list[At]], new: dict[Cohort, list[At]]
+) -> Map[Cohort, Order[At]]:
+    changed = cohorts.mutate()
+    for cohort in {**old, **new}:
+        order = _moved(changed.get(cohort, _NO_INSTANTS), old.get(cohort, ()), new.get(cohort, ()))
         if order:
-            changed[wave] = order
+            changed[cohort] = order
         else:
-            changed.pop(wave, None)
+            changed.pop(cohort, None)
     return changed.finish()
 
 
@@ -125,10 +125,10 @@ def by_not_before(event: Event) -> At:
     return event.not_before, event.id
 
 
-def by_wave(events: Iterable[Event]) -> dict[Wave, list[At]]:
-    found: dict[Wave, list[At]] = {}
+def by_cohort(events: Iterable[Event]) -> dict[Cohort, list[At]]:
+    found: dict[Cohort, list[At]] = {}
     for event in events:
         domain = event.update_domain if event.campaign else -1
-        wave = Wave(event.campaign, domain, CAUSES[event.cause].type, event.phase, event.announced)
-        found.setdefault(wave, []).append((event.not_before, event.id))
+        cohort = Cohort(event.campaign, domain, CAUSES[event.cause].type, event.phase, event.announced)
+        found.setdefault(cohort, []).append((event.not_before, event.id))
     return found
