@@ -18,11 +18,11 @@ from forewarn.plane.read_models.census import Census
 from forewarn.plane.read_models.order import Order, Sorting
 from forewarn.plane.read_models.register import (
     At,
-    Register,
     Cohort,
+    Register,
+    by_cohort,
     by_not_before,
     by_schedule,
-    by_cohort,
     down,
     pending,
     shown,
