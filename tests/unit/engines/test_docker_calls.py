@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.engines.docker.calls import Answer, EngineSocket
+from forewarn.engines.docker.calls import EngineAnswer, EngineSocket
 from forewarn.engines.docker.engine import DockerEngine
 from forewarn.plane.hands.engine import EngineFault
 
@@ -70,9 +70,9 @@ def test_podman_is_told_from_dockerd_and_asked_in_a_version_it_knows(
 
 
 def test_the_words_of_an_engine_are_passed_on_whole_lines_and_all() -> None:
-    assert Answer(409, b'{"message":"Conflict. The name\\n is in use"}').words() == "Conflict. The name is in use"
-    assert Answer(404, b"Not Found\n").words() == "Not Found"
-    assert Answer(500, b"").words() == "HTTP 500"
+    assert EngineAnswer(409, b'{"message":"Conflict. The name\\n is in use"}').words() == "Conflict. The name is in use"
+    assert EngineAnswer(404, b"Not Found\n").words() == "Not Found"
+    assert EngineAnswer(500, b"").words() == "HTTP 500"
 
 
 def test_a_host_that_was_never_declared_is_named() -> None:

@@ -24,7 +24,7 @@ WORDS_MOST = 400  # of an engine's sentence, as it is passed on; ours
 _OLDEST_API = (1, 41)  # that of Debian 12's dockerd and podman, with which all of this was tried
 
 
-class Answer(Struct, frozen=True):
+class EngineAnswer(Struct, frozen=True):
     """What the engine said to one call."""
 
     status: int
@@ -101,12 +101,12 @@ class EngineSocket:
         body: object = None,
         *,
         more_seconds: float = 0.0,
-    ) -> Answer:
+    ) -> EngineAnswer:
         """One call. ``more_seconds``: what the engine itself is asked to wait before it answers."""
         target = self.dialect().prefix + quote(path) + (f"?{urlencode(query)}" if query else "")
         return self._call(method, target, body, self.call_seconds + more_seconds)
 
-    def _call(self, method: str, target: str, body: object, seconds: float) -> Answer:
+    def _call(self, method: str, target: str, body: object, seconds: float) -> EngineAnswer:
         connection = _Connection(self.path, seconds)
         ends = time.monotonic() + seconds
         try:
@@ -163,7 +163,7 @@ class EngineSocket:
                 connection.sock.shutdown(socket.SHUT_RDWR)
 
 
-def _read(connection: _Connection, ends: float, seconds: float) -> Answer:
+def _read(connection: _Connection, ends: float, seconds: float) -> EngineAnswer:
     response = connection.getresponse()
     body = bytearray()
     while part := response.read1(65536):
@@ -173,7 +173,7 @@ def _read(connection: _Connection, ends: float, seconds: float) -> Answer:
             raise EngineFault(f"The engine was still answering after {seconds:g} s, with {len(body)} bytes.")
         if connection.sock is not None:  # None once the answer says that nothing follows
             connection.sock.settimeout(left)
-    return Answer(response.status, bytes(body))
+    return EngineAnswer(response.status, bytes(body))
 
 
 def _version(text: object) -> tuple[int, int]:

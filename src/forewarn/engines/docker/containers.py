@@ -15,8 +15,8 @@ VM_LABEL = "forewarn.vm-id"  # whose it is; on its volumes too
 POLICY_LABEL = "forewarn.restart"  # the restart policy it gets once its predecessor is gone
 
 _ASIDE = re.compile(r"\.forewarn-(?:new|old)-[0-9a-z]{1,8}$")
-_KILLED = 128 + 9
-_ENDED = 128 + 15
+_KILLED = 128 + 9  # exit codes as shells and both engines write them: 128 and the signal's number
+_ENDED = 128 + 15  # the same
 _ANONYMOUS = re.compile(r"[0-9a-f]{64}$")
 
 

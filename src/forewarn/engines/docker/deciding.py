@@ -26,7 +26,7 @@ from forewarn.engines.docker.making import (
 from forewarn.plane.hands.engine import Done, ErrandResult, Failed, NotYet
 
 
-class Change(Struct, frozen=True):
+class EngineCall(Struct, frozen=True):
     """One call that changes something."""
 
     words: str  # what it does: "stop web-0"
@@ -54,7 +54,7 @@ class Scene(Struct, frozen=True):
     left: float = 0.0  # seconds until a pause is over
 
 
-Next: TypeAlias = Change | ErrandResult
+Next: TypeAlias = EngineCall | ErrandResult
 
 
 def decide(errand: Errand, scene: Scene) -> Next:
@@ -69,7 +69,7 @@ def _create(errand: Errand, scene: Scene) -> Next:
         if scene.blueprint is None:
             return Failed(f"No [[blueprint]] of this server is named {errand.blueprint!r}.", True)
         body = from_blueprint(scene.blueprint, errand, scene.ref, scene.target)
-        return Change(f"create {scene.ref}", scene.target, "POST", "/containers/create", {"name": scene.ref}, body)
+        return EngineCall(f"create {scene.ref}", scene.target, "POST", "/containers/create", {"name": scene.ref}, body)
     return _running(scene.new, scene.target, scene.ref)
 
 
@@ -119,7 +119,7 @@ def _delete(_errand: Errand, scene: Scene) -> Next:
         if container is not None:
             return _removal(container, host)
     for volume in scene.volumes:
-        return Change(f"remove the volume {volume}", scene.source, "DELETE", f"/volumes/{volume}")
+        return EngineCall(f"remove the volume {volume}", scene.source, "DELETE", f"/volumes/{volume}")
     return Done(Sighting(ref=scene.ref, host=scene.source, power=MachinePower.GONE))
 
 
@@ -132,7 +132,7 @@ def _replace(errand: Errand, scene: Scene) -> Next:
         missing = next((name for name in old.networks if name not in new.networks), None)
         if missing is not None and new.power is MachinePower.OFF and new.networks:
             body = {"Container": new.id, "EndpointConfig": endpoint(old, missing)}
-            return Change(
+            return EngineCall(
                 f"connect {scene.ref} to {missing}", scene.target, "POST", f"/networks/{missing}/connect", body=body
             )
         ended = _end_for_good(errand, scene, old)
@@ -159,7 +159,7 @@ def _make_like(errand: Errand, scene: Scene) -> Next:
         return Failed(f"{scene.ref} cannot leave {scene.source}: its volume {stay[0]} is there and nowhere else.", True)
     name = name_aside(scene.ref, "new", errand.id)
     body = like(old, errand, scene.target, scene.dialect)
-    return Change(f"create {scene.ref} anew", scene.target, "POST", "/containers/create", {"name": name}, body)
+    return EngineCall(f"create {scene.ref} anew", scene.target, "POST", "/containers/create", {"name": name}, body)
 
 
 def _end_for_good(errand: Errand, scene: Scene, old: Container) -> Next | None:
@@ -180,7 +180,7 @@ def _running(container: Container, host: str, ref: str) -> Next:
     return _post("unpause" if container.power is MachinePower.PAUSED else "start", container, host)
 
 
-def _off(errand: Errand, container: Container, host: str) -> Change | None:
+def _off(errand: Errand, container: Container, host: str) -> EngineCall | None:
     """A paused container hears no signal, so it goes on first."""
     if container.power is MachinePower.OFF:
         return None
@@ -190,10 +190,10 @@ def _off(errand: Errand, container: Container, host: str) -> Change | None:
     return _post("stop", container, host, {"t": _whole(grace)}, more_seconds=grace)
 
 
-def _removal(container: Container, host: str) -> Change:
+def _removal(container: Container, host: str) -> EngineCall:
     """With its anonymous volumes; named ones stay."""
     query = {"force": "1", "v": "1"}
-    return Change(f"remove {container.name}", host, "DELETE", f"/containers/{container.id}", query)
+    return EngineCall(f"remove {container.name}", host, "DELETE", f"/containers/{container.id}", query)
 
 
 def _post(
@@ -203,9 +203,9 @@ def _post(
     query: Mapping[str, str] | None = None,
     body: Any = None,
     more_seconds: float = 0.0,
-) -> Change:
+) -> EngineCall:
     path = f"/containers/{container.id}/{verb}"
-    return Change(f"{verb} {container.name}", host, "POST", path, query or {}, body, more_seconds)
+    return EngineCall(f"{verb} {container.name}", host, "POST", path, query or {}, body, more_seconds)
 
 
 def _missing(scene: Scene) -> Failed:

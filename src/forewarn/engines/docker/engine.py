@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower, SeenWhy
-from forewarn.engines.docker.calls import Answer, EngineSocket
+from forewarn.engines.docker.calls import EngineAnswer, EngineSocket
 from forewarn.engines.docker.containers import (
     ERRAND_LABEL,
     HOST_LABEL,
@@ -20,7 +20,7 @@ from forewarn.engines.docker.containers import (
     is_aside,
     name_aside,
 )
-from forewarn.engines.docker.deciding import KINDS, Change, Scene, decide, ref_of
+from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of
 from forewarn.engines.docker.making import Blueprint
 from forewarn.engines.docker.remarks import remarks_on
 from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, NotYet, Remark, Unknown, Warrant
@@ -74,7 +74,7 @@ class DockerEngine:
             if refused is not None and _alike(refused.scene, scene):
                 return refused.result
             step = decide(errand, scene)
-            if not isinstance(step, Change):
+            if not isinstance(step, EngineCall):
                 return step
             if not warrant.may():
                 return NotYet("Nothing may be touched just now.", 1.0)
@@ -82,7 +82,7 @@ class DockerEngine:
             refused = None if result is None else Refusal(scene, result)
         return NotYet("The container does not stay as it was seen; somebody else is at it.", 1.0)
 
-    def _change(self, change: Change) -> Failed | None:
+    def _change(self, change: EngineCall) -> Failed | None:
         """What to say if nothing has changed by it; ``None`` where the engine says that it did as asked."""
         answer = self._at(change.host).ask(
             change.method, change.path, change.query, change.body, more_seconds=change.more_seconds
@@ -258,7 +258,7 @@ def _instant(text: str) -> float:
     return datetime.fromisoformat(f"{whole}+00:00").timestamp() + float(f"0.{rest or 0}")
 
 
-def _fine(answer: Answer) -> Answer:
+def _fine(answer: EngineAnswer) -> EngineAnswer:
     if not answer.fine:
         raise EngineFault(f"The engine would not say what is there: {answer.words()}")
     return answer
