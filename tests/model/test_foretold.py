@@ -292,7 +292,7 @@ async def _answer(asking: Asking, asker: Asker) -> dict[str, Any] | str:
         return f"{refused.hint}: {refused.message}"
 
 
-def test_what_was_foretold_is_what_then_happens() -> None:
+def test_what_a_dry_run_and_a_forecast_tell_is_what_then_happens() -> None:
     run_state_machine_as_test(
         Foretold,
         settings=settings(
