@@ -12,9 +12,21 @@ from forewarn.cli.demo.staying import STAY
 from tests.e2e.program import clean_environment
 from tests.terminals import at_terminal
 
-STAYING = (
-    "from forewarn.cli.demo.staying import stay; print('up', flush=True); stay({seconds}); print('over', flush=True)"
-)
+# It says "up" from within the wait: a key that came before would not be for the demo.
+STAYING = """
+import threading
+from forewarn.cli.demo.staying import stay
+
+class Waiting(threading.Event):
+    def wait(self, timeout=None):
+        if timeout:
+            print("up", flush=True)
+        return super().wait(timeout)
+
+threading.Event = Waiting
+stay({seconds})
+print("over", flush=True)
+"""
 LOOKING = "import sys; from forewarn.cli.demo.staying import somebody_looks; sys.exit(40 + somebody_looks())"
 LONG = 3600
 
