@@ -91,7 +91,7 @@ def config(server: RawServer, tmp_path: Path, **more: object) -> AgentConfig:
         state_directory=str(tmp_path / "state"),
         rules=(Rule("users", Verdict.APPROVE_NOW, sources=("User",)), Rule("all", Verdict.PREPARE_ONLY)),
     )
-    return replace(found, **more)  # type: ignore[arg-type]
+    return replace(found, **more)  # type: ignore[arg-type]  # fields by name
 
 
 def test_a_member_that_left_resources_is_not_waited_for(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def preparing(server: RawServer, tmp_path: Path) -> AgentConfig:
     return config(server, tmp_path, steps=(step,), rules=(Rule("all", Verdict.PREPARE_ONLY),))
 
 
-def test_who_was_hit_without_notice_is_not_told_to_be_prepared(
+def test_a_vm_that_was_hit_without_notice_is_not_reported_as_prepared(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")

@@ -12,7 +12,7 @@ from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, OpenErrand, RealMachine
 from forewarn.core.region import DOWN, HostHealth, Power, Region, replace
 
-CRASHES_WITHIN = timedelta(minutes=10)
+CRASHES_WITHIN = timedelta(minutes=10)  # ours: the recovery that such an event is given
 
 
 def fold_machine(region: Region, fact: mf.MachineFact) -> Region:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-WIDTH = 1000
-_MARGIN = 0.03  # of the span, on both sides
+WIDTH = 1000  # units of the drawing: finer than the pixels of most screens
+_MARGIN = 0.03  # ours: of the span, on both sides
 _SHORTEST = timedelta(seconds=1)
-_THINNEST = 3  # a bar that lasts an instant can still be seen
+_THINNEST = 3  # ours: a bar that lasts an instant can still be seen
 
 
 @dataclass(frozen=True)

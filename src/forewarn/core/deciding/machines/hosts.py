@@ -16,7 +16,7 @@ from forewarn.core.refusal import Hint, Refused, nothing_named
 from forewarn.core.region import Host, HostHealth, RealHost, fold
 
 _PRETENDED = re.compile(r"host-\d+")
-DOMAINS_MOST = 1000
+DOMAINS_MOST = 1000  # ours: far beyond any room of racks, and a slip of the keyboard is told
 
 
 def register(draft: Draft, command: c.RegisterHost) -> None:

@@ -32,8 +32,8 @@ from forewarn.core.machines.values import (
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, HostHealth, RealHost, fold
 
-CRASHES_MOST = 3
-RESUMED_AFTER = timedelta(seconds=60)
+CRASHES_MOST = 3  # ours: what starts and falls three times does not get well by a fourth
+RESUMED_AFTER = timedelta(seconds=60)  # ours: who paused it by hand has that long to release it
 _OFF = (MachinePower.OFF, MachinePower.GONE)
 _ON_THE_WAY = frozenset({ErrandKind.MIGRATE, ErrandKind.REDEPLOY})
 

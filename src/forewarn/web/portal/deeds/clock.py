@@ -20,7 +20,7 @@ from forewarn.web.portal.written import clock_text, count
 _MINUTES = (
     FormField("minutes", "Minutes", "minutes", "seconds", "How far to go; 0.5 is half a minute.", required=True),
 )
-_TOLD_MOST = 5
+_TOLD_MOST = 5  # what a person reads before a confirmation
 _CANNOT = tuple(cannot(door, "No clock of Azure can be turned.") for door in ("az", "PowerShell"))
 
 

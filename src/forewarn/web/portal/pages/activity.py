@@ -11,7 +11,7 @@ from forewarn.web.operator.schema.requests import ActivityPage, Door
 from forewarn.web.portal.forms import NotRight, checked
 from forewarn.web.portal.page import PortalPage, Visit
 
-_LINES = 100
+_LINES = 100  # ours: two or three screens
 
 
 @dataclass(frozen=True)

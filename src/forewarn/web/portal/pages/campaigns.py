@@ -10,8 +10,8 @@ from forewarn.web.operator.telling.campaign_views import campaign_fields
 from forewarn.web.operator.telling.views import event_fields
 from forewarn.web.portal.page import PortalPage, Visit
 
-_ROWS = 50
-_EVENTS_SHOWN = 20
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
+_EVENTS_SHOWN = 20  # less than a screen; the list of events has all of them
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.forms import NotRight, checked
 from forewarn.web.portal.page import PortalPage, Visit
 
-_ROWS = 50
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _A_DAY = timedelta(days=1)
 _OPEN = ("scheduled", "approved")
-_FARTHEST = timedelta(days=8)
+_FARTHEST = timedelta(days=8)  # the longest notice is a week, and a day after it
 _FILTERS = ("vm", "scope", "host", "type", "phase", "source", "campaign")
 
 

@@ -14,7 +14,7 @@ from forewarn.web.operator.telling.views import event_fields, host_fields, vm_fi
 from forewarn.web.portal.forms import checked
 from forewarn.web.portal.page import PortalPage, Visit
 
-_ROWS = 50
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _FILTERS = ("health", "ud", "fd", "work", "down")
 
 

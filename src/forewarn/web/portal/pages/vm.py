@@ -22,7 +22,7 @@ from forewarn.wire.versions import API_VERSIONS, NEWEST, NEWEST_THREE
 TABS = {"events": "Events", "sees": "What it sees", "instance": "Instance", "faults": "Faults", "activity": "Activity"}
 _FIRST = ("restart", "redeploy")
 _MORE = ("reimage", "stop", "deallocate", "start", "read")
-_LINES = 50
+_LINES = 50  # a screen and a half of a desk; the page of activity has all of them
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class VmPageView:
     vm: VmStory
     tab: str
     tabs: dict[str, str]
-    enabled: bool  # whether somebody reads for its scope
+    enabled: bool  # whether a VM of its scope reads
     first: tuple[PortalDeed, ...]
     more: tuple[PortalDeed, ...]
     metadata_url: str
@@ -80,7 +80,7 @@ def _offered(vm: VmStory) -> Iterable[PortalDeed]:
 
 
 async def _seen(visit: Visit, name: str, tab: str) -> SeenBytes:
-    """Looking is not reading: nothing is noted, nothing enabled."""
+    """The bytes that the VM would be sent now. A look is no read: it notes no sign of life and enables nothing."""
     look, desk = visit.look, visit.desk
     if tab == "instance":
         version = visit.first("api-version", NEWEST_THREE[0])

@@ -15,7 +15,7 @@ from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.forms import Given, NotRight, checked
 from forewarn.web.portal.page import PortalPage, Visit
 
-_ROWS = 50
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _FILTERS = ("power", "ud", "fd", "host", "spot", "pending", "scope")
 BULK = ("restart", "redeploy", "reimage", "stop", "deallocate", "start", "evict", "delete")
 
