@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from forewarn.core import commands as c
-from forewarn.core.machines.values import Errand, ErrandKind, MachinePower
+from forewarn.core.machines.values import Errand, MachinePower
 from forewarn.core.region import Power, Region
 from forewarn.core.rules import Rules
 from forewarn.core.specs import VmSpec
@@ -25,12 +25,8 @@ from forewarn.stores.memory import MemoryJournal
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OPERATOR = Origin("operator", "alice", "request-1")
-SETTINGS = MachineSettings(
-    grace=timedelta(0), listing_every=timedelta(seconds=1), call_timeout=timedelta(seconds=0.25)
-)
+SETTINGS = MachineSettings(grace=timedelta(0), listing_every=timedelta(seconds=1), call_timeout=timedelta(seconds=0.25))
 STEPS = ("ErrandMade", "ErrandTried", "MachineSeen", "ErrandEnded", "ImpactEnded", "EventCompleted")
-
-Died = Callable[[], None]
 
 
 class MortalEngine(TwinEngine):
@@ -131,8 +127,3 @@ def test_a_restart_is_done_once_wherever_the_plane_dies(died_at: str) -> None:
     assert machine.boot_mark == platform.copies("m-1")[0].mark
     assert not region.errands
     assert not region.events
-
-
-def test_a_pause_is_ended_by_the_next_life() -> None:
-    journal, platform = MemoryJournal(), TwinHosts(("alpha",))
-    assert ErrandKind.PAUSE

@@ -1,7 +1,8 @@
 """The control plane: what faces and servers use of it. Each part has its module; this one puts them together.
 
 A command goes in by ``submit`` and is on disk when that returns (``writing``). Readers see ``region``, the last state
-that was published. Time passes (``ticking``), impacts begin (``impacts``) and reads are kept (``reads``) by themselves.
+that was published. Time passes (``ticking``), impacts begin (``impacts``), real machines are looked after (``hands``)
+and reads are kept (``reads``) by themselves.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Plane:
     """Reads are free and never wait: ``region`` is the last published state. Writes go through ``submit``.
 
     Where the journal is shared, this is one node of a region: it follows what the others write, and one of them all
-    leads, which is to let time pass, to begin impacts and to keep snapshots. ``standing`` tells whether it is current
-    and whether it leads, ``membership`` which nodes there are.
+    leads: it lets time pass, begins impacts, keeps snapshots. ``standing`` tells whether it is current and whether it
+    leads, ``membership`` which nodes there are.
     """
 
     def __init__(
@@ -54,10 +55,8 @@ class Plane:
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
-        many = shared is not None
-        self.standing = Standing(
-            shared=many, staleness=pace.staleness, lease_seconds=pace.lease_seconds, elapsed=system.elapsed
-        )
+        many, lease = shared is not None, pace.lease_seconds
+        self.standing = Standing(shared=many, staleness=pace.staleness, lease_seconds=lease, elapsed=system.elapsed)
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(engine, self.standing)
         self.forecasts = Forecasts(engine, rules, self._book, system.elapsed)

@@ -14,7 +14,7 @@ from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, Seen
 from forewarn.core.region import HostHealth, Power
 from forewarn.durable import FileLock
 from forewarn.engines.twin.engine import TwinEngine
-from forewarn.engines.twin.hosts import TwinCall, TwinMishap, TwinMisfortune
+from forewarn.engines.twin.hosts import TwinCall, TwinMisfortune, TwinMishap
 from forewarn.plane.hands.engine import EngineFault, ErrandResult, Warrant
 from forewarn.plane.hands.settings import MachineSettings
 from tests.unit.plane.hands_bench import Ground, live
@@ -37,15 +37,19 @@ def test_a_restart_is_tried_on_disk_done_seen_and_reported() -> None:
         await ground.adopt("web")
         await restarted(ground, "web")
         assert deeds(ground) == ["restart"]
-        assert ground.told()[-7:] == [
-            "EventBornStarted",
-            "ErrandMade",
-            "ErrandTried",
-            "ImpactBegan",
-            "MachineSeen",
-            "ErrandEnded",
-            "ImpactEnded",
-        ] or "EventCompleted" in ground.told()
+        assert (
+            ground.told()[-7:]
+            == [
+                "EventBornStarted",
+                "ErrandMade",
+                "ErrandTried",
+                "ImpactBegan",
+                "MachineSeen",
+                "ErrandEnded",
+                "ImpactEnded",
+            ]
+            or "EventCompleted" in ground.told()
+        )
         assert ground.region.vms["web"].boots == 2
 
     live(story)
@@ -357,7 +361,10 @@ def test_a_host_that_stays_silent_is_fenced_and_only_then_its_machines_run_elsew
         await ground.until(lambda: ground.fenced == ["alpha"])
         assert ground.deeds_before == []
         await ground.until(lambda: not ground.region.errands)
-        assert [(each.host, each.power) for each in ground.platform.copies("web")] == [("alpha", OFF), ("beta", RUNNING)]
+        assert [(each.host, each.power) for each in ground.platform.copies("web")] == [
+            ("alpha", OFF),
+            ("beta", RUNNING),
+        ]
         assert ground.region.machines["web"].host == "beta"
 
     live(story)

@@ -113,11 +113,9 @@ class Carrying:
         """Until it is over, or not this process's to carry out."""
         began, pause = self._system.elapsed(), _FIRST_SECONDS
         found = self._open(errand_id)
-        if found is not None and found.tried_at is not None and found.errand.kind in _NOT_AT_ONCE:
-            if errand_id not in self._mine:  # a call of another process may be under way
-                await asyncio.sleep(self._call_seconds(found.errand))
+        if found is not None and self._may_be_under_way(found):
+            await asyncio.sleep(self._call_seconds(found.errand))
         while (found := self._due(site, errand_id)) is not None:
-            seconds: float | None
             if found.errand.kind is ErrandKind.MIGRATE and self._is_late(began):
                 await self._abandon(found.errand)
                 minutes = self._settings.migration_timeout
@@ -132,6 +130,11 @@ class Carrying:
                 seconds, pause = pause * self._jitter(), min(2 * pause, _MOST_SECONDS)
             await asyncio.sleep(seconds)
         self._mine.discard(errand_id)
+
+    def _may_be_under_way(self, found: OpenErrand) -> bool:
+        """Whether a call of another process, which may be dead by now, could be doing it at this moment."""
+        tried_elsewhere = found.tried_at is not None and found.errand.id not in self._mine
+        return tried_elsewhere and found.errand.kind in _NOT_AT_ONCE
 
     def _due(self, site: Site, errand_id: str) -> OpenErrand | None:
         """It, as long as it is this process's to do. A pause that was begun here is ended here in any case."""

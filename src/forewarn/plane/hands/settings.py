@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class Machines:
     """All that a server is told of real machines."""
 
     hosts: tuple[MachineHost, ...] = ()
-    settings: MachineSettings = MachineSettings()
+    settings: MachineSettings = field(default_factory=MachineSettings)
     node: str = ""  # this one's name
 
 

@@ -61,9 +61,7 @@ class Watching:
         try:
             if site.is_choked:
                 raise CallHung(f"{site.calls.hung} calls have not come back")
-            listing = await site.calls.call(
-                self._settings.call_timeout.total_seconds(), site.engine.listing, site.name
-            )
+            listing = await site.calls.call(self._settings.call_timeout.total_seconds(), site.engine.listing, site.name)
         except (CallHung, EngineFault) as fault:
             await self._silent(fault)
             return
@@ -112,13 +110,14 @@ class Watching:
         if host is None or not site.may_work or site.answered_at is None:
             return
         quiet = self._system.elapsed() - site.answered_at
-        if host.health is not HostHealth.SILENT:
-            if host.health is not HostHealth.FENCED and quiet >= settings.silent_after.total_seconds():
-                _log.warning("Host %s has not answered for %d s: %s", site.name, quiet, fault)
-                await self._submit(c.HostFellSilent(site.name))
-        elif site.fence is not None and settings.fence_after is not None:
-            if quiet >= settings.fence_after.total_seconds() and not _is_being_fenced(self._writing.region, site.name):
+        if host.health is HostHealth.SILENT:
+            fenced_after = settings.fence_after if site.fence is not None else None
+            is_due = fenced_after is not None and quiet >= fenced_after.total_seconds()
+            if is_due and not _is_being_fenced(self._writing.region, site.name):
                 await self._submit(c.FenceHost(site.name))
+        elif host.health is not HostHealth.FENCED and quiet >= settings.silent_after.total_seconds():
+            _log.warning("Host %s has not answered for %d s: %s", site.name, quiet, fault)
+            await self._submit(c.HostFellSilent(site.name))
 
     # Hints
 
