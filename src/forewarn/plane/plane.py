@@ -1,8 +1,7 @@
 """The control plane: what faces and servers use of it. Each part has its module; this one puts them together.
 
 A command goes in by ``submit`` and is on disk when that returns (``writing``). Readers see ``region``, the last state
-that was published. Time passes (``ticking``), impacts begin (``impacts``), real machines are looked after (``hands``)
-and reads are kept (``reads``) by themselves.
+that was published. Time passes (``ticking``), impacts begin (``impacts``, ``hands``) and reads are kept by themselves.
 """
 
 from __future__ import annotations
