@@ -56,7 +56,7 @@ def make_for(draft: Draft, event: Event) -> None:
         elif event.cause is Cause.FAILURE and vm.host is not None:  # it starts elsewhere when it is asked to
             draft.record(f.VmDeallocated(draft.now, key))
     if not any(errands_of(draft.region, event)):
-        begin_real(draft, event)
+        _conclude(draft, event)
 
 
 def _is_settled(draft: Draft, key: str, event: Event) -> bool:
@@ -176,8 +176,12 @@ def give_up(draft: Draft, found: OpenErrand, why: str) -> None:
 
 def _over(draft: Draft, errand: Errand) -> None:
     event = draft.region.events.get(errand.event)
-    if event is None:
-        return
+    if event is not None:
+        _conclude(draft, event)
+
+
+def _conclude(draft: Draft, event: Event) -> None:
+    """An impact whose last errand is over, or that never had one, is over."""
     begin_real(draft, event)
     event = draft.region.events[event.id]
     if event.impact_ended_at is None and is_over(draft.region, event, draft.now):
