@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPREAD := --numprocesses auto --maxprocesses 4
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Bytecode is kept, whatever the environment says: tests start hundreds of processes, and each would compile it all anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help try demo serve check test platforms torture fuzz bench docs pictures lock advisories clean system
