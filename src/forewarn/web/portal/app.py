@@ -33,6 +33,7 @@ from forewarn.web.portal.news import news_of
 from forewarn.web.portal.page import GoTo, PortalPage, View, Visit
 from forewarn.web.portal.pages import PAGES
 from forewarn.web.portal.preferences import preferences_of
+from forewarn.web.portal.reading import doors_of
 from forewarn.web.portal.rendering import PART, answer, environment, rendered
 from forewarn.web.portal.session import CODE_SECONDS, LONGEST_NAME, TokenSessions
 from forewarn.web.portal.static_files import StaticFiles
@@ -146,6 +147,7 @@ class Portal:
         return {
             "page": page,
             "view": view,
+            "doors": doors_of(page, visit),
             "frame": frame_of(page, self._pages, visit),
             "news": None if page.bare else news_of(visit),
             "now": visit.look.now,

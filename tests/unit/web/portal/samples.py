@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
 from forewarn.web.operator.desk import Desk
-from tests.unit.web.portal.conftest import Browser
+from forewarn.web.operator.schema.fleet_answers import EventAnswer
+from forewarn.web.portal import written
+from forewarn.web.portal.ahead import ahead
+from tests.unit.web.portal.conftest import NOON, Browser
 
 Given = dict[str, tuple[str, ...]]
 
@@ -92,3 +96,8 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
 async def filled_in(browser: Browser, key: str) -> str:
     """The address of the deed's page with the sample filled in."""
     return f"/portal/do/{key}?{urlencode(SAMPLES[key](browser), doseq=True)}"
+
+
+def before_it_is_true(told: Any) -> str:
+    """What the API tells of a dry run as if it were done, as a page says it of what is to come; at noon."""
+    return written.told(ahead(told["message"], [EventAnswer.model_validate(each) for each in told["events"]]), NOON)

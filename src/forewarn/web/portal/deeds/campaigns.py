@@ -45,7 +45,7 @@ def _words(filled: Filled) -> list[str]:
 
 def _told(answer: Any) -> Outlook:
     left = f"{count(answer.open_events_total, 'event')} still open, {count(answer.hosts.left, 'host')} left"
-    return Outlook(f"The campaign is {answer.state} then: {left}.")
+    return Outlook(f"The campaign will be {answer.state}: {left}.")
 
 
 def _turning(

@@ -53,7 +53,7 @@ async def _foretold(asker: Asker, desk: Desk, to: datetime) -> Outlook:
     more = f" And {len(lines) - _TOLD_MOST} more." if len(lines) > _TOLD_MOST else ""
     on_the_way = f"On the way {count(len(lines), 'thing')} will happen. {' '.join(lines[:_TOLD_MOST])}{more}"
     return Outlook(
-        f"The clock goes to {clock_text(to, look.now)}. {on_the_way if lines else 'Nothing is due until then.'}"
+        f"The clock will go to {clock_text(to, look.now)}. {on_the_way if lines else 'Nothing is due until then.'}"
     )
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from forewarn.core.region import Region, fold
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.schema.fleet_answers import EventAnswer
+from forewarn.web.portal.ahead import ahead
 from forewarn.web.portal.forms import Filled, FormField
 from forewarn.web.portal.twins import ApiCall, Twin
 
@@ -60,7 +61,7 @@ class PortalDeed:
 
 def outcome(answer: Any) -> Outlook:
     """Of an ``OutcomeAnswer``."""
-    return Outlook(answer.message, tuple(answer.events), tuple(answer.at_once))
+    return Outlook(ahead(answer.message, answer.events), tuple(answer.events), tuple(answer.at_once))
 
 
 def body_of(filled: Filled, model: type[BaseModel], *but: str) -> dict[str, Any]:

@@ -54,7 +54,7 @@ async def _clear(filled: Filled, asker: Asker, desk: Desk) -> Any:
     if not isinstance(asker, DryRun):
         return await (faults.clear(fault, desk) if fault else faults.clear_all(desk))
     return Outlook(
-        f"{count(1 if fault else len(rules), 'rule')} taken back: those answers are as they should be again."
+        f"{count(1 if fault else len(rules), 'rule')} will be taken back: those answers are right again from then on."
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import get_args
 
 from forewarn.web.operator.routes import activity
-from forewarn.web.operator.schema.answers import ActivityAnswer
+from forewarn.web.operator.schema.answers import ActivitiesAnswer, ActivityAnswer
 from forewarn.web.operator.schema.requests import ActivityPage, Door
 from forewarn.web.portal.forms import NotRight, checked
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import PortalPage, Reading, Visit
+from forewarn.web.portal.reading import options
 
 _LINES = 100
 
@@ -26,6 +28,16 @@ class ActivityView:
     refusal: str = ""
 
 
+async def part_of(visit: Visit, after: str, limit: int) -> ActivitiesAnswer:
+    """Those that the filters of the address choose, from that record on, oldest first."""
+    page = checked(ActivityPage, {**_filters(visit), "after": after or 0, "limit": limit})
+    return await asyncio.to_thread(activity.show, page, visit.desk, visit.look)
+
+
+def _filters(visit: Visit) -> dict[str, str]:
+    return {name: visit.first(name)[:512] for name in ("door", "about") if visit.first(name)}
+
+
 def view(visit: Visit) -> ActivityView:
     """Reads the journal, so it is called in a thread."""
     door, about = visit.first("door"), visit.first("about")
@@ -38,6 +50,11 @@ def view(visit: Visit) -> ActivityView:
     return replace(shown, lines=tuple(reversed(found.activity)), head=found.head)
 
 
+def _reading(visit: Visit) -> Reading:
+    chosen = _filters(visit)
+    return Reading((("activity", *options(chosen)),), chosen, no_az="forewarn answers no activity log to az.")
+
+
 PAGES = (
     PortalPage(
         "activity",
@@ -47,6 +64,7 @@ PAGES = (
         "pages/activity.html",
         parts={"part-activity": "parts/activity.html"},
         api=("GET /v1/activity",),
+        reading=_reading,
         menu="Activity",
     ),
 )

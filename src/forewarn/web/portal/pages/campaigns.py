@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from forewarn.core.looking.lookup import campaign_named
-from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, EventAnswer
+from forewarn.web.operator.routes import campaigns
+from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer, EventAnswer
+from forewarn.web.operator.schema.requests import Page
 from forewarn.web.operator.telling.campaign_views import campaign_fields
 from forewarn.web.operator.telling.views import event_fields
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.forms import checked
+from forewarn.web.portal.page import PortalPage, Reading, Visit
 
 _ROWS = 50
 _EVENTS_SHOWN = 20
@@ -27,6 +31,12 @@ class CampaignView:
     campaign: CampaignAnswer
     waves: tuple[Wave, ...]
     events: list[EventAnswer]  # that have not ended, the first of them
+
+
+async def part_of(visit: Visit, after: str, limit: int) -> CampaignsAnswer:
+    """Those from there on, oldest first."""
+    page = checked(Page, {"after": after, "limit": limit})
+    return await asyncio.to_thread(campaigns.list_campaigns, page, visit.look)
 
 
 def view_list(visit: Visit) -> list[CampaignAnswer]:
@@ -62,6 +72,7 @@ PAGES = (
         "pages/campaigns.html",
         parts={"part-campaigns": "parts/campaigns.html"},
         api=("GET /v1/campaigns",),
+        reading=lambda visit: Reading((("campaign", "list"),)),
         menu="Campaigns",
     ),
     PortalPage(
@@ -72,6 +83,7 @@ PAGES = (
         "pages/campaign.html",
         parts={"part-campaign": "parts/campaign.html"},
         api=("GET /v1/campaigns/{campaign_id}",),
+        reading=lambda visit: Reading((("campaign", "show", visit.path["id"]),)),
         under="campaigns",
     ),
 )

@@ -18,12 +18,14 @@ from forewarn.web.portal.axis import Axis, Span, axis_of
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.forms import NotRight, checked
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import PortalPage, Reading, Visit
+from forewarn.web.portal.reading import options
 
 _ROWS = 50
 _A_DAY = timedelta(days=1)
 _OPEN = ("scheduled", "approved")
 _FARTHEST = timedelta(days=8)
+_NO_AZ = "az has no command that lists scheduled events; a VM reads its own."
 _FILTERS = ("vm", "scope", "host", "type", "phase", "source", "campaign")
 
 
@@ -40,13 +42,28 @@ class EventList:
 async def part_of(visit: Visit, after: str, limit: int) -> EventsAnswer:
     """Those of the chosen tab that the filter of the address chooses, from there on."""
     ended = _ended(visit)
-    words = (word.partition(":") for word in visit.first("q").split())
-    given: dict[str, object] = {name: value for name, colon, value in words if colon and name in _FILTERS}
+    given = _filters(visit)
     order = {"since": (visit.look.now - _A_DAY).isoformat()} if ended else {"order": "not_before"}
     page = checked(EventPage, {**given, **order, "after": after, "limit": limit})
     found = await asyncio.to_thread(events.list_events, page, visit.desk, await visit.listed())
     shown = [each for each in found.events if (each.phase in ("completed", "canceled")) == ended]
     return found.model_copy(update={"events": shown})
+
+
+def _filters(visit: Visit) -> dict[str, str]:
+    words = (word.partition(":") for word in visit.first("q").split())
+    return {name: value for name, colon, value in words if colon and name in _FILTERS}
+
+
+def _reading(visit: Visit) -> Reading:
+    since = {"since": f"{visit.look.now - _A_DAY:%Y-%m-%dT%H:%M:%SZ}"} if _ended(visit) else {"order": "not_before"}
+    chosen = {**_filters(visit), **since}
+    return Reading((("event", "list", *options(chosen)),), chosen, no_az=_NO_AZ)
+
+
+def _reading_one(visit: Visit) -> Reading:
+    event = visit.path["id"]
+    return Reading((("event", "show", event), ("event", "export-test", event)), no_az=_NO_AZ)
 
 
 def _ended(visit: Visit) -> bool:
@@ -125,6 +142,7 @@ PAGES = (
         "pages/events.html",
         parts={"part-events": "parts/events.html"},
         api=("GET /v1/events",),
+        reading=_reading,
         menu="Events",
     ),
     PortalPage(
@@ -134,7 +152,8 @@ PAGES = (
         view_one,
         "pages/event.html",
         parts={"part-event": "parts/event.html"},
-        api=("GET /v1/events/{event_id}", "GET /v1/forecast"),
+        api=("GET /v1/events/{event_id}",),
+        reading=_reading_one,
         under="events",
     ),
 )

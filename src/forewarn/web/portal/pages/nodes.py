@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forewarn.web.operator.routes.nodes import NodesAnswer, list_nodes
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import PortalPage, Reading, Visit
 
 
 async def view(visit: Visit) -> NodesAnswer:
@@ -19,6 +19,7 @@ PAGES = (
         "pages/nodes.html",
         parts={"part-nodes": "parts/nodes.html"},
         api=("GET /v1/nodes",),
+        reading=lambda visit: Reading((("node", "list"),)),
         menu="Nodes",
     ),
 )

@@ -14,7 +14,7 @@ from forewarn.web.operator.routes.forecast import show as forecast
 from forewarn.web.operator.schema.counts import DomainCount, FleetAnswer
 from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.portal.coming import LINES_MOST, ComingLine, Window, lines_of, window_of
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import PortalPage, Reading, Visit
 
 SPANS = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "24h": timedelta(days=1), "7d": timedelta(days=7)}
 _EVENTS_MOST = 1_000  # that are looked at for the bars
@@ -153,6 +153,7 @@ PAGES = (
             "part-coming": "parts/overview_coming.html",
         },
         api=("GET /v1/fleet", "GET /v1/fleet/hosts", "GET /v1/events", "GET /v1/forecast", "GET /v1/clock"),
+        reading=lambda visit: Reading((("fleet", "--domains"), ("forecast",), ("clock", "show"))),
         menu="Overview",
     ),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from forewarn.web.operator.routes.region import settings
 from forewarn.web.operator.schema.answers import SettingAnswer
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import PortalPage, Reading, Visit
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ PAGES = (
         view,
         "pages/settings.html",
         api=("GET /v1/settings",),
+        reading=lambda visit: Reading((("settings", "--running"),)),
         menu="Settings",
     ),
 )

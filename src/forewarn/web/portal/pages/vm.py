@@ -16,7 +16,7 @@ from forewarn.web.operator.schema.fleet_answers import VmStory
 from forewarn.web.operator.schema.requests import ActivityPage
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import PortalPage, Reading, Visit
 from forewarn.wire.versions import API_VERSIONS, NEWEST, NEWEST_THREE
 
 TABS = {"events": "Events", "sees": "What it sees", "instance": "Instance", "faults": "Faults", "activity": "Activity"}
@@ -109,6 +109,14 @@ def _activity(visit: Visit, name: str) -> tuple[ActivityAnswer, ...]:
     return tuple(reversed(activity.show(page, visit.desk, visit.look).activity))
 
 
+def _reading(visit: Visit) -> Reading:
+    vm = vm_named(visit.look.region, visit.path["name"])
+    words = (("vm", "show", vm.name), ("vm", "document", vm.name), ("vm", "instance", vm.name))
+    if vm.scale_set is not None:
+        return Reading(words, no_az="Instances are listed with their set: see its page.")
+    return Reading(words, az=(("vm", "show", "-g", vm.spec.resource_group, "-n", vm.name, "-d"),))
+
+
 PAGES = (
     PortalPage(
         "vm",
@@ -118,6 +126,7 @@ PAGES = (
         "pages/vm.html",
         parts={"part-vm-state": "parts/vm_state.html", "part-vm-tab": "parts/vm_tab.html"},
         api=("GET /v1/vms/{name}", "GET /v1/vms/{name}/document", "GET /v1/vms/{name}/instance"),
+        reading=_reading,
         under="vms",
     ),
 )
