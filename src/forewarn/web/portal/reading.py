@@ -24,13 +24,13 @@ def doors_of(page: PortalPage, visit: Visit) -> tuple[Twin, ...]:
     reading = page.reading(visit)
     asked = [request.partition(" ")[2] for request in page.api if request.startswith("GET ")]
     here = Here(visit.base, visit.sessions.wanted)
-    lines = [
-        curl(ApiCall("GET", _address(path, visit.path.values(), reading.query if not place else {})), here).text
+    calls = [
+        ApiCall("GET", _address(path, visit.path.values(), reading.query if not place else {}))
         for place, path in enumerate(asked)
     ]
     return (
         forewarn(*reading.forewarn),
-        Twin("curl", tuple(lines)),
+        curl(here, *calls),
         az(*reading.az) if reading.az else cannot("az", reading.no_az),
     )
 

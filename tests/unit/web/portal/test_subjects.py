@@ -178,7 +178,7 @@ def test_an_axis_shows_all_its_spans_and_now_in_order() -> None:
     assert axis.now is not None
     notice, impact, recovery = axis.bars
     assert 0 < notice.x < axis.now < notice.x + notice.width == recovery.x < recovery.x + recovery.width < WIDTH
-    assert impact.width == 3
+    assert impact.width == 0.3
     assert [tick.at for tick in axis.ticks] == [NOON, NOON + 15 * minute, NOON + 25 * minute]
 
 

@@ -56,6 +56,8 @@ class PortalDeed:
     twins: Callable[[Filled, Region], tuple[Twin, ...]] = field(default=lambda filled, region: ())
     final: str = ""  # why it cannot be taken back, where it cannot
     danger: bool = False
+    unwritten: str = ""  # what came of it, where the journal does not tell of it
+    further: Callable[[Filled], tuple[ApiCall, ...]] = field(default=lambda filled: ())  # requests after the first
     hint: str = ""  # one line for the palette and the menu
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -25,6 +26,7 @@ class ActivityView:
     doors: tuple[str, ...]
     lines: tuple[ActivityAnswer, ...] = ()
     head: int = 0
+    stretch: tuple[int, int] | None = None  # of the journal, in which the lines lie, where an event was made in it
     refusal: str = ""
 
 
@@ -47,7 +49,15 @@ def view(visit: Visit) -> ActivityView:
     except NotRight as problem:
         return replace(shown, refusal=problem.message)
     found = activity.show(page, visit.desk, visit.look)
-    return replace(shown, lines=tuple(reversed(found.activity)), head=found.head)
+    lines = tuple(reversed(found.activity))
+    return replace(shown, lines=lines, head=found.head, stretch=_stretch(lines))
+
+
+def _stretch(lines: Sequence[ActivityAnswer]) -> tuple[int, int] | None:
+    """From before the first to the last, where a line tells of events that were scheduled."""
+    if not any(" scheduled, not before" in line.outcome for line in lines):
+        return None
+    return lines[-1].first_seq - 1, lines[0].seq
 
 
 def _reading(visit: Visit) -> Reading:

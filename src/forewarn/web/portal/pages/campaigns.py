@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from forewarn.core.looking.lookup import campaign_named
 from forewarn.web.operator.routes import campaigns
-from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer, EventAnswer
+from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer, CampaignStory, EventAnswer
 from forewarn.web.operator.schema.requests import Page
 from forewarn.web.operator.telling.campaign_views import campaign_fields
 from forewarn.web.operator.telling.views import event_fields
-from forewarn.web.portal.forms import checked
+from forewarn.web.portal.deeds import DEEDS
+from forewarn.web.portal.deeds.campaigns import START
+from forewarn.web.portal.deeds.deed import PortalDeed
+from forewarn.web.portal.forms import Given, checked
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 
 _ROWS = 50
@@ -19,18 +21,10 @@ _EVENTS_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Wave:
-    """One wave, and what has become of it."""
-
-    number: int
-    state: str  # done, now, to come
-
-
-@dataclass(frozen=True)
 class CampaignView:
-    campaign: CampaignAnswer
-    waves: tuple[Wave, ...]
+    campaign: CampaignStory
     events: list[EventAnswer]  # that have not ended, the first of them
+    held_back: EventAnswer | None  # the slowest of them, with those that it waits for
 
 
 async def part_of(visit: Visit, after: str, limit: int) -> CampaignsAnswer:
@@ -48,19 +42,23 @@ def view_list(visit: Visit) -> list[CampaignAnswer]:
 
 def view_campaign(visit: Visit) -> CampaignView:
     look = visit.look
-    campaign = campaign_fields(look.region, campaign_named(look.region, visit.path["id"]))
+    campaign = campaigns.show(visit.path["id"], look)
     events = [event_fields(look, look.region.events[each]) for each in campaign.open_events[:_EVENTS_SHOWN]]
-    return CampaignView(campaign, tuple(_waves(campaign)), events)
+    slowest = campaign.slowest
+    held_back = None if slowest is None else event_fields(look, look.region.events[slowest.event])
+    return CampaignView(campaign, events, held_back)
 
 
-def _waves(campaign: CampaignAnswer) -> list[Wave]:
-    return [Wave(number, _state(campaign, number)) for number in range(1, campaign.waves_total + 1)]
+@dataclass(frozen=True)
+class NewCampaign:
+    """The form for a campaign: it leads to the confirmation of its deed."""
+
+    deed: PortalDeed
+    given: Given
 
 
-def _state(campaign: CampaignAnswer, number: int) -> str:
-    if campaign.state == "completed" or number < campaign.wave_number:
-        return "done"
-    return "now" if number == campaign.wave_number and campaign.state != "canceled" else "to come"
+async def view_new(visit: Visit) -> NewCampaign:
+    return NewCampaign(DEEDS[START], visit.query)
 
 
 PAGES = (
@@ -74,6 +72,15 @@ PAGES = (
         api=("GET /v1/campaigns",),
         reading=lambda visit: Reading((("campaign", "list"),)),
         menu="Campaigns",
+    ),
+    PortalPage(
+        "new-campaign",
+        "/campaigns/new",
+        "New campaign",
+        view_new,
+        "pages/new_campaign.html",
+        api=("POST /v1/campaigns",),
+        under="campaigns",
     ),
     PortalPage(
         "campaign",

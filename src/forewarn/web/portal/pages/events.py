@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from forewarn.core.refusal import Refused
+from forewarn.web.documents.document import document_bytes
+from forewarn.web.operator.documents import find_version, seen_by
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.routes import events, forecast
 from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
@@ -20,6 +23,7 @@ from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.forms import NotRight, checked
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 from forewarn.web.portal.reading import options
+from forewarn.wire.versions import API_VERSIONS, NEWEST, ApiVersion
 
 _ROWS = 50
 _A_DAY = timedelta(days=1)
@@ -90,19 +94,38 @@ class EventView:
     foreseen: tuple[ForecastFact, ...]
     offered: tuple[PortalDeed, ...]
     awaited: tuple[EventAnswer, ...]
+    version: str
+    versions: tuple[str, ...]
+    as_told: tuple[str, ...]  # lines of the document's entry about it; none where no document tells of it
 
 
 async def view_one(visit: Visit) -> EventView:
     event = await asyncio.to_thread(events.show, visit.path["id"], visit.desk, visit.look)
     foreseen = await _foreseen(visit, event)
     region, look = visit.look.region, visit.look
+    version = find_version(visit.first("api-version", NEWEST.date))
     return EventView(
         event=event,
         axis=axis_of(tuple(_spans(event, foreseen, look.now)), look.now),
         foreseen=foreseen,
         offered=tuple(DEEDS[key] for key in ("approve", "cancel")) if event.phase in _OPEN else (),
         awaited=tuple(event_fields(look, region.events[each]) for each in event.awaited[:20]),
+        version=version.date,
+        versions=tuple(each.date for each in reversed(API_VERSIONS)),
+        as_told=_as_told(visit, event, version),
     )
+
+
+def _as_told(visit: Visit, event: EventStory, version: ApiVersion) -> tuple[str, ...]:
+    """Its entry in the document of its scope, as that version has it. Looking is not reading."""
+    if event.id not in visit.look.region.events:
+        return ()
+    region, scope, enabled = seen_by(visit.look, visit.desk.visible, event.vms[0], visit.desk.plane.rules)
+    if not enabled:
+        return ()
+    told = json.loads(document_bytes(region, scope, version, visit.desk.not_before_format))["Events"]
+    found = next((each for each in told if each["EventId"] == event.id), None)
+    return () if found is None else tuple(json.dumps(found, indent=2, ensure_ascii=False).split("\n"))
 
 
 async def _foreseen(visit: Visit, event: EventStory) -> tuple[ForecastFact, ...]:
