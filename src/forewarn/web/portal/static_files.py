@@ -16,7 +16,7 @@ _KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=ut
 # What only readers of the source want: types and reasons are a quarter of the bytes.
 _COMMENT = re.compile(rb"^\s*//[^\n]*\n|^\s*/\*.*?\*/ *\n|/\*\*[^*]*\*/ ?|^[ ]+", re.DOTALL | re.MULTILINE)
 _CSS_SPACE = re.compile(rb"\s*([{};,>])\s*|(?<=:) ")
-_LATER = ("main.js", "worker.js", "palette.js", "sign-in.js")  # loaded by a page, by a script, or when it is wanted
+_LATER = ("main.js", "worker.js", "palette.js", "sign-in.js", "simulator.js")  # loaded by a page, by a script, or when it is wanted
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
