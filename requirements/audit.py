@@ -150,6 +150,7 @@ def _post(url: str, body: Any) -> dict[str, Any]:
 
 
 def _exchange(url: str, body: Any) -> Any:
+    # An https address of ours
     request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=_PATIENCE_SECONDS) as response:  # noqa: S310 - our own constant

@@ -204,7 +204,7 @@ class Server:
     ) -> list[tuple[Any, ...]]:
         """One statement by the superuser, on a connection of its own."""
         with psycopg.connect(self.url(database, schema=schema), autocommit=True) as connection:
-            cursor = connection.execute(query, values or None)  # type: ignore[arg-type]
+            cursor = connection.execute(query, values or None)  # type: ignore[arg-type]  # queries of tests
             return cursor.fetchall() if cursor.description is not None else []
 
 

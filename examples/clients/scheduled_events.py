@@ -25,6 +25,7 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 def call(body: bytes | None = None) -> bytes:
     """GET without a body, POST with one."""
+    # A constant http address
     request = urllib.request.Request(ADDRESS, body, {"Metadata": "true", "Content-Type": "application/json"})  # noqa: S310
     with _opener.open(request, timeout=FIRST_ANSWER_SECONDS) as response:
         answer: bytes = response.read()

@@ -83,6 +83,7 @@ def _writer(tmp_path: Path) -> Iterator[Writer]:
 def _found(tmp_path: Path) -> list[str]:
     """The blocks that a healthy start finds, each of them whole."""
     journal = SqliteJournal(tmp_path / "disk" / "data")
+    # Only VmCreated is written here
     names = [record.fact.vm.rpartition("-") for record in journal.read(0, 1000)]  # type: ignore[union-attr]
     assert list(journal.verify()) == []
     journal.close()

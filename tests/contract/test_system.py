@@ -203,7 +203,7 @@ def test_a_queue_gives_what_was_put_in_order_and_says_that_it_is_empty_or_full(m
 def test_threads_wake_each_other_and_are_waited_for(machine: Machine) -> None:
     def work(system: System) -> list[str]:
         threads, did = system.threads, list[str]()
-        begin, items = threads.event(), threads.queue()  # type: ignore[var-annotated]
+        begin, items = threads.event(), threads.queue()  # type: ignore[var-annotated]  # of anything
 
         def other() -> None:
             assert begin.wait(60)

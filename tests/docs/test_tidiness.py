@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ FACADE_MOST = {"plane/plane.py": 200}  # what faces and servers use of the plane
 LONG_FUNCTIONS: dict[str, int] = {}
 SLIVERS_MOST = 14
 
+_EXEMPTION = re.compile(r"# (?:noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\])(?P<why>\s*[-#;]\s*\S+)?")
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 _ANCHOR = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)")
 _PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -87,6 +89,29 @@ def test_slivers_that_one_neighbour_imports_live_with_it() -> None:
         f"{len(slivers)} modules of less than {SLIVER_LINES} lines have one importer (at most {SLIVERS_MOST} may): "
         f"put the newest into the module that uses it: {slivers}"
     )
+
+
+def test_every_number_of_a_module_says_where_it_comes_from() -> None:
+    bare = {f"{module.name}:{line}": text for module in modules() for line, text in module.bare_numbers()}
+    assert not bare, (
+        "say beside each number, or right above it, where it comes from: what others do (`nginx keeps 75 s`), "
+        f"a standard, a measurement, or `ours:` and the reason for its size: {bare}"
+    )
+
+
+def test_every_exemption_has_its_reason() -> None:
+    """From ruff or mypy: behind it (`# noqa: S310 - an address of ours`), or in a comment right above."""
+    bare = []
+    for tree in ("src", "tests", "bench", "examples", "requirements"):
+        for path in (ROOT / tree).rglob("*.py"):
+            lines = ["", *path.read_text().splitlines()]
+            for above, line in pairwise(lines):
+                found = _EXEMPTION.search(line)
+                if found and not found["why"] and not above.lstrip().startswith("#"):
+                    bare.append(f"{path.relative_to(ROOT)}: {line.strip()}")
+    table = (ROOT / "pyproject.toml").read_text().partition("[tool.ruff.lint.per-file-ignores]")[2].partition("\n[")[0]
+    bare += [line for line in table.splitlines() if line.startswith('"') and "#" not in line]
+    assert not bare, f"say why behind the exemption: {bare}"
 
 
 def test_the_simulator_sets_no_attribute_of_the_product() -> None:

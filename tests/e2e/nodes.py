@@ -211,6 +211,7 @@ class Balancer:
     def await_servers(self, **wanted: str) -> None:
         """Until both backends see the nodes so."""
         for backend in ("control", "resource-manager"):
+            # Called before the loop goes on
             until(lambda: wanted.items() <= self.servers(backend).items(), f"{wanted} in {backend}")  # noqa: B023
 
 

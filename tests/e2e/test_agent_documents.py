@@ -91,7 +91,7 @@ def config(server: RawServer, tmp_path: Path, **more: object) -> AgentConfig:
         state_directory=str(tmp_path / "state"),
         rules=(Rule("users", Verdict.APPROVE_NOW, sources=("User",)), Rule("all", Verdict.PREPARE_ONLY)),
     )
-    return replace(found, **more)  # type: ignore[arg-type]
+    return replace(found, **more)  # type: ignore[arg-type]  # fields by name
 
 
 def test_a_member_that_left_resources_is_not_waited_for(tmp_path: Path) -> None:

@@ -251,6 +251,7 @@ def test_all_nodes_are_restarted_in_turn_and_no_request_fails(postgres: Server, 
             for name in sorted(region.running, key=lambda each: each == leader):
                 load.go_on(10)
                 region[name].process.send_signal(signal.SIGTERM)
+                # Called before the loop goes on
                 until(lambda: name in _draining(front), f"{name} to be listed as draining")  # noqa: B023
                 front.await_servers(**{name: "DOWN"})
                 statuses.append(region[name].process.wait(60))

@@ -50,7 +50,7 @@ class Refused(Exception):  # noqa: N818 - it reads as what it is
     """It did not happen, and never will."""
 
 
-class Uncertain(Exception):  # noqa: N818
+class Uncertain(Exception):  # noqa: N818 - the name of what is known
     """It has happened whole, or not at all."""
 
 

@@ -30,7 +30,7 @@ def listen_in(notes: str, name: str) -> None:
         os.write(file, json.dumps(note).encode() + b"\n")
         return begin(engine, event, now)
 
-    SimulatedEngine.begin = heard  # type: ignore[assignment,method-assign]
+    SimulatedEngine.begin = heard  # type: ignore[assignment,method-assign]  # planted
 
 
 if __name__ == "__main__":

@@ -39,33 +39,33 @@ class Sabotage:
 
 
 def _believe_in_commits() -> None:
-    postgres_writer.BlockWriter._find_out = lambda *_: None  # type: ignore[method-assign]
+    postgres_writer.BlockWriter._find_out = lambda *_: None  # type: ignore[method-assign]  # planted
 
 
 def _despair_of_commits() -> None:
     def despair(self: postgres_writer.BlockWriter, _last: object, error: psycopg.Error) -> None:
         raise fault(self._address, error) from error
 
-    postgres_writer.BlockWriter._find_out = despair  # type: ignore[method-assign,assignment]
+    postgres_writer.BlockWriter._find_out = despair  # type: ignore[method-assign,assignment]  # planted
 
 
 def _own_clock() -> None:
     begin = postgres_writer._Staged.__init__
 
     def begun(self: postgres_writer._Staged, *rest: object) -> None:
-        begin(self, *rest)  # type: ignore[arg-type]
-        self.now = None  # type: ignore[assignment]
+        begin(self, *rest)  # type: ignore[arg-type]  # planted
+        self.now = None  # type: ignore[assignment]  # planted
 
-    postgres_writer._Staged.__init__ = begun  # type: ignore[method-assign,assignment]
-    RealClock.agree = lambda *_: None  # type: ignore[method-assign]
+    postgres_writer._Staged.__init__ = begun  # type: ignore[method-assign,assignment]  # planted
+    RealClock.agree = lambda *_: None  # type: ignore[method-assign]  # planted
 
 
 def _always_current() -> None:
-    Standing.stale = ""  # type: ignore[assignment,method-assign]
+    Standing.stale = ""  # type: ignore[assignment,method-assign]  # planted
 
 
 def _everybody_leads() -> None:
-    Standing.leads = True  # type: ignore[assignment,method-assign]
+    Standing.leads = True  # type: ignore[assignment,method-assign]  # planted
 
 
 def _blind() -> None:
@@ -76,7 +76,7 @@ def _blind() -> None:
         with suppress(JournalFault), write(self) as transaction:
             yield transaction
 
-    sqlite.SqliteJournal.write = blind  # type: ignore[method-assign,assignment]
+    sqlite.SqliteJournal.write = blind  # type: ignore[method-assign,assignment]  # planted
 
 
 def _rarely_synced() -> None:
@@ -106,22 +106,22 @@ def _names_never_synced() -> None:
         if not stat.S_ISDIR(os.fstat(file).st_mode):
             sync(file)
 
-    os.fsync = synced  # type: ignore[assignment]
+    os.fsync = synced  # type: ignore[assignment]  # planted
 
 
 def _doubts_nothing() -> None:
     """A commit that failed is taken for one that did not happen."""
-    sqlite.SqliteJournal._settle = lambda self: setattr(self, "_doubt", "")  # type: ignore[method-assign]
+    sqlite.SqliteJournal._settle = lambda self: setattr(self, "_doubt", "")  # type: ignore[method-assign]  # planted
 
 
 def _looks_nowhere() -> None:
-    opened_files.OpenedFiles.flaw = lambda self: ""  # type: ignore[method-assign]
+    opened_files.OpenedFiles.flaw = lambda self: ""  # type: ignore[method-assign]  # planted
 
 
 def _trusts_its_log() -> None:
     """Damage in the log is taken for its end."""
     write_ahead.is_damaged = lambda *_: False
-    head_note.read = lambda _: None  # type: ignore[assignment]
+    head_note.read = lambda _: None  # type: ignore[assignment]  # planted
 
 
 _RESTART = ("node restarted",)

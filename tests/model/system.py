@@ -127,7 +127,8 @@ class System:
 
     def _open(self, region: Region, seq: int) -> None:
         self._journal = _Shaky(self.shelf, (region, seq))
-        loaded = load(self._journal)  # type: ignore[arg-type]
+        loaded = load(self._journal)  # type: ignore[arg-type]  # a journal that fails on demand
+        # A journal that fails on demand
         self._writer = Writer(self._journal, loaded, self.rules, lambda: self.now, ReadBook(), elapsed)  # type: ignore[arg-type]
 
     @property

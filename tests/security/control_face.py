@@ -47,6 +47,7 @@ def control_face(app: Any = answers, protocol: type[Guarded] = Impatient) -> Ite
         serving = listening.serve_app(app, taken, "face", protocol=protocol)
         close = asyncio.run_coroutine_threadsafe(serving, loop).result(PATIENCE_SECONDS)
         yield taken.getsockname()[1]
+        # An awaitable of the face
         asyncio.run_coroutine_threadsafe(close(), loop).result(PATIENCE_SECONDS)  # type: ignore[arg-type]
     finally:
         taken.close()

@@ -51,5 +51,6 @@ def test_the_resource_manager_answers_to_its_names_and_to_nothing_more(host: str
 def _resource_manager() -> Any:
     from forewarn.web.resource_manager.app import resource_manager_app
 
+    # Refused before a plane is asked
     found: Callable[[Any, Any, Any], Awaitable[None]] = resource_manager_app(None)  # type: ignore[arg-type]
     return control_face(found, Patient)

@@ -191,6 +191,15 @@ def test_what_all_have_approved_starts_at_once_and_what_started_is_done() -> Non
     assert "has not begun" in seen.settled(NOW + 40 * MINUTE)[0]
 
 
+def test_work_that_was_ordered_twice_for_a_host_at_one_instant_does_not_wait_for_the_other() -> None:
+    seen = reading(vm("a"))
+    for each in (ID, MATE):
+        scheduled = event(Cause.REBOOT, ("a",), "vm/a", 15 * MINUTE, id=each, host=0)
+        assert seen.fold(f.EventScheduled(NOW, scheduled)) == []
+    assert seen.fold(f.EventApproved(NOW, ID, "a")) == []
+    assert seen.fold(f.EventStarted(NOW, ID)) == []
+
+
 def test_a_campaign_waits_for_work_that_was_ordered_for_a_host() -> None:
     members: dict[str, Any] = {"kind": ScopeKind.AVAILABILITY_SET, "set_name": "s"}
     second = f.VmCreated(NOW, "b", VmSpec(**members), "seed", 1, 1, 0, 1)

@@ -24,6 +24,7 @@ from forewarn.terms import ScheduledEvent
 
 _DEFAULT = re.compile(r'#(?P<key>\w+) = (?P<value>"[^"]*")')
 _ROW = re.compile(r"#   (?P<key>\w+) {2,}(?P<text>.+)")
+# Any day will do: an example in the documentation, the same in every build
 _NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _EVENT = ScheduledEvent(
     event_id="602D9444-D2CD-49C7-8624-8643E7171297",

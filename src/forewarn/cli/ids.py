@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.near import near_miss
 
-LENGTH = 36
-SHORTEST = 4
+LENGTH = 36  # of a GUID with its hyphens
+SHORTEST = 4  # git's shortest abbreviation of an id, too
 
 
 def is_whole(text: str) -> bool:

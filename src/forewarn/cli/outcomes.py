@@ -10,8 +10,8 @@ from forewarn.cli.api.shapes import Event, Outcome
 from forewarn.cli.output import Column, Output
 from forewarn.settings.times import parse_instant, show_distance, show_moment
 
-CARDS_AT_MOST = 3
-_AWAITED_SHOWN = 5
+CARDS_AT_MOST = 3  # a card takes some eight lines, and a terminal has at least 24; beyond that a table is told
+_AWAITED_SHOWN = 5  # five names are about one line of a card
 
 # The wire's word for each cause: the journal keeps causes only, and the core is not installed beside a client.
 TYPE_OF_CAUSE = {

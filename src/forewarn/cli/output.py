@@ -46,7 +46,7 @@ _GAP = "  "
 # What ``paint`` writes. In text from elsewhere the same codes could only colour.
 _OWN_CODES = re.compile(r"(\x1b\[\d{1,2}m)")
 _KEPT = "\n\t"
-_READABLE, _NARROWEST = 14, 6  # what flexible columns are made narrower to, before and after others are left out
+_READABLE, _NARROWEST = 14, 6  # ours: what flexible columns are narrowed to, before and after others are left out
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def filled(text: str, width: int | None, indent: str = "", hang: str = "") -> st
 
 
 def harmless(text: str) -> str:
-    """Text with marks in the place of what would move a cursor, ring a bell or turn the reading around."""
+    """The text with marks in place of control and direction characters, which could move a cursor or fake a line."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _KEPT else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -8,17 +8,19 @@ import sys
 import textwrap
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
-from forewarn.cli.api.client import OperatorClient, Server
 from forewarn.cli.output import Output, complain
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.near import near_miss
 from forewarn.settings.times import parse_duration, parse_instant, show_instant
 
+if TYPE_CHECKING:
+    from forewarn.cli.api.client import OperatorClient
+
 Handler = Callable[[argparse.Namespace, Output], int]
 T = TypeVar("T")
-_CHOICES_SHOWN = 8  # more than that are what --help is for
+_CHOICES_SHOWN = 8  # ours: more than that are what --help is for
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -39,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -5m is a value that is not right, and no option
 
-    def parse_known_args(  # type: ignore[override]
+    def parse_known_args(  # type: ignore[override]  # argparse overloads it
         self, args: Any = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """The subcommand's parser itself refuses words that it does not know; argparse would let the topmost one do it,
@@ -125,7 +127,9 @@ def add_dry_run(parser: Parser) -> None:
 
 
 def client_of(args: argparse.Namespace) -> OperatorClient:
-    """The client that a command's options ask for."""
+    """The client that a command's options ask for. What becomes a server has no use for one."""
+    from forewarn.cli.api.client import OperatorClient, Server
+
     return OperatorClient(Server.find(args.url), getattr(args, "dry_run", False))
 
 

@@ -8,7 +8,7 @@ from forewarn.cli.main import build_parser
 from forewarn.cli.parsing import Formatter, Parser
 from forewarn.settings.table import PROFILES, SETTINGS
 
-_WIDTH = 100
+_WIDTH = 100  # of docs/cli.md's blocks, which browsers show without scrolling
 
 
 def settings_markdown() -> str:

@@ -53,7 +53,7 @@ class Row(Struct, frozen=True):
 
 _MINUTES = {minutes: timedelta(minutes=minutes) for minutes in (5, 10, 15)}
 _NONE = timedelta(0)
-_USER = timedelta(seconds=30)
+_USER = timedelta(seconds=30)  # recovery after what a user asked for: ours, as Azure documents none
 _P, _U = EventSource.PLATFORM, EventSource.USER
 _HOST = "Host server is undergoing maintenance."
 

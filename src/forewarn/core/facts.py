@@ -26,7 +26,7 @@ from forewarn.core.specs import (
     VmSpec,
 )
 
-FORMAT = 2
+FORMAT = 2  # each earlier one is in tests/golden and read by stores/codec.py
 
 
 class _Fact(Struct, frozen=True, gc=False, tag_field="fact", tag=True, omit_defaults=True):

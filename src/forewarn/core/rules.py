@@ -12,13 +12,13 @@ from forewarn.core.causes import CAUSES, Cause
 class Rules(Struct, frozen=True):
     """Read by *decide* and *settle* only. The three mappings override single cells of the table of causes."""
 
-    update_domains: int = 5
-    fault_domains: int = 3
-    vms_per_host: int = 20
-    placement_group_size: int = 100
+    update_domains: int = 5  # Azure's default for an availability set
+    fault_domains: int = 3  # Azure's most for an availability set
+    vms_per_host: int = 20  # ours; Azure does not tell
+    placement_group_size: int = 100  # as Azure has it
     availability_set_size: int = 200  # as Azure has it; 0 is no limit
-    user_operation_limit: int = 10
-    disable_after: timedelta = timedelta(hours=24)
+    user_operation_limit: int = 10  # a limit of Azure's preview (docs/protocol.md)
+    disable_after: timedelta = timedelta(hours=24)  # Azure disables Scheduled Events for what has not asked for a day
     notices: dict[Cause, timedelta] = {}
     recoveries: dict[Cause, timedelta] = {}
     durations: dict[Cause, int] = {}

@@ -152,5 +152,5 @@ class ScaleSetSpec(Struct, frozen=True, omit_defaults=True):
     scale_in: ScaleInRule = ScaleInRule.DEFAULT
     policy: Policy = DEFAULT_POLICY
     binding: BindingPattern = NO_PATTERN
-    batch_percent: int = 20  # of a rolling upgrade: how many of the instances at once, at most
+    batch_percent: int = 20  # Azure's default for a rolling upgrade: how many of the instances at once, at most
     batch_pause: timedelta = timedelta(0)  # between two batches

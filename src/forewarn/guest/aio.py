@@ -1,4 +1,7 @@
-"""The client for programs on an asyncio loop. The same middle as ``client``; only bytes and sleep are its own."""
+"""The client for asyncio.
+
+It shares all decisions with ``client`` (``exchange``, sans I/O); only I/O and sleep are its own.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from forewarn.guest.watch import Change, Watcher
 from forewarn.terms import Document
 
 _T = TypeVar("_T")
-_RECEIVE_BYTES = 65_536
-_MOST_IDLE = 2
+_RECEIVE_BYTES = 65_536  # asyncio's own default limit of a stream reader
+_MOST_IDLE = 2  # one for the reader that polls or waits, one for an approval
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 

@@ -12,8 +12,8 @@ from forewarn.guest.http1 import BadResponse, Response, ResponseReader
 if TYPE_CHECKING:
     from forewarn.guest.system.parts import Stream, System
 
-_RECEIVE_BYTES = 65_536
-_MOST_IDLE = 2
+_RECEIVE_BYTES = 65_536  # asyncio's default, too
+_MOST_IDLE = 2  # one for the reader that polls or waits, one for an approval
 
 
 class KeptConnections:

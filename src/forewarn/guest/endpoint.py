@@ -22,7 +22,7 @@ class Endpoint:
     """A metadata service. ``prefix`` is what stands before ``/metadata``: at a desk, ``/vm/NAME``."""
 
     host: str
-    port: int = 80
+    port: int = 80  # of HTTP, where Azure's metadata service listens
     prefix: str = ""
 
     @property

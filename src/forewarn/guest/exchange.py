@@ -1,7 +1,7 @@
-"""The middle of the client, which does everything but move bytes and sleep.
+"""The sans-I/O middle of the clients: it decides everything, and moves no bytes.
 
-A call is a generator that says what to do next and is told what came of it. ``client`` and ``aio`` do as they are told,
-the one with sockets and the other with asyncio; no decision is made in either.
+A call is a generator that yields what to do next and is sent what came of it. ``client`` carries that out with sockets,
+``aio`` with asyncio; neither makes a decision.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+# Ours: an address that moved is found within a minute, and a network without an answer is not flooded
 DHCP_AGAIN_SECONDS = 60.0
-_RETRY_AFTER_MOST = 60.0
-_MOST_KEPT = 3  # connections from earlier questions that the server may have closed
+_RETRY_AFTER_MOST = 60.0  # ours: no service may talk a client into missing a notice of minutes
+_MOST_KEPT = 3  # one more than connections are kept idle: each may have been closed by the server
+# Azure documents 404, 410 and 429 as passing; 408 and 425 mean "again" by RFC 9110 and 8470
 _TRANSIENT = frozenset({404, 408, 410, 425, 429})
 
 
@@ -34,14 +36,15 @@ class Manners:
     """How a client behaves. Without slots: its defaults are read off the class."""
 
     api_version: str = "2020-07-01"
-    connect_seconds: float = 5.0
-    timeout_seconds: float = 10.0  # for one answer
-    first_timeout_seconds: float = 130.0  # the first may take two minutes
-    patience_seconds: float = 180.0  # how long a call goes on trying
+    connect_seconds: float = 5.0  # Linux sends a SYN again after 1 and 3 s: two lost packets are survived
+    timeout_seconds: float = 10.0  # ours, for one answer: ten times what a poll may be late by
+    first_timeout_seconds: float = 130.0  # Azure documents up to two minutes for the first answer
+    patience_seconds: float = 180.0  # ours: how long a call goes on trying; the first answer and one more try
     poll_seconds: float = 1.0
-    wait_seconds: int = 30  # how long a server that can may hold an answer back; 0 asks for none of it
-    least_gap_seconds: float = 0.2  # between two questions in any case: five a second are allowed
-    first_backoff_seconds: float = 0.5
+    # How long a server that can may hold an answer back: below usual proxies' 60 s; 0 asks for none of it
+    wait_seconds: int = 30
+    least_gap_seconds: float = 0.2  # Azure allows five questions a second
+    first_backoff_seconds: float = 0.5  # half of the usual poll
     longest_backoff_seconds: float = 8.0  # a Preempt may leave no more than thirty
 
 
@@ -144,7 +147,7 @@ class ServiceLine:
         return response if _is_good(response) else _fault_of(response)
 
     def backoff_seconds(self, fault: Fault, tries: int) -> float:
-        """Longer each time, and never the same for two guests that lost the service in one moment."""
+        """Exponential, with jitter."""
         manners = self.manners
         longest = manners.longest_backoff_seconds if not fault.lasting else 4 * manners.longest_backoff_seconds
         pause = Backoff(manners.first_backoff_seconds, longest).seconds(tries, self.chance.random())
@@ -193,7 +196,7 @@ class ServiceLine:
         return answered or Lost("; ".join((*failures, outcome.reason)))
 
     def _by_dhcp(self, request: OutgoingRequest, held_seconds: float) -> Exchange[Response | Lost]:
-        """Asked now and then only: it takes long, and every DHCP server of the network hears it."""
+        """Ask by DHCP, at most once a minute: it takes seconds, and every DHCP server of the network hears it."""
         if self.clock.monotonic() < self._dhcp_again_at:
             return self._dhcp_failed
         told = yield AskDhcp(self.chance.getrandbits(32))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
-LONGEST_HEAD = 64 * 1024
-LONGEST_BODY = 8 * 1024 * 1024  # some ten thousand events
-_BODYLESS = frozenset({204, 304})
+LONGEST_HEAD = 64 * 1024  # curl takes 300 KiB; the service sends less than one
+LONGEST_BODY = 8 * 1024 * 1024  # some ten thousand events: more than a scope can have
+_BODYLESS = frozenset({204, 304})  # RFC 9112, 6.3
 
 
 class BadResponse(Exception):  # noqa: N818 - it is named after what it is about

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from forewarn.guest.http1 import OutgoingRequest, Response
 
-PREFER_AGAIN_SECONDS = 3600.0  # a VM may have moved to a host that knows more
+PREFER_AGAIN_SECONDS = 3600.0  # ours: a VM may have moved to a host that knows newer versions, which is rare
 
 
 class Ladder:

@@ -1,8 +1,8 @@
-"""Forecasts of the published region, kept by its number: a thousand readers cost what one does.
+"""Forecasts of the published region, cached by its sequence number: many readers cost what one does.
 
-The course of a region is computed as far as a request wants, in a thread, and kept for the next request. A
-thread shares the interpreter with the loop, which waits a few milliseconds for it at most; so does a VM that reads.
-What is unfolded of one course is bounded as well.
+The course of a region is computed as far as a request wants, in a thread, and kept for the next request. The thread
+shares the interpreter lock with the loop, which waits for it a few milliseconds at most. How much of one course is
+computed is bounded as well.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from forewarn.core.facts import ClockMoved, ScopeRead, ScopesRead
 from forewarn.core.forecast import Foreseen, course
 from forewarn.core.region import Region
 from forewarn.core.rules import Rules
-from forewarn.plane.ports import Engine
+from forewarn.plane.ports import PretendedMachines
 from forewarn.plane.reads import ReadBook
 
 LONGEST = timedelta(days=8)  # beyond the longest notice there is, of a week
-FACTS_MOST = 500  # told to one reader
+FACTS_MOST = 500  # ours: told to one reader, as a page of the journal is by default
 UNFOLDED_MOST = 20_000  # facts of one course, told or not: some 400 ms
-_KEPT_SECONDS = 10.0  # a read moves the end of its scope without a record in the journal
+_KEPT_SECONDS = 10.0  # ours: a read moves the deadline of its scope without a record in the journal
 _NO_CHANGE = (ClockMoved, ScopeRead, ScopesRead)
 
 Wanted = Callable[[Foreseen], bool]
@@ -71,7 +71,7 @@ class Course:
 class Forecasts:
     """Keeps the course of the last region that was asked about. Belongs to one loop."""
 
-    def __init__(self, engine: Engine, rules: Rules, reads: ReadBook, elapsed: Callable[[], float]) -> None:
+    def __init__(self, engine: PretendedMachines, rules: Rules, reads: ReadBook, elapsed: Callable[[], float]) -> None:
         self._engine = engine
         self._rules = rules
         self._reads = reads

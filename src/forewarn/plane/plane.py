@@ -20,7 +20,7 @@ from forewarn.plane.following import Follower
 from forewarn.plane.forecasting import Forecasts
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
-from forewarn.plane.ports import CLOCK, Engine, Journal, Origin, Published
+from forewarn.plane.ports import CLOCK, Journal, Origin, PretendedMachines, Published
 from forewarn.plane.read_models.keeping import ReadModels
 from forewarn.plane.reads import VM, Pulses, ReadBook
 from forewarn.plane.snapshots import Snapshots
@@ -44,7 +44,7 @@ class Plane:
         journal: Journal,
         loaded: Loaded,
         clock: Clock,
-        engine: Engine,
+        engine: PretendedMachines,
         rules: Rules,
         system: ServerSystem,
         pace: Pace,
@@ -75,7 +75,7 @@ class Plane:
         cls,
         journal: Journal,
         clock_from: ClockFrom,
-        engine: Engine,
+        engine: PretendedMachines,
         rules: Rules,
         *,
         system: ServerSystem = SYSTEM,
@@ -155,7 +155,7 @@ class Plane:
         return self._writing.rehearse(region, command)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Be called on the loop after each publication, with what was just appended. Returns how to stop that."""
+        """Call ``listener`` on the loop after each publication, with the new records. Returns how to end that."""
         return self._writing.subscribe(listener)
 
     # Reads as a sign of life

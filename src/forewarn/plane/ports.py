@@ -156,7 +156,7 @@ class Shared(Protocol):
         """This node goes: it is listed no more, and leads no more."""
 
     def nodes(self) -> list[Node]:
-        """Who has been seen lately, by name."""
+        """Nodes that have been seen lately, by name."""
 
 
 class JournalFault(Exception):  # noqa: N818 - the name says enough
@@ -171,12 +171,12 @@ class Diverged(JournalFault):
     """The store has lost, or has replaced, records that this node has seen: it must start anew from what is there."""
 
 
-class Engine(Protocol):
-    """Does the impact to the machines.
+class PretendedMachines(Protocol):
+    """Says how long an impact on machines that are only pretended lasts. Real ones are behind ``plane.hands.engine``.
 
     ``begin`` must not block. It answers with the instant at which the impact will be over where it knows that in
-    advance; an engine that does not know answers None and later submits ``EndImpact``. After a crash ``begin`` may be
-    called again for the same event.
+    advance; None where somebody submits ``EndImpact`` later. After a crash ``begin`` may be called again for the same
+    event.
     """
 
     def begin(self, event: Event, now: datetime) -> datetime | None: ...

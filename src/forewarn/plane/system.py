@@ -40,13 +40,15 @@ class ServerSystem:
 class Pace:
     """How often a node does what it does by itself, and how long it waits, in real seconds."""
 
-    staleness: timedelta = timedelta(seconds=10)  # how long a node that hears nothing from its store goes on answering
-    announce_seconds: float = 3.0  # a node says that it is there; others take it for silent after ten seconds
+    # Ours, as long as a lease: a node that hears nothing from its store answers no longer than this
+    staleness: timedelta = timedelta(seconds=10)
+    # Ours: a node says that it is there; others take it for silent after three missed ones
+    announce_seconds: float = 3.0
     glance_seconds: float = 1.0  # how long a notification that got lost can delay what it would have told
-    refresh_seconds: float = 2.0  # how long a reader waits to be told that nothing is new
+    refresh_seconds: float = 2.0  # ours: how long a reader waits to be told that nothing is new
     retry_seconds: float = 1.0  # after something of ours has failed
     lease_seconds: float = LEASE_SECONDS  # how long a leader that hears nothing from its store goes on leading
-    watch_seconds: float = 5.0  # between two looks at the machine's clock and the store's place
+    watch_seconds: float = 5.0  # ours: between two looks at the machine's clock and the store's place; half of a lease
     snapshot_facts: int = 20_000  # facts between two snapshots, or as many as there are VMs where that is more
 
 

@@ -18,7 +18,7 @@ from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry, Stretch, runs
 
 _log = logging.getLogger(__name__)
-AT_ONCE = 5_000  # VMs in one command: others are answered between two of them
+AT_ONCE = 5_000  # ours: VMs in one command; others are answered between two of them
 _ORIGIN = Origin("operator", "region file")
 
 

@@ -16,26 +16,28 @@ from typing import Any
 import uvicorn
 
 from forewarn.server.guarded import Guarded
-from forewarn.server.neighbour import who_has
 from forewarn.settings.errors import CannotListen, CommandFailed
 from forewarn.settings.kinds import Address
 
 _BACKLOG = 1024  # connections the kernel holds until they are accepted; nginx 511, uvicorn 2048
-GRACE_SECONDS = 15  # for requests that have come; a write may wait for its store for most of that
+GRACE_SECONDS = 15  # ours: for requests that have come; a write may wait for its store for most of that
 _WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _ANY_HOST = "*"
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2: fresh keys, and encryption that proves itself; 1.3 has no other
 
 
 def listen(address: Address, setting: str) -> socket.socket:
-    """A socket opened by us, so that a port in use is a sentence."""
+    """A socket bound by us rather than by uvicorn, so that a port in use is one sentence."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with explained(address, setting):
         return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
 
 
 def take_all_files() -> None:
-    """As many open files as the system lets us have: a connection is one, and the usual first limit is a thousand."""
+    """Raise the limit of open files to the most that the system allows.
+
+    Each connection is one, and the usual soft limit is 1024.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -54,6 +56,8 @@ def explained(address: Address, setting: str) -> Iterator[None]:
     except OSError as problem:
         reason = problem.strerror or str(problem)
         if problem.errno == errno.EADDRINUSE:
+            from forewarn.server.neighbour import who_has
+
             reason = f"{os.strerror(problem.errno)}: {who_has(address)}"
         flag = f"--{setting.replace('_', '-')}"
         raise CannotListen(f"cannot listen on {address} ({reason}); choose another address with {flag}.") from None

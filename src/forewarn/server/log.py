@@ -1,4 +1,4 @@
-"""The server's log: one line for each thing that happened, and no way for what others wrote to fake one."""
+"""The server's log, one line an entry: line breaks in what callers sent cannot forge an entry (log injection)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class OneLineFormatter(logging.Formatter):
         record.message = _written_out(record.message)
         return super().formatMessage(record)
 
-    def formatException(self, ei: object) -> str:  # noqa: N802
-        lines = super().formatException(ei).splitlines()  # type: ignore[arg-type]
+    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's own name
+        lines = super().formatException(ei).splitlines()  # type: ignore[arg-type]  # handed on as it came
         return "\n".join(f"| {_written_out(line)}" for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Who has the address that a server wants: another forewarn, and which, or something else."""
+"""Which program has the address that a server wants: another forewarn, and which, or something else."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from forewarn.settings.kinds import Address
 
-_PATIENCE_SECONDS = 2.0
-_HINT = "X-Forewarn-Hint"  # what the metadata face says to who is lost, on loopback
+_PATIENCE_SECONDS = 2.0  # a server on the same machine answers in milliseconds, or not at all
+_HINT = "X-Forewarn-Hint"  # what the metadata face adds to a 404 on loopback
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not listened on
 
 

@@ -10,11 +10,11 @@ class Exit(IntEnum):
 
     OK = 0
     FAILED = 1
-    USAGE = 2
-    UNREACHABLE = 3
-    NOT_FOUND = 4
-    INTERRUPTED = 130
-    PIPE_CLOSED = 141
+    USAGE = 2  # as argparse and most programs
+    UNREACHABLE = 3  # ours, and the agent's, too
+    NOT_FOUND = 4  # ours
+    INTERRUPTED = 130  # as shells say it: 128 + SIGINT
+    PIPE_CLOSED = 141  # as shells say it: 128 + SIGPIPE
 
 
 EXIT_HELP = {
@@ -42,5 +42,5 @@ class CannotListen(CommandFailed):
 
 
 def usage(message: str) -> CommandFailed:
-    """What was asked cannot be understood."""
+    """A ``CommandFailed`` for words, settings or files that cannot be understood."""
     return CommandFailed(message, Exit.USAGE)

@@ -13,7 +13,7 @@ from forewarn.settings.times import parse_duration
 if TYPE_CHECKING:
     from forewarn.guest.agent.config.complaints import Complaints
 
-COUNT_MAX = 10_000_000
+COUNT_MAX = 10_000_000  # ten times what was measured (docs/scale.md)
 _SHORTEST, _LONGEST = timedelta(minutes=5), timedelta(minutes=15)  # of a terminate notice, as on Azure
 EVICTION_POLICIES = ("Deallocate", "Delete")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from forewarn.guest.agent.config.complaints import Complaints
     from forewarn.guest.agent.config.toml_lines import Place
 
-_SHORT = 3
+_SHORT = 3  # letters
 
 
 def near_miss(word: str, known: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ _UNIT_OF = {spelling: unit for unit, spellings in _SPELLINGS.items() for spellin
 _PART = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_UNIT_OF)})", re.ASCII)
 _PLAIN = re.compile(rf"{_PART.pattern}(?:{_PART.pattern})*", re.ASCII)
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.ASCII)
-_LONGEST = timedelta(days=3660)
+_LONGEST = timedelta(days=3660)  # ten years: more than any notice, and a sum with it is still a date
 
 
 def parse_duration(text: str) -> timedelta:

@@ -1,4 +1,4 @@
-"""What those who judge may ask the world, and whom they tell."""
+"""What judges may ask of the simulated world, and how they report a violation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from forewarn.core.region import Region
 from forewarn.sim.machines import Machine
 
-SLACK_SECONDS = 20.0  # a read, calling off what runs, and the pauses between two turns
+SLACK_SECONDS = 20.0  # two polls: a read, calling off what runs, and the pauses between two turns
 DELAYING = frozenset({"partition", "loss", "slow", "throttle"})  # what keeps answers under way
 
 Blame = Callable[[str, str, str], None]  # rule, sentence, subject

@@ -7,7 +7,7 @@ import hashlib
 from forewarn.guest.agent.values import AgentConfig, Barrier, Rule, Sharing, Step, Verdict
 from forewarn.sim.machines import ENDPOINT, POLL_SECONDS, Tenant
 
-BARRIER_PORT = 16928
+BARRIER_PORT = 16928  # the port of the agent's documentation
 SECRET = "/barrier.secret"  # noqa: S105 - a path
 STEPS = (
     Step("out-of-balancer", "ready-file", timeout_seconds=5),
@@ -35,7 +35,7 @@ def tenant_of(name: str, kind: str) -> Tenant:
 
 
 def config_of(name: str, set_name: str) -> AgentConfig:
-    """By the set that a VM is in: those who share an event have the same file."""
+    """By the set that a VM is in: VMs that share an event have the same file."""
     place = _draw(set_name or name, 60)
     key = name.lower()
     return AgentConfig(

@@ -15,7 +15,7 @@ from forewarn.sim.plan import Misfortune
 from forewarn.sim.world import World
 from forewarn.web.faults import FaultKind, FaultRule
 
-_HOUR = 3600.0
+_HOUR = 3600.0  # in seconds
 _EVERY_SECONDS = {
     Misfortune.CRASH: 1.5 * _HOUR,
     Misfortune.PARTITION: 1.5 * _HOUR,
@@ -29,7 +29,7 @@ _FAULTY_ANSWERS = tuple(FaultKind)
 
 
 class Misfortunes:
-    """Strikes until it is healed."""
+    """Injects faults until ``heal`` is called."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -54,7 +54,7 @@ class Misfortunes:
             await self._strikes[kind](random)
 
     def heal(self) -> None:
-        """Whatever is out of order is put in order; what was killed is coming back by itself."""
+        """End every fault; what was killed comes back by itself."""
         world = self._world
         world.network.loss = world.network.slow_seconds = 0.0
         world.network.mend_all()
@@ -186,7 +186,7 @@ class Misfortunes:
         self._world.skews[place] = step
 
     async def _leap(self, random: Random) -> None:
-        """For a moment a server's clock is hours ahead: what is not believed does nothing."""
+        """Set a server's clock ahead by hours, for a moment: too short to be believed, so it must have no effect."""
         place, seconds = self._server(random).place, random.uniform(5.0, 40.0)
         leap = timedelta(hours=random.uniform(1.0, 6.0))
         self._world.mishap("clock", f"the clock of {place} is {leap} ahead for a moment", seconds, ())

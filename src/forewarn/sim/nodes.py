@@ -28,7 +28,7 @@ from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 
 METADATA = ("169.254.169.254", 80)
-STALENESS = timedelta(seconds=90)
+STALENESS = timedelta(seconds=90)  # in production the setting `staleness`; longer here, because glances are rarer
 SWEEP_SECONDS = 60.0  # how often the metadata face looks for connections that have gone quiet; in production 5 at most
 PACE = Pace(
     staleness=STALENESS,
@@ -37,7 +37,7 @@ PACE = Pace(
     lease_seconds=LEAD_SECONDS,  # in production 10
     snapshot_facts=150,  # in production 20 000
 )
-_ANSWER_SECONDS = 10.0  # how long a person waits for an answer
+_ANSWER_SECONDS = 10.0  # ours: how long a simulated person waits for an answer
 _log = logging.getLogger(__name__)
 
 

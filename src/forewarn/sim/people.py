@@ -17,10 +17,11 @@ from forewarn.core.specs import ScopeKind
 from forewarn.sim.nodes import NoAnswer, OperatorAnswer
 from forewarn.sim.world import World
 
-_EVERY_SECONDS = 2400.0  # something happens on average, where there are 200 VMs; with a quarter of them, half as often
-_SOON_SECONDS = 240.0  # within which one thing leads to another, so that trouble meets preparations
-_AGAIN = 0.4  # how likely one thing leads to another
-_TRIES = 20
+# Ours: something happens on average, where there are 200 VMs; with a quarter of them, half as often
+_EVERY_SECONDS = 2400.0
+_SOON_SECONDS = 240.0  # ours: one thing leads to another within a notice, so that trouble meets preparations
+_AGAIN = 0.4  # ours: how likely one thing leads to another
+_TRIES = 20  # thirty seconds apart: ten minutes, longer than any outage that is simulated
 _USER_OPERATIONS = ("user-restart", "user-redeploy")
 
 Deed = Callable[[], Awaitable[None]]
@@ -82,7 +83,7 @@ class People:
             await self._ask("POST", "/v1/vms", body)
 
     def _number(self) -> int:
-        """A new one, or that of a VM that is gone: names come again, and must find nothing of the VM before."""
+        """A number for a new VM: a fresh one, or that of a VM that is gone, of which its name must find nothing."""
         gone = [number for number in range(self._made) if f"lone-{number}" not in self._world.truth.vms]
         if gone and self._random.random() < 0.6:
             return self._random.choice(gone)
@@ -185,7 +186,7 @@ class People:
             self._check_done(names, f"user-{verb}", asked_at)
 
     def _check_done(self, names: list[str], cause: str, asked_at: datetime) -> None:
-        """What a person was told is under way is under way, or was since it was asked for."""
+        """What a person was told is under way must be so, or must have been so since it was asked for."""
         lives = [life for life in self._world.history.lives.values() if life.cause == cause]
         for name in names:
             over = [life.impact_ended_at or life.ended_at for life in lives if name in life.vms]

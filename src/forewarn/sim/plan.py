@@ -28,16 +28,17 @@ MEANINGS = {
     Misfortune.THROTTLE: "the metadata service answers with 410, 429, 500, late, empty, or hangs up",
 }
 ALL = tuple(Misfortune)
+# Fewer than twelve have no VM of every kind; the rest bounds what one run may take
 LEAST_VMS, MOST_VMS, MOST_DAYS, MOST_NODES = 12, 5_000, 365.0, 3
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationPlan:
-    """Together with the version of the program, this says all: the same plan is the same history."""
+    """With the version of the program this determines everything: the same plan gives the same history."""
 
     seed: int
-    vms: int = 200
-    days: float = 7.0
+    vms: int = 200  # with the seven days below a run of about a minute (docs/simulator.md)
+    days: float = 7.0  # long enough for scopes that fall silent for a day, and for a campaign
     faults: tuple[Misfortune, ...] = ALL
     nodes: int = 1
     pace: float = 1.0  # how much happens, times the usual

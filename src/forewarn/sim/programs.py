@@ -15,9 +15,9 @@ from forewarn.guest.system.parts import Program, TimeLeft
 from forewarn.sim.fabric.disk import Disks
 from forewarn.sim.fabric.strands import Strands
 
-_HANGS, _FAILS = 0.02, 0.08  # the share of runs
+_HANGS, _FAILS = 0.02, 0.08  # ours: the share of runs, as bad as a fleet in trouble
 _LONGEST = {"drain": 110.0, "flush": 9.0, "leave-cluster": 55.0}  # seconds, when nothing goes wrong
-_GRACE_SECONDS = (0.05, 2.0)
+_GRACE_SECONDS = (0.05, 2.0)  # at most what guest/system/posix/programs.py grants before SIGKILL
 
 
 @dataclass(slots=True, eq=False)
@@ -115,7 +115,7 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class RunningProgram:
-    """A run as its agent, or a later one, has it in hand. None: it was over before this boot."""
+    """A run as its agent, or a later one, sees it. None: it was over before this boot."""
 
     programs: Programs
     run: _Run | None

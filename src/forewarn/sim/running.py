@@ -24,11 +24,11 @@ from forewarn.sim.telling.history import History
 from forewarn.sim.telling.trace import Trace
 from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
 
-DAY = 86_400.0
-_LOOK_SECONDS = 1800.0  # between two looks whether all has come to rest
-_REST_SECONDS = 2.5 * DAY  # what must have come to rest by then
+DAY = 86_400.0  # in seconds
+_LOOK_SECONDS = 1800.0  # ours: between two looks whether all has come to rest
+_REST_SECONDS = 2.5 * DAY  # longer than the longest notice here (LONG_NOTICE, 36 hours) and a day of silence
 _COLLECT_EVERY = 4  # words
-_TELL_SECONDS = 3 * 3600.0  # of virtual time between two words of progress
+_TELL_SECONDS = 3 * 3600.0  # ours: of virtual time between two words of progress
 
 Progress = Callable[[World, str], None]
 
@@ -142,7 +142,7 @@ async def _tell_on(world: World, tell: Progress) -> None:
 
 
 def _end(world: World) -> None:
-    """Let go of everything: no task, no strand of it is left."""
+    """Kill and cancel everything, so that no task and no strand is left."""
     for server in world.servers:
         server.died = lambda server: None
         server.kill()
@@ -178,7 +178,7 @@ def _stopped_by_ctrl_c(world: World) -> Iterator[None]:
 
 @contextmanager
 def _listening(world: World) -> Iterator[None]:
-    """What servers and agents log is not shown; what they should not have to log is a violation."""
+    """Silence the logs of servers and agents; an entry that should never be is a violation."""
     handler, loggers = InnerFaults(world.blame), quiet_loggers()
     before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
     try:
@@ -196,7 +196,7 @@ def _listening(world: World) -> Iterator[None]:
 
 @contextmanager
 def _collector_on_time() -> Iterator[None]:
-    """Garbage is collected at instants of the simulation: what it closes is closed at the same time again."""
+    """Collect garbage at fixed instants of the simulation: what it closes is closed at the same time in every run."""
     gc.collect()
     gc.freeze()
     gc.disable()

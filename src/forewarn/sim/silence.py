@@ -11,10 +11,10 @@ import asyncio
 from forewarn.sim.people import People
 from forewarn.sim.world import World
 
-_HOUR = 3600.0
-_SILENT_SECONDS = (24.2 * _HOUR, 31 * _HOUR)
-_FIRST_WITHIN = 0.3  # of all days
-_EVERY_SECONDS = 20 * _HOUR  # afterwards, where there are 200 VMs
+_HOUR = 3600.0  # in seconds
+_SILENT_SECONDS = (24.2 * _HOUR, 31 * _HOUR)  # from just over the day after which a scope is disabled
+_FIRST_WITHIN = 0.3  # ours: of all days, so that short plans have it, too
+_EVERY_SECONDS = 20 * _HOUR  # ours: afterwards, where there are 200 VMs
 
 
 class Silence:

@@ -18,11 +18,11 @@ from forewarn.sim.nodes import METADATA
 from forewarn.sim.oracle import API_VERSIONS
 from forewarn.sim.world import World
 
-_EVERY_SECONDS = 500.0  # between two visits, where there are 200 VMs
-_PAUSE_SECONDS = 400.0  # between two questions of one visit
-_MOST_QUESTIONS = 12
-_ANSWER_SECONDS = 60.0
-_TRIES = 0.35  # so often a visit is for something forbidden
+_EVERY_SECONDS = 500.0  # ours: between two visits, where there are 200 VMs
+_PAUSE_SECONDS = 400.0  # ours: between two questions of one visit; beyond the face's idle_seconds at times
+_MOST_QUESTIONS = 12  # on one connection: enough for keep-alive and pipelining to matter
+_ANSWER_SECONDS = 60.0  # longer than any fault holds an answer back
+_TRIES = 0.35  # ours: so often a visit is for something forbidden
 _METADATA = (("Metadata", "true"),)
 
 
@@ -35,7 +35,7 @@ class _Try:
 
 
 class Strangers:
-    """One visit after the other; some of them last."""
+    """Visits by programs that are no agents; some visits last for many questions."""
 
     def __init__(self, world: World) -> None:
         self._world = world

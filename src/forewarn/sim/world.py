@@ -34,13 +34,13 @@ from forewarn.sim.telling.history import History, Home, Mishap
 from forewarn.sim.telling.trace import Trace
 from forewarn.stores import codec
 
-START = datetime(2026, 3, 2, tzinfo=UTC)
-HOLD_SECONDS = 7200  # how long a waiting GET is held; in production 30 at most, unless asked otherwise
+START = datetime(2026, 3, 2, tzinfo=UTC)  # any Monday: the history is told with dates, and must be the same each time
+HOLD_SECONDS = 7200  # how long a waiting GET is held, so that quiet hours cost nothing; in production 120 at most
 _ALIVE = (Power.RUNNING, Power.FROZEN)
-_RESTART_SECONDS = (1.0, 45.0)
-_STORY = 12  # facts that are told of a violation
+_RESTART_SECONDS = (1.0, 45.0)  # ours: until a supervisor has started a server again
+_STORY = 12  # ours: facts that are told of a violation, half a screen
 LONG_NOTICE = timedelta(hours=36)  # of a predicted failure; a week would outlast most simulations
-LAG = timedelta(seconds=15)  # between a change and its showing, in every fourth plan
+LAG = timedelta(seconds=15)  # ours: between a change and its showing, in every fourth plan
 RULES = Rules(
     update_domains=3,
     fault_domains=2,
@@ -110,7 +110,7 @@ class World:
         return self._begin + (at - START) / timedelta(seconds=1)
 
     def wall(self, place: str) -> datetime:
-        """What the clock on the wall of a place says."""
+        """The wall clock of a place."""
         return self.now() + self.skews.get(place, timedelta(0)) + self.leaps.get(place, timedelta(0))
 
     # Servers
@@ -242,7 +242,7 @@ class World:
     # Faults as the judge knows them
 
     def mishap(self, kind: str, what: str, seconds: float, places: Sequence[str]) -> None:
-        """Something is out of order for so long, for these VMs or for everybody."""
+        """Note that a fault lasts for so long, for these VMs or for all."""
         now = self.now()
         self.trace.note(self.elapsed, "fault", kind=kind, what=what, seconds=round(seconds, 3))
         self.history.mishaps.append(Mishap(kind, what, now, now + timedelta(seconds=seconds), tuple(places)))
@@ -251,7 +251,7 @@ class World:
         self._troubles.append((kind, self.loop.time() + seconds, frozenset(places)))
 
     def disturbed(self, vm: str, begin: float, kinds: Container[str] = ALL) -> bool:
-        """Whether something was out of order for a VM since ``begin``, or until shortly before it."""
+        """Whether a fault affected a VM since ``begin``, or until shortly before."""
         return any(
             end + 300.0 >= begin and kind in kinds and (not places or vm in places)
             for kind, end, places in self._troubles
@@ -263,7 +263,7 @@ class World:
         self.judge.eyes.saw(vm, request, response, asked_at)
 
     def blame(self, rule: str, sentence: str, subject: str) -> None:
-        """Something is wrong: tell its story and stop."""
+        """Record a violation with its story, and stop the simulation."""
         records = self.store.memory.about(subject, 1_000_000)[-_STORY:] if subject else []
         story = tuple(f"{record.seq} {record.fact.at:%F %T} {codec.encode(record.fact).decode()}" for record in records)
         step = self.store.memory.head()
@@ -286,7 +286,7 @@ class World:
 
 
 class InnerFaults(logging.Handler):
-    """Nothing of ours may fail inside and go on as if nothing were; the log is where that shows."""
+    """A log handler that takes errors of production code for violations: nothing may fail inside unnoticed."""
 
     def __init__(self, blame: Callable[[str, str, str], None]) -> None:
         super().__init__(logging.ERROR)

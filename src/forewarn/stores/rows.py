@@ -22,7 +22,7 @@ COLUMNS = ("seq", "format", "at", "command", "door", "who", "request_id", "subje
 Row: TypeAlias = tuple[int, int, str, str, str, str, str, str, bytes, bytes]
 
 START = bytes(16)  # the chain before the first record
-_VERIFIED_AT_ONCE = 5000  # a short look each time: a long one would hold up the store's tidying
+_VERIFIED_AT_ONCE = 5000  # ours: rows of one look; a long one would hold up the store's tidying
 _content = msgspec.msgpack.Encoder().encode  # unambiguous: every column carries its kind and its length
 
 
@@ -107,7 +107,7 @@ def records_of(rows: Iterable[Row]) -> list[Record]:
 
 
 def _sharing(fact: VmCreated, before: VmCreated | None) -> VmCreated:
-    """VMs made together hold one specification, seed and instant; a replay must not give each of them a copy."""
+    """Let equal values of consecutive facts be one object: VMs made together share one specification."""
     if before is None or fact.spec != before.spec:
         return fact
     seed = before.seed if fact.seed == before.seed else fact.seed

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
-_PATIENCE_SECONDS = 60.0  # of real time; what is asked here takes milliseconds
+_PATIENCE_SECONDS = 60.0  # ours, of real time: what is asked here takes milliseconds
 
 
 class LoopThread:

@@ -19,7 +19,7 @@ from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.settings import MetadataSettings
 
 OPERATOR = Origin("operator")
-_ALL = 1_000_000_000
+_ALL = 1_000_000_000  # more records than a journal in memory can hold
 
 
 class RunningRegion:
@@ -82,7 +82,10 @@ class RunningRegion:
         return self.plane.seq
 
     async def _settle(self) -> None:
-        """The writer takes a command when what followed from the one before is written. This one asks for nothing."""
+        """Submit a command that asks for nothing.
+
+        The writer takes it when all that followed from the one before is written.
+        """
         await self.plane.submit(Pulse(()), OPERATOR)
 
     def records(self) -> list[Record]:

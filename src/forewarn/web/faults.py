@@ -10,8 +10,8 @@ from enum import StrEnum
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import fold
 
-LONGEST_DELAY_SECONDS = 3600.0
-MOST_RULES = 1000
+LONGEST_DELAY_SECONDS = 3600.0  # ours: every client gives up sooner, and each answer held back keeps a connection
+MOST_RULES = 1000  # ours: each request is compared with all of them
 
 
 class FaultKind(StrEnum):

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 ANY_HOST = "*"
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_MOST_LOGGED = 5  # different names; a sender of more is guessing
-_LONGEST = 80
+_MOST_LOGGED = 5  # ours: different names; a sender of more is guessing
+_LONGEST = 80  # what is shown of a name in a sentence; a DNS name may have 253 characters
 
 _log = logging.getLogger(__name__)
 

@@ -33,11 +33,11 @@ def a_disabled_scope_is_still_answered(patch: pytest.MonkeyPatch) -> None:
     honest = Serving._is_ready
 
     def renew(self: Serving, known: Any) -> bool:
-        self._is_ready = lambda scope: True  # type: ignore[method-assign]
+        self._is_ready = lambda scope: True  # type: ignore[method-assign]  # planted
         try:
             return renewed(self, known)
         finally:
-            self._is_ready = honest.__get__(self)  # type: ignore[method-assign]
+            self._is_ready = honest.__get__(self)  # type: ignore[method-assign]  # planted
 
     renewed = Serving._renew
     patch.setattr(Serving, "_renew", renew)

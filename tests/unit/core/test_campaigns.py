@@ -242,6 +242,20 @@ def test_a_second_campaign_over_the_same_hosts_waits_for_the_first(later: int, w
     assert held_up(world.region, world.campaign("C2")) is None
 
 
+@pytest.mark.parametrize(("first", "second"), [("C1", "C2"), ("C2", "C1")])
+def test_of_campaigns_that_wait_for_the_same_the_one_that_was_started_first_goes_first(
+    first: str, second: str, world: World
+) -> None:
+    """Whatever their ids are, and though they were started at the same instant: a dry run has an id of its own."""
+    reading_set(world, 2)
+    (event_id,) = world.maintain(Cause.PREDICTED_FAILURE, "host-1")
+    for campaign_id in (first, second):
+        assert world.start_campaign(campaign_id) == []
+    world.cancel(event_id)
+    assert world.campaign(first).open_events
+    assert not world.campaign(second).open_events
+
+
 def test_campaigns_over_other_scopes_do_not_wait_for_each_other(world: World) -> None:
     reading_set(world, 2)
     world.reading("db-0", "db-1", spec=in_set("back"))

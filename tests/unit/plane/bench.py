@@ -17,7 +17,7 @@ from forewarn.core.specs import VmSpec
 from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Engine, Entry, JournalFault, Origin, Record
+from forewarn.plane.ports import Entry, JournalFault, Origin, PretendedMachines, Record
 from forewarn.plane.system import Pace
 from forewarn.stores.memory import MemoryJournal, _Staged
 
@@ -146,7 +146,7 @@ class Bench:
 async def opened(
     journal: ShakyJournal | None = None,
     clock: Clock | None = None,
-    engine: Engine | None = None,
+    engine: PretendedMachines | None = None,
     rules: Rules | None = None,
 ) -> AsyncIterator[Bench]:
     """A plane from start to close; what it leaves behind must hold."""

@@ -118,12 +118,12 @@ async def test_what_was_heard_in_a_write_that_failed_is_still_told() -> None:
         two.subscribe(listen)
         journal = journal_of(two)
         real = journal.read
-        journal.read = lambda after, limit: []  # type: ignore[method-assign]
+        journal.read = lambda after, limit: []  # type: ignore[method-assign]  # this one fails on demand
         await create(one, "web-0")
         journal.answers_lost = True
         with pytest.raises(Uncertain):
             await create(two, "web-1")
-        journal.answers_lost, journal.read = False, real  # type: ignore[method-assign]
+        journal.answers_lost, journal.read = False, real  # type: ignore[method-assign]  # this one fails on demand
         await create(two, "web-2")
         assert heard == ["web-0", "web-1", "web-2"]
 
@@ -284,7 +284,7 @@ async def test_a_frozen_leader_is_replaced_and_steps_back_when_it_wakes() -> Non
             awake.wait(30)
             return real(after, seconds, willing=willing)
 
-        journal_of(one).await_news = sleep  # type: ignore[method-assign]
+        journal_of(one).await_news = sleep  # type: ignore[method-assign]  # this one fails on demand
         house.now = NOON + timedelta(seconds=11)
         await until_in_loop(lambda: two.standing.leads)
         await until_in_loop(lambda: bool(one.standing.stale))
@@ -320,7 +320,7 @@ async def test_a_write_that_fails_does_not_keep_a_node_from_hearing() -> None:
     house = House()
     async with house.node() as one, house.node() as two:
         journal = journal_of(two)
-        journal.write = _full  # type: ignore[method-assign, assignment]
+        journal.write = _full  # type: ignore[method-assign, assignment]  # this one fails on demand
         failing = [asyncio.ensure_future(create(two, f"no-{n}")) for n in range(50)]
         await create(one, "web-0")
         await two.refresh()

@@ -97,6 +97,7 @@ def test_a_server_that_dies_resets_its_connections_and_one_without_power_does_no
             said.append(f"{place} {type(problem).__name__}")
 
     for place in ("dies", "dark"):
+        # A default that binds the loop's variable
         in_vm(loop, lambda place=place: work(place), f"vm-{place}")  # type: ignore[misc]
     loop.run_until_complete(asyncio.sleep(1))
     loop.network.vanish("dies", silent=False)

@@ -44,9 +44,9 @@ from forewarn.cli.api.shapes import (
 from forewarn.settings.errors import CommandFailed, Exit, usage
 
 DEFAULT_URL = "http://127.0.0.1:16926"
-CONNECT_SECONDS = 10.0
-ANSWER_SECONDS = 600.0  # moving a clock over a large region takes a while
-NAMES_AT_ONCE = 5_000
+CONNECT_SECONDS = 10.0  # Linux sends a SYN again after 1, 3 and 7 s: three lost packets are survived
+ANSWER_SECONDS = 600.0  # ours: moving the clock of a large region takes minutes
+NAMES_AT_ONCE = 5_000  # half of what the API takes in one request (MOST_NAMES of web/operator/schema/requests.py)
 PAGE = 10_000  # the most that the API gives at once
 
 Parameters = Mapping[str, str | int | None]

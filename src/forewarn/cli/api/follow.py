@@ -11,7 +11,8 @@ from typing import cast
 from forewarn.cli.api.client import OperatorClient, Server, Unreachable
 from forewarn.cli.api.shapes import Record
 
-SILENCE_SECONDS = 60.0  # the server comments more often than this; a longer silence is a dead connection
+SILENCE_SECONDS = 60.0  # four times the server's KEEP_ALIVE_SECONDS: a longer silence is a dead connection
+# Ours: a server that restarts is back at once, and after an outage five seconds late is soon for a person
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 
 

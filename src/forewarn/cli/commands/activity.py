@@ -15,9 +15,9 @@ from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import Exit, usage
 
 DOORS = ("portal", "operator", "resource-manager", "vm", "clock", "driver")
-_PAGE = 1_000
-_USUAL = 20
-_NAMED = 3
+_PAGE = 1_000  # ours: a tenth of what the API gives at most, so that the first lines are shown soon
+_USUAL = 20  # fits a terminal of 24 lines, the smallest usual one
+_NAMED = 3  # of what a line is about, so that it mostly fits 80 columns
 
 _COLUMNS = (
     Column("AT"),

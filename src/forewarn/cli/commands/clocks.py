@@ -13,8 +13,8 @@ from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import Exit
 from forewarn.settings.times import parse_instant, show_distance, show_instant, show_moment
 
-_LINES = 10  # shown of the first things that happened, and of the last ones
-_NAMED = 2
+_LINES = 10  # ours: of the first things that happened, and of the last ones; both fit a terminal of 24 lines
+_NAMED = 2  # of what a line is about, so that it mostly fits 80 columns
 _FORECAST = (
     Column("AT"),
     Column("IN", spare=True),
@@ -22,7 +22,7 @@ _FORECAST = (
     Column("ABOUT", flexible=True),
     Column("WHAT", flexible=True, prose=True),
 )
-_VMS_NAMED = 3
+_VMS_NAMED = 3  # of a fact's VMs, so that its line mostly fits 80 columns
 _BELOW = " " * 22  # where the text of a line begins that goes on below
 
 

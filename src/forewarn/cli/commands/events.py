@@ -32,6 +32,7 @@ _TIMELINE = (
     Column("BY", flexible=True),
     Column("WHAT", flexible=True, prose=True),
 )
+# What `--all` without `--since` looks back; a day is also how long an idle scope stays enabled
 _ALL = timedelta(hours=24)
 _ID_HELP = "id of an event; its beginning is enough where that is unique"
 

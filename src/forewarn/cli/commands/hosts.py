@@ -20,7 +20,7 @@ _COLUMNS = (
     Column("VMS", right=True),
     Column("NAMES", flexible=True),
 )
-_NAMES_SHOWN = 8
+_NAMES_SHOWN = 8  # of a host's VMs: some 80 characters of a table's row
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -93,6 +93,7 @@ def _show(args: argparse.Namespace, out: Output) -> int:
         return Exit.OK
     for host in found:
         fields = ("name", "health", "update_domain", "fault_domain", "vms")
+        # Keys from a tuple of the shape's own
         out.fields((key.replace("_", " "), host[key]) for key in fields)  # type: ignore[literal-required]
     return Exit.OK
 

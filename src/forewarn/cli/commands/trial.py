@@ -20,7 +20,7 @@ from forewarn.settings.resolve import Settings, resolve
 
 VM = "web-0"
 _ANY = "127.0.0.1:0"  # where the usual ports are taken
-_PATIENCE_SECONDS = 60.0
+_PATIENCE_SECONDS = 60.0  # ours: for a loaded machine; a person can press Ctrl-C
 
 # For each type of event: what the VM is created with, and the command that brings the event about.
 TRIALS = {

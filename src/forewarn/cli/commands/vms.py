@@ -17,7 +17,6 @@ from forewarn.cli.parsing import Subparsers
 from forewarn.cli.vm_card import show_vm
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
-from forewarn.settings.region_file import read_region_file
 from forewarn.settings.times import parse_instant
 
 # operation -> (summary, description)
@@ -68,7 +67,7 @@ _OPERATIONS = {
     ),
 }
 
-_ASK_ONE_BY_ONE = 100
+_ASK_ONE_BY_ONE = 100  # above, reading the whole list once is less work than a request for each name
 _COLUMNS = (
     Column("NAME", flexible=True),
     Column("POWER"),
@@ -252,6 +251,8 @@ def _entry_of(args: argparse.Namespace, name: str) -> FleetEntry:
 
 
 def _create_from_file(client: OperatorClient, out: Output, path: Path) -> int:
+    from forewarn.settings.region_file import read_region_file  # with all the settings; most commands read no file
+
     file = read_region_file(path)
     entries = file.fleet
     wanted = sum(entry.count for entry in entries)
@@ -330,6 +331,7 @@ def _list(args: argparse.Namespace, out: Output) -> int:
         out.json(list(vms))
     else:
         keys = ("name", "power", "scope", "host", "update_domain", "fault_domain", "spot", "boots")
+        # Keys from a tuple of the shape's own
         rows = ([vm[key] for key in keys] for vm in vms)  # type: ignore[literal-required]
         out.table(_COLUMNS, rows, "There are no VMs; make some with 'forewarn vm create NAME --count 3'.")
     return Exit.OK

@@ -14,6 +14,7 @@ from forewarn.cli.output import Output, cut
 from forewarn.settings.times import parse_instant
 
 _GAP = "  "
+# The longest word of each column; a resource gets at least ten characters
 _CHANGE_WIDTH, _TYPE_WIDTH, _RESOURCES_LEAST = 10, 9, 10
 
 # Which facts are changes of an event, and the word for each.

@@ -20,8 +20,8 @@ _DOMAINS = (
     Column("PENDING", right=True),
 )
 _FOUND = (Column("KIND"), Column("NAME", flexible=True), Column("WHAT", flexible=True))
-_PATIENCE_SECONDS = 60.0
-_LOOK_AGAIN_SECONDS = 0.25
+_PATIENCE_SECONDS = 60.0  # ours: what a person waits before asking again is the better advice
+_LOOK_AGAIN_SECONDS = 0.25  # four looks a second: soon enough for a person, no load for the server
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -59,12 +59,13 @@ def _fleet(args: argparse.Namespace, out: Output) -> int:
     if args.domains and fleet["domains"]:
         out.line()
         keys = ("update_domain", "fault_domain", "vms", "not_running", "pending")
+        # Keys from a tuple of the shape's own
         out.table(_DOMAINS, ([cell[key] for key in keys] for cell in fleet["domains"]))  # type: ignore[literal-required]
     return Exit.OK
 
 
 def _counted(client: OperatorClient, out: Output) -> Fleet:
-    """The first who asks waits for the counts."""
+    """The counts. They are made at the first request, so this asks again until they are ready."""
     until = time.monotonic() + _PATIENCE_SECONDS
     while not (fleet := client.fleet())["ready"] and time.monotonic() < until:
         time.sleep(_LOOK_AGAIN_SECONDS)

@@ -12,7 +12,7 @@ from forewarn.wire.document import decode_document
 from forewarn.wire.start_requests import encode_start_requests
 
 _PATH = "/vm/{name}/metadata/scheduledevents?api-version=2020-07-01"
-_WAIT_SECONDS = 20  # how long one GET may be held back; the answer comes at once when something changes
+_WAIT_SECONDS = 20  # less than the 30 s that clients usually ask for; the answer comes at once when something changes
 _PATIENCE_SECONDS = 60.0  # real time; at the demo's speed that is hours
 
 

@@ -21,9 +21,10 @@ from forewarn.cli.demo.stories import FLEET, STORIES, Narrator
 from forewarn.cli.output import Output, filled
 from forewarn.settings.errors import CommandFailed, Exit
 
-_READY_SECONDS = 60.0
-_END_SECONDS = 20.0
+_READY_SECONDS = 60.0  # ours: a start takes about a second, on a machine that runs tests on all cores much longer
+_END_SECONDS = 20.0  # ours: then the server is killed; nothing in the demo drains
 _ENDING = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
+# The default ports of `forewarn serve`, so that the commands of the README work beside the demo
 _USUAL_PORTS = (16925, 16926, 16927)
 
 
@@ -91,7 +92,7 @@ def _server(data: str, speed: float) -> Iterator[tuple[str, str]]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let go of the pipe, at which the server ends by itself; see ``demo_server``."""
+    """Close the pipe, at which the server ends by itself; see ``cli.demo.server``."""
     if process.stdin is not None:
         process.stdin.close()
     try:

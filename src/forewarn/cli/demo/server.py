@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from forewarn.cli.main import main
 
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 30.0  # longer than any way to end that works
 
 
 def run(data: str, arguments: Sequence[str]) -> int:

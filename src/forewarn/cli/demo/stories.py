@@ -11,7 +11,7 @@ from forewarn.cli.demo.guest import Guest, StoryWentWrong
 from forewarn.cli.output import Output, filled
 from forewarn.terms import Document, EventStatus, ScheduledEvent
 
-_WHO_WIDTH = 14
+_WHO_WIDTH = 14  # the longest name of the stories and a gap
 FLEET: tuple[dict[str, object], ...] = (
     {"name": "db"},
     {"name": "web", "count": 4, "availability_set": "front"},

@@ -12,7 +12,7 @@ from forewarn.core.draft import Draft
 from forewarn.core.looking.turns import whose_turn_it_is
 from forewarn.core.region import Campaign, CampaignState, Host, replace
 
-_ENOUGH_FACTS = 2_000  # after which a transaction takes no further hosts
+_ENOUGH_FACTS = 2_000  # ours, as in settle: after which a transaction takes no further hosts
 
 
 def proceed(draft: Draft, campaign_id: str) -> None:

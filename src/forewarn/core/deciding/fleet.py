@@ -20,9 +20,9 @@ from forewarn.core.specs import REGIONS_DOMAINS, Domains, ScopeKind, VmSpec
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_])?")
 UPDATE_DOMAINS_MOST = 20  # of an availability set, as the Compute API has it
-FAULT_DOMAINS_MOST = 3
-OS_IMAGE_NOTICE = timedelta(minutes=15)
-TERMINATE_NOTICE = (timedelta(minutes=5), timedelta(minutes=15))
+FAULT_DOMAINS_MOST = 3  # Azure's availability sets have at most three
+OS_IMAGE_NOTICE = timedelta(minutes=15)  # the Compute API's only value: PT15M
+TERMINATE_NOTICE = (timedelta(minutes=5), timedelta(minutes=15))  # the Compute API's bounds: PT5M to PT15M
 
 
 def create(draft: Draft, command: c.CreateVms) -> None:

@@ -14,7 +14,7 @@ from forewarn.core.phases import PENDING
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, CampaignState, Host, HostHealth, Power, Vm, fold
 
-VMS_MOST = 20_000
+VMS_MOST = 20_000  # hosts of one command: other commands wait for its transaction, so a larger fleet takes a campaign
 
 
 def user_operation(draft: Draft, cause: Cause, names: tuple[str, ...], seed: str) -> None:

@@ -19,10 +19,10 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import ScaleSet, Vm, fold, replace, scope_key
 from forewarn.core.specs import Domains, Orchestration, ScaleInRule, ScaleSetSpec, ScopeKind, UpgradeMode, VmSpec
 
-CAPACITY_MOST = 1_000
+CAPACITY_MOST = 1_000  # Azure's limit for a scale set
 BATCH_PERCENT = (5, 100)  # as the Compute API has it
 BATCH_PAUSE_MOST = timedelta(days=7)  # ours: no limit is documented
-NAME_LONGEST = 64  # so that every instance's name is a VM's name
+NAME_LONGEST = 64  # as the Compute API has it for names of VMs, too: every instance's name is one
 FAULT_DOMAINS_MOST = {Orchestration.UNIFORM: 5, Orchestration.FLEXIBLE: 3}  # as the Compute API has it outside zones
 
 
@@ -52,7 +52,7 @@ def put(draft: Draft, command: c.PutScaleSet) -> None:
 
 
 def put_as_it_is(scale_set: ScaleSet, seed: str) -> c.PutScaleSet:
-    """A command that changes nothing yet, for who lays a change over it."""
+    """A command that changes nothing yet: the base for a partial change."""
     return c.PutScaleSet(
         name=scale_set.name,
         resource_group=scale_set.resource_group,

@@ -13,8 +13,8 @@ from forewarn.core.looking.turns import is_in_hand, may_take
 from forewarn.core.phases import PENDING
 from forewarn.core.region import Event, Region, replace
 
-DUE_MOST = 2_000  # in one settling; what is due beyond that is for the next tick, so that no transaction is endless
-STALE_MOST = 2_000  # entries to pass over in search of a deadline
+DUE_MOST = 2_000  # ours: entries of one settling; the next tick takes the rest, so that no transaction is endless
+STALE_MOST = 2_000  # as DUE_MOST: entries that are passed over in search of a deadline
 
 
 def next_deadline(region: Region) -> datetime | None:
@@ -39,7 +39,10 @@ def is_behind(region: Region, now: datetime) -> bool:
 
 
 def tidied(region: Region, now: datetime, most: int) -> Region:
-    """Without entries that were due by ``now`` and mean nothing any more: who only follows facts never settles them."""
+    """Without entries that were due by ``now`` and mean nothing any more.
+
+    A node that only follows facts never settles them.
+    """
     due, agenda = region.agenda.split(now, most)
     for key in dict.fromkeys(each.key for each in due):
         actual = _deadline(region, key)

@@ -6,13 +6,14 @@ update domain of a scope while another one is open, and works on no VM that othe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from forewarn.core.phases import Phase
 from forewarn.core.region import Campaign, CampaignState, Event, Host, Region
 from forewarn.core.specs import ScopeKind
 
-VMS_AT_ONCE = 1_000  # in one transaction; a wave over a large fleet is scheduled in many
+VMS_AT_ONCE = 1_000  # ours: in one transaction; a wave over a large fleet is scheduled in many
 
 
 def is_under_way(event: Event) -> bool:
@@ -32,6 +33,11 @@ def may_take(region: Region, campaign: Campaign) -> bool:
         return False
     turn = whose_turn_it_is(region, campaign)
     return bool(turn) and (not campaign.open_events or any(region.hosts[each].vms for each in turn))
+
+
+def in_turn(region: Region, campaigns: Iterable[str]) -> list[str]:
+    """Ids of campaigns in the order in which they were started."""
+    return sorted(campaigns, key=lambda each: region.campaigns[each].number)
 
 
 class HeldUp(NamedTuple):

@@ -1,5 +1,7 @@
-"""The agent. One thread decides; others read the document, do steps, send approvals and ask the members of a shared
-event, and tell the one through its inbox. So the deciding thread waits for nothing slow, and alone writes.
+"""The agent. One thread decides, and it alone writes; all others report to it through its inbox.
+
+They read the document, do steps, send approvals and ask the members of a shared event, so that the deciding thread
+waits for nothing slow.
 """
 
 from __future__ import annotations
@@ -55,12 +57,12 @@ from forewarn.guest.system import this_machine
 from forewarn.guest.system.parts import System
 from forewarn.guest.watch import Watcher, is_started
 
-_ENDING_SECONDS = 8.0
-ONCE_PATIENCE_SECONDS = 30.0
+_ENDING_SECONDS = 8.0  # less than the ten seconds of `docker stop`, and the ninety of systemd
+ONCE_PATIENCE_SECONDS = 30.0  # for `--once`: a service that restarts is back within this
 
 # Exit statuses beside 0; as those of the command line, whose modules an agent does not carry.
 FAILED = 1
-UNREACHABLE = 3
+UNREACHABLE = 3  # ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class AgentPace:
     """How often the agent looks whether time alone has changed what is to be done."""
 
     busy_seconds: float = 1.0  # while there is something to do
-    idle_seconds: float = 30.0
+    idle_seconds: float = 30.0  # ours: documents wake the loop by themselves; this is for a wall clock that was set
 
 
 PACE = AgentPace()
@@ -229,7 +231,7 @@ class Agent:
         self._consent.open(name, self._stance)
 
     def _stance(self, key: str) -> str:
-        """Asked by other threads: the state is replaced, never changed."""
+        """Called by other threads without a lock: the state is a value that is replaced, never changed."""
         state = self._state
         return stance(state, state.cares.get(key)) if self._read else "unknown"
 
@@ -375,7 +377,7 @@ class Agent:
         )
 
     def _close(self) -> None:
-        """What runs is called off and written down; what it had changed is known to the next agent."""
+        """Call off what runs and write that down, so that the next agent knows what was changed."""
         self._report.supervisor.stopping()
         self._ending = True
         if self._worker.running is not None:

@@ -1,4 +1,7 @@
-"""What an ``agent.toml`` says, as values. ``agent.reading`` makes them from the file; nothing here reads anything."""
+"""What an ``agent.toml`` says, as values.
+
+``agent.config.reading`` makes them from the file; nothing here reads anything.
+"""
 
 from __future__ import annotations
 
@@ -81,10 +84,10 @@ class AgentConfig:
     endpoint: str = ""  # empty: discovered
     name: str = ""  # empty: IMDS compute.name
     poll_seconds: float = 1.0
-    margin_seconds: float = 30.0  # what is kept free before NotBefore
+    margin_seconds: float = 30.0  # ours: kept free before NotBefore, for an approval and one more try of it
     state_directory: str = "/var/lib/forewarn-agent"
     status_listen: str = ""  # host:port for /healthz, /readyz, /metrics; empty is off
-    unhealthy_after_seconds: float = 60.0
+    unhealthy_after_seconds: float = 60.0  # sixty polls without an answer
     log_format: str = "text"
     rules: tuple[Rule, ...] = ()
     steps: tuple[Step, ...] = ()

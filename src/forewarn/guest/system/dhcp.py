@@ -10,19 +10,20 @@ from collections.abc import Iterator
 from struct import Struct
 
 OPTION_ENDPOINT = 245  # the address of Azure's WireServer, as walinuxagent reads it
-CLIENT_PORT = 68
-SERVER_PORT = 67
+CLIENT_PORT = 68  # RFC 2131, 4.1
+SERVER_PORT = 67  # RFC 2131, 4.1
 
 _FIXED = Struct(">BBBBIHHIIII16s64s128s4s")  # RFC 2131, figure 1, and the cookie of RFC 1497
-_COOKIE = bytes((99, 130, 83, 99))
-_REQUEST, _REPLY, _ETHERNET, _BROADCAST = 1, 2, 1, 0x8000
+_COOKIE = bytes((99, 130, 83, 99))  # RFC 1497
+_REQUEST, _REPLY, _ETHERNET, _BROADCAST = 1, 2, 1, 0x8000  # RFC 2131: op, htype and the flag that asks for a broadcast
+# Option codes of RFC 2132; 249 is Microsoft's classless routes
 _PAD, _SUBNET, _ROUTER, _MESSAGE_TYPE, _WANTED, _ROUTES, _END = 0, 1, 3, 53, 55, 249, 255
 _DISCOVER = 1
 _LEAST_BYTES = 300  # what relays of the time of BOOTP pass on
 
 
 def build_discover(mac: bytes, transaction: int) -> bytes:
-    """Who is there? The answer is wanted as a broadcast: the address it offers is not ours, nor will it be taken."""
+    """A DHCPDISCOVER. It asks for a broadcast answer: the address that is offered is not ours, and is not taken."""
     assert len(mac) == 6, "an Ethernet address has six bytes"
     assert 0 <= transaction < 1 << 32, "a transaction is 32 bits"
     fixed = _FIXED.pack(

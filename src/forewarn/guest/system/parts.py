@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-OUTPUT_BYTES = 64 * 1024  # of what a program writes, its beginning is kept; the rest is thrown away
+# A Linux pipe's buffer: of what a program writes, its beginning is kept, the rest is thrown away
+OUTPUT_BYTES = 64 * 1024
 
 
 class MachineClock(Protocol):
@@ -214,7 +215,7 @@ class Files(Protocol):
         """In the place of what is there."""
 
     def touch(self, path: Path) -> None:
-        """An empty file, and the directories above it, where there is none; for everybody to see."""
+        """An empty file, and the directories above it, where there is none; readable by all."""
 
     def remove(self, path: Path) -> None:
         """Durably. One that is not there is no fault."""

@@ -34,8 +34,8 @@ Model: TypeAlias = tuple[str, int]  # a scale set, and a version of its model
 
 # A host as a byte, lowest bits first: two of health, one of open work, and how many of its VMs do not run.
 HEALTHS = (HostHealth.HEALTHY, HostHealth.FAILING, HostHealth.FAILED)
-WORK = 4
-_DOWN_SHIFT, _DOWN_MOST = 3, 31
+WORK = 4  # the third bit
+_DOWN_SHIFT, _DOWN_MOST = 3, 31  # the five bits that are left count up to 31
 
 
 def down_at(host: int) -> int:

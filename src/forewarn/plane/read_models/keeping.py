@@ -1,21 +1,24 @@
-"""A caller gets the read model of the region that is published, and no caller waits long for it.
+"""Read models of the published region for lists and counts, made in portions so that the loop is not held up for long.
 
-Nothing is made before the first request. From then on publications are noted, which costs next to nothing, and taken
-up at the next request. Where none comes for very many facts, everything is let go of.
+Nothing is made before the first request. From then on publications are noted, which costs next to nothing, and applied
+at the next request. Where none comes for very many facts, the models are dropped.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 from forewarn.core.region import Region
 from forewarn.plane.ports import Published, Record
 from forewarn.plane.read_models.making import Models, Steps, made, moved, steps_of
 from forewarn.plane.read_models.touched import Touched
 
-PORTION_SECONDS = 0.003  # of the loop's time at once: other requests wait for so long
-_UNASKED_MOST = 20_000  # facts that are noted for the next request; after more the models are dropped
+_VERY_MANY = 100_000  # ours: things to put in order; a search for garbage among fewer takes a few milliseconds
+PORTION_SECONDS = 0.003  # ours, of the loop's time at once: a read in between waits for so long
+_UNASKED_MOST = 20_000  # ours: facts noted for the next request; after more, making the models anew costs less
 
 
 class ReadModels:
@@ -53,7 +56,7 @@ class ReadModels:
         return self._models
 
     def let_go(self) -> None:
-        """Forget everything: the next who asks begins anew."""
+        """Drop the models: the next request makes them anew."""
         if self._leave is not None:
             self._leave()
         self._models = self._leave = None
@@ -72,7 +75,7 @@ class ReadModels:
         return self._working
 
     async def _take_up(self) -> None:
-        """Make the models, or move them on, to what is published now."""
+        """Make the models, or apply the noted publications, up to what is published now."""
         life, region, seq = self._life, self._published.region, self._published.seq
         if self._models is None:
             self._begin(seq)
@@ -81,7 +84,8 @@ class ReadModels:
         else:
             steps = _taken_up(self._models, region, seq, self._noted)
             self._noted, self._noted_total = [], 0
-        models = await self._in_portions(steps, life)
+        with _collector_at_rest(region) if self._models is None else nullcontext():
+            models = await self._in_portions(steps, life)
         if life == self._life:
             self._models = models
 
@@ -114,7 +118,7 @@ class ReadModels:
             self.let_go()
 
     async def _in_portions(self, steps: Steps[Models], life: int) -> Models | None:
-        """All steps, and the loop to others after each few milliseconds. None where they are not wanted any more."""
+        """Run all steps, yielding to the loop every few milliseconds. None where the models were dropped meanwhile."""
         until = self._elapsed() + PORTION_SECONDS
         while life == self._life:
             try:
@@ -127,6 +131,20 @@ class ReadModels:
                 await asyncio.sleep(0)
                 until = self._elapsed() + PORTION_SECONDS
         return None
+
+
+@contextmanager
+def _collector_at_rest(region: Region) -> Iterator[None]:
+    """While very many keys are put in order, which all stay: one search for garbage among them takes 100 ms."""
+    if not gc.isenabled() or len(region.vms) + len(region.events) < _VERY_MANY:
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _taken_up(models: Models, region: Region, seq: int, noted: Sequence[Sequence[Record]]) -> Steps[Models]:

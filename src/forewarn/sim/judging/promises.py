@@ -11,7 +11,8 @@ from forewarn.sim.machines import Machine, Tenant
 from forewarn.sim.oracle.memory import OracleEvent
 from forewarn.sim.oracle.tables import KINDS
 
-_BELIEVED_SECONDS = 30.0  # so long others may still count on what a VM said before it lost its disk
+# Three times the agents' own BELIEVED_SECONDS: others may count on what a VM said before it lost its disk
+_BELIEVED_SECONDS = 30.0
 _PREPARING = (Verdict.PREPARE_THEN_APPROVE, Verdict.PREPARE_ONLY)
 # What docs/agent.md says of events that no rule of the file fits.
 _BUILT_IN = (

@@ -13,8 +13,9 @@ from forewarn.sim.oracle.encoding import Paper
 from forewarn.sim.oracle.memory import Audience, Memory, OracleEvent, OracleVm, Turn
 from forewarn.sim.oracle.tables import API_VERSIONS, USER_OPERATIONS, OracleSettings
 
-_ENABLING_TAKES = timedelta(minutes=10)  # at most, between the read and its fact
-_BEGINNING_TAKES = timedelta(minutes=30)  # at most, where the journal fails again and again
+# Ours: at most, between the read and its fact, with every misfortune in between
+_ENABLING_TAKES = timedelta(minutes=10)
+_BEGINNING_TAKES = timedelta(minutes=30)  # ours: at most, where the journal fails again and again
 _NEWEST = API_VERSIONS[-1]
 
 
@@ -313,7 +314,7 @@ class Oracle:
             self._forget(machine.scope)
 
     def _forget(self, scope: str) -> None:
-        """All but its numbers: who comes back under the name does not begin again."""
+        """Forget all but its document numbers: a VM of the same name counts on from there."""
         before = self.memory.audience(scope)
         self.memory.audiences[scope] = Audience(before.kind, number=before.number, noted=before.noted)
 

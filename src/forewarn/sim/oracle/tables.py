@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+# Azure's notices and ours of recovery, written down a second time on purpose
 _15, _10, _5 = timedelta(minutes=15), timedelta(minutes=10), timedelta(minutes=5)
-_30_SECONDS, _NONE = timedelta(seconds=30), timedelta(0)
+_30_SECONDS, _NONE = timedelta(seconds=30), timedelta(0)  # of a Preempt, as Azure documents it, and of users' recovery
 _MAINTENANCE = "Host server is undergoing maintenance."
 
 
@@ -95,7 +96,7 @@ class OracleSettings:
     recoveries: dict[str, timedelta] = field(default_factory=dict)
     durations: dict[str, int] = field(default_factory=dict)
     user_operation_limit: int = 10  # 0: none
-    disable_after: timedelta = timedelta(hours=24)
+    disable_after: timedelta = timedelta(hours=24)  # Azure: a scope that is not read for a day is disabled
 
     def notice(self, cause: str) -> timedelta | None:
         return self.notices.get(cause, KINDS[cause].notice)

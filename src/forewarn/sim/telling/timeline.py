@@ -19,7 +19,7 @@ from forewarn.sim.telling.summary import how_started, page
 _ROW, _BAR, _HEADER, _BAND = 11, 7, 20, 12  # pixels
 _UNITS = 10_000.0  # the whole time, in the units of the drawing
 _LEAST = 7.0  # units of the narrowest bar, so that a freeze of seconds can be seen
-_LABEL_WIDTH, _CHART_WIDTH, _AXIS = 150, 1450, 26
+_LABEL_WIDTH, _CHART_WIDTH, _AXIS = 150, 1450, 26  # pixels: a name, a chart for a wide screen, a line of text
 _NUMBER = re.compile(r"(\d+)")
 
 

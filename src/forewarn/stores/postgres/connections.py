@@ -20,8 +20,8 @@ from forewarn.stores.postgres.errors import explained
 
 OLDEST_SERVER = 140000  # PostgreSQL 14, as server_version_num writes it
 
-_LOOK_SECONDS = 0.5
-_KEPT_IDLE = 4
+_LOOK_SECONDS = 0.5  # ours: how late a wait for the database may notice that it is to end
+_KEPT_IDLE = 4  # ours: PostgreSQL grants 100 sessions by default, to all nodes together
 _T = TypeVar("_T")
 logging.getLogger("psycopg").setLevel(logging.ERROR)  # it warns of what it raises as well
 
@@ -42,7 +42,10 @@ class PostgresSession(psycopg.Connection[TupleRow]):
     silence_seconds = PATIENCE.silence_seconds
 
     def wait(self, gen: Generator[Wait, Ready | int, _T], *args: Any, **kwargs: Any) -> _T:
-        """A server that is stopped, or a network that swallows packets, must not keep a thread for ever."""
+        """As psycopg's, but given up when the server has been silent for too long.
+
+        A stopped server, or a network that drops packets, must not keep a thread for ever.
+        """
         try:
             return super().wait(_while_it_speaks(gen, self.silence_seconds), *args, **kwargs)
         except _Silent:
@@ -50,7 +53,10 @@ class PostgresSession(psycopg.Connection[TupleRow]):
             raise psycopg.OperationalError(f"no answer for {self.silence_seconds:g} seconds") from None
 
     def usable(self) -> bool:
-        """Whether it is as we left it. A server that went away has said so: there is something to be read."""
+        """Whether an idle session can be used again: in no transaction, and nothing to read.
+
+        A server that went away has left something to read.
+        """
         if self.closed or self.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             return False
         looking = poll()
@@ -74,11 +80,12 @@ def _while_it_speaks(gen: Generator[Wait, Ready | int, _T], silence_seconds: flo
                 raise _Silent
             wanted = gen.send(ready)
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return end.value  # type: ignore[no-any-return]  # StopIteration.value is Any
 
 
 def connect(address: ConnectionString) -> PostgresSession:
     """A new session in the region's schema; raises ``psycopg.Error`` or ``JournalFault``."""
+    # Keywords of libpq, as texts
     connection = PostgresSession.connect(autocommit=True, **address.parameters)  # type: ignore[arg-type]
     connection.silence_seconds = address.patience.silence_seconds
     try:
@@ -124,7 +131,7 @@ class Sessions:
 
     @contextmanager
     def lent(self) -> Iterator[PostgresSession]:
-        """A session for one thread. Any error closes it: none with half a transaction is lent again."""
+        """A session for one thread. Any error closes it, so that none with half a transaction is lent again."""
         with explained(self._address):
             connection = self._take()
             try:

@@ -20,6 +20,7 @@ _ENDS = "SELECT head.seq, head.chain, coalesce((SELECT max(seq) FROM facts), 0) 
 _COPY = f"COPY facts ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)".encode()
 _MOVE = "WITH moved AS (UPDATE head SET seq = %s, chain = %s, written_by = %s) SELECT pg_notify(%s, %s)"
 _ARRAYS = ", ".join(f"%b::{kind}[]" for kind in _TYPES)
+# Constants of ours
 _INSERT = _MOVE.replace("WITH", f"WITH added AS (INSERT INTO facts SELECT * FROM unnest({_ARRAYS})),").encode()  # noqa: S608
 # From here on COPY is faster. Measured in one run: 10 rows 0.6 ms either way, 1000 rows 10 ms against 14 with arrays,
 # 10 000 rows 74 ms against 113; row by row they took 209 ms.

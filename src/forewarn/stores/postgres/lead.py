@@ -27,7 +27,7 @@ ON CONFLICT (one) DO UPDATE SET holder = excluded.holder, pid = excluded.pid, un
 WHERE old.holder = excluded.holder OR old.until <= clock_timestamp() OR old.{_SET_BACK}
     OR NOT EXISTS (SELECT FROM pg_stat_get_activity(old.pid))
 RETURNING true
-""".encode()  # noqa: S608
+""".encode()  # noqa: S608 - a constant of ours
 
 
 class Glance(NamedTuple):

@@ -21,7 +21,8 @@ from forewarn.stores.postgres.connections import PostgresSession, Sessions, conn
 from forewarn.stores.postgres.errors import explained
 from forewarn.stores.postgres.seen import LastSeen
 
-_BREATH_SECONDS = 0.01  # between two looks at what is new: where much is written, each brings more, and costs the same
+# Ours: between two looks at what is new; where much is written, each brings more and costs the same
+_BREATH_SECONDS = 0.01
 
 
 class SharedNames(NamedTuple):

@@ -26,7 +26,7 @@ DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots WHERE part = 0
 
 
 def keep(connection: PostgresSession, region: Region, place: Position, key: int, part_bytes: int = PART_BYTES) -> None:
-    """Write a snapshot beside the others, then delete the oldest. ``key`` is the advisory lock of those who do that."""
+    """Write a snapshot beside the others, then delete the oldest, under the advisory lock ``key``."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
         connection.execute("DELETE FROM snapshots WHERE seq = %s", (place.seq,))
@@ -56,7 +56,7 @@ def _opened(connection: PostgresSession, seq: int) -> Iterator[BinaryIO]:
 
 
 class _Parts(RawIOBase):
-    """One part at a time is in memory."""
+    """A snapshot's rows as one stream; one row at a time is in memory."""
 
     def __init__(self, connection: PostgresSession, seq: int) -> None:
         self._connection = connection
@@ -67,6 +67,7 @@ class _Parts(RawIOBase):
     def readable(self) -> bool:
         return True
 
+    # Narrower than any buffer: BufferedReader asks with a memoryview
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if not self._rest:
             self._rest = memoryview(self._next())

@@ -14,8 +14,8 @@ from struct import Struct
 from typing import BinaryIO
 
 MAGIC = b"forewarn snapshot\n"
-LONGEST = 64 << 20  # no frame is near this; a damaged length must not make us ask for terabytes
-LARGEST = 256 << 20  # what a frame may hold; a few bytes that claim to be gigabytes are not unpacked
+LONGEST = 64 << 20  # ours: no frame is near this; a damaged length must not make us ask for terabytes
+LARGEST = 256 << 20  # ours: what a frame may hold; a few bytes that claim to be gigabytes are not unpacked
 
 _head = Struct("<I16s")
 

@@ -35,7 +35,7 @@ from forewarn.core.retired import Retired
 from forewarn.core.specs import DEFAULT_POLICY, NO_BINDING, REGIONS_DOMAINS, Binding, Domains, Policy, ScopeKind, VmSpec
 
 CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
-_MOMENTS_MOST = 200_000
+_MOMENTS_MOST = 200_000  # ours: bounds a table that is only good where many scopes share an instant
 
 _NO_COUNTS: Map[str, int] = Map()
 _T = TypeVar("_T")

@@ -13,15 +13,15 @@ from forewarn.stores.sqlite import file as sqlite_file
 from forewarn.stores.sqlite import head_note, lock
 
 _log = logging.getLogger(__name__)
-_OTHERS = 0o077
-_OTHERS_WRITE = 0o022
+_OTHERS = 0o077  # the mode bits of group and others: a journal may hold custom data
+_OTHERS_WRITE = 0o022  # the mode bits that let group or others write
 
 
 def prepare(directory: Path, ours: str = sqlite_file.NAME) -> None:
     """Make sure of the directory; raises ``OSError``, or ``JournalFault`` where others may change it.
 
-    One that is ours, by what is in it, or empty, is closed to others. Who names a place that many use, such as /tmp,
-    did not mean that.
+    One that is ours, by what is in it, or empty, is closed to others. A place that many use, such as /tmp, is
+    refused instead.
     """
     make_directory(directory)
     found = directory.stat()

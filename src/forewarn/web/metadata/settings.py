@@ -9,7 +9,7 @@ from typing import Literal
 
 from forewarn.wire.document import NotBeforeFormat
 
-_RESERVE_MOST = 512
+_RESERVE_MOST = 512  # ours: descriptors for journal, control faces and listeners
 
 UnknownEvent = Literal["refuse", "ok"]
 
@@ -21,21 +21,25 @@ class Limits:
     target_bytes: int = 8 * 1024  # as nginx and Apache take by default
     head_bytes: int = 16 * 1024  # the target and all header fields; IIS and node take as much by default
     header_fields: int = 100  # as Apache's LimitRequestFields
-    body_bytes: int = 64 * 1024
-    queued_requests: int = 32  # pipelined and not yet answered, before we stop reading
-    remembered_bytes: int = 2 * 1024  # a longer request is parsed each time
-    connections: int = 65_536
-    connections_each: int = 1024  # of one VM that is known by its network; over loopback all come from one machine
-    backlog: int = 4096  # connections that one turn of the loop may accept on a listener before any can be refused
+    body_bytes: int = 64 * 1024  # ours: an approval is some 80 bytes an event
+    queued_requests: int = 32  # ours: pipelined and not yet answered, before we stop reading (back-pressure)
+    remembered_bytes: int = 2 * 1024  # ours: a longer request is parsed each time; clients send a few hundred bytes
+    connections: int = 65_536  # ours: the limit of open files is mostly lower, and counts then
+    # Ours: of one VM that is known by its network; over loopback all come from one machine
+    connections_each: int = 1024
+    # Linux' own limit (somaxconn): so many one turn of the loop may accept before any can be refused
+    backlog: int = 4096
     descriptors: int = sys.maxsize  # a connection whose number is not below this is refused
     answers_each_turn: int = 32  # of one VM's pipelines, before the others have theirs; about half a millisecond
-    request_seconds: float = 15.0  # from the first byte of a request to its last
+    # From the first byte of a request to its last; ours: a quarter of nginx's, on a link without a way to be slow
+    request_seconds: float = 15.0
     idle_seconds: float = 120.0  # nginx keeps an idle connection for 75 s; agents may poll once a minute
-    stalled_seconds: float = 30.0  # for a client that does not take its answers
-    linger_seconds: float = 2.0  # for a client to read an error before the connection goes
-    grace_seconds: float = 2.0  # for what is still owed when the server closes
-    sweep_seconds: float = 5.0  # at most between two looks at all connections; less where the limits above are short
-    wait_seconds: int = 120  # the most that ``Prefer: wait`` is granted
+    stalled_seconds: float = 30.0  # for a client that does not take its answers; half of nginx's send_timeout
+    linger_seconds: float = 2.0  # for a client to read an error before the connection goes, as Apache does
+    grace_seconds: float = 2.0  # ours: for what is still owed when the server closes
+    # Ours: at most between two looks at all connections; less where the limits above are short
+    sweep_seconds: float = 5.0
+    wait_seconds: int = 120  # the most that ``Prefer: wait`` is granted: as idle_seconds
 
     def within(self, open_files: int) -> Limits:
         """What is left of these where a process may have so many files open.
@@ -67,6 +71,6 @@ class MetadataSettings:
     not_before_format: NotBeforeFormat = "rfc1123"
     unknown_event: UnknownEvent = "refuse"
     guest_address: str = "169.254.169.254"  # where a VM in its own network namespace finds us
-    guest_port: int = 80
-    retry_seconds: float = 5.0  # between looks for a namespace or an address that is not there yet
+    guest_port: int = 80  # as on Azure
+    retry_seconds: float = 5.0  # ours: between looks for a namespace or an address that is not there yet
     limits: Limits = field(default_factory=Limits)

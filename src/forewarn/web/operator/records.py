@@ -13,7 +13,7 @@ from forewarn.plane.ports import Record
 from forewarn.web.operator.schema.answers import RecordAnswer
 from forewarn.web.operator.schema.fleet_answers import TimelineEntry
 
-MOST_STEPS = 1_000  # of one event: they are all read before the answer is made
+MOST_STEPS = 1_000  # ours: of one event; they are all read before the answer is made
 
 
 def record_fields(record: Record) -> RecordAnswer:

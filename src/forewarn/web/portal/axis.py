@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 WIDTH = 100.0  # places are percentages, so that words keep their size on any screen
-_MARGIN = 0.03  # of the span, on both sides
+_MARGIN = 0.03  # ours: of the span, on both sides
 _SHORTEST = timedelta(seconds=1)
-_THINNEST = 0.3  # a bar that lasts an instant can still be seen
+_THINNEST = 0.3  # ours: a bar that lasts an instant can still be seen
 
 
 @dataclass(frozen=True)

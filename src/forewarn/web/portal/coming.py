@@ -14,9 +14,9 @@ WIDTH = 100.0  # of the drawing: places are percentages, so that words keep thei
 _STEPS = tuple(
     timedelta(minutes=minutes) for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080)
 )
-_TICKS_MOST = 8
-_PAST_SHARE = 0.15  # of the window that lies before now
-LINES_MOST = 40
+_TICKS_MOST = 8  # ours: labels must not touch on a narrow screen
+_PAST_SHARE = 0.15  # ours: of the window that lies before now
+LINES_MOST = 40  # ours: beyond that, groups are shown
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from starlette.requests import Request
 
 from forewarn.web.operator.errors import complaint
 
-MOST_BYTES = 64 * 1024
-MOST_FIELDS = 200
+MOST_BYTES = 64 * 1024  # 200 values of 256 characters fit
+MOST_FIELDS = 200  # a page has 50 rows to choose from, and no form a hundred fields
 _URLENCODED = "application/x-www-form-urlencoded"
 
 Given: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 class NotRight(Exception):  # noqa: N818 - an answer, not an error
-    """What was typed cannot be taken: the sentence, and the field that it is about where that is known."""
+    """A field cannot be accepted: the sentence about it, and the name of the field where that is known."""
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class NotRight(Exception):  # noqa: N818 - an answer, not an error
 
 
 async def read_form(request: Request) -> Given:
-    """The fields of a POST. Nothing but a plain form is taken, and not a large one."""
+    """The fields of a POST. Only urlencoded forms up to ``MOST_BYTES`` are accepted."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _URLENCODED:
         raise HTTPException(415, f"Send a form ({_URLENCODED})")
@@ -131,7 +131,7 @@ class FormField:
     choices: tuple[str, ...] = ()
     default: str = ""
     required: bool = False
-    longest: int = 256
+    longest: int = 256  # of a name, as the operator API has it
 
     def __post_init__(self) -> None:
         assert self.kind in _READERS, self.kind
@@ -161,7 +161,7 @@ class Filled:
 
 
 def fill(fields: Sequence[FormField], given: Given) -> Filled:
-    """Read what was typed. What nobody asked for is dropped, so that it cannot come back in a link."""
+    """Parse the fields of a form. Fields that it does not have are dropped, so that no link carries them on."""
     known = {each.name: given[each.name] for each in fields if each.name in given}
     values: dict[str, Any] = {}
     for each in fields:
@@ -177,7 +177,7 @@ def fill(fields: Sequence[FormField], given: Given) -> Filled:
 
 
 def checked(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
-    """The values as a body, or the operator's sentence about what is wrong with them."""
+    """The values as the operator's own body, or ``NotRight`` with the sentence of its validation."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as problem:

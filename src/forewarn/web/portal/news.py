@@ -9,7 +9,7 @@ from forewarn.web.operator.history.activity import Book, activity_fields
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.page import Visit
 
-_FAR = 2_000  # records after the one that was the last when the request came
+_FAR = 2_000  # ours: records after the one that was the last when the request came
 
 
 @dataclass(frozen=True)

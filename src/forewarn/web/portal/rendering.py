@@ -18,11 +18,11 @@ from forewarn.web.portal.static_files import StaticFiles
 
 FOLDER = Path(__file__).parent / "templates"
 PART = "X-Forewarn-Part"
-_WORTH_PACKING = 1_000  # bytes
+_WORTH_PACKING = 1_000  # bytes: below that an answer fits one packet with its head, packed or not
 
 
 def environment(addresses: Addresses, files: StaticFiles) -> Environment:
-    """Strict: a name that is not there fails, everything is escaped, and nothing hides in a text."""
+    """The Jinja2 environment: undefined names raise, all is escaped, every value passes ``written.shown``."""
     env = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -48,7 +48,7 @@ def environment(addresses: Addresses, files: StaticFiles) -> Environment:
 
 
 def answer(request: Request, html: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """The page, or 304 to whoever has it already."""
+    """The page with an ETag, gzipped where the browser takes that; 304 where its If-None-Match still fits."""
     body = html.encode()
     tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
     fields = {"ETag": tag, "Vary": f"Accept-Encoding, {PART}", **(headers or {})}

@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 
 from forewarn.web.operator.schema.answers import Answer
 
-MOST_ROWS = 100_000
-_AT_ONCE = 1_000
+MOST_ROWS = 100_000  # ours: what is for people; spreadsheets take a million
+_AT_ONCE = 1_000  # ours: rows before others have their turn
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what sheets take for the beginning of something to work out
 _CUT = "cut after {rows} rows: choose fewer by a filter"
 
@@ -84,7 +84,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cell(value: object) -> str:
-    """A text that begins like a formula gets an apostrophe, which sheets read as: this is text."""
+    """A cell of CSV. Text that begins like a formula gets an apostrophe, so that a spreadsheet does not run it (CSV
+    injection).
+    """
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(each, str) for each in value):

@@ -16,7 +16,13 @@ _KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=ut
 # What only readers of the source want: types and reasons are a quarter of the bytes.
 _COMMENT = re.compile(rb"^\s*//[^\n]*\n|^\s*/\*.*?\*/ *\n|/\*\*[^*]*\*/ ?|^[ ]+", re.DOTALL | re.MULTILINE)
 _CSS_SPACE = re.compile(rb"\s*([{};,>])\s*|(?<=:) ")
-_LATER = ("main.js", "worker.js", "palette.js", "sign-in.js", "simulator.js")  # loaded by a page, by a script, or when it is wanted
+_LATER = (
+    "main.js",
+    "worker.js",
+    "palette.js",
+    "sign-in.js",
+    "simulator.js",
+)  # loaded by a page, by a script, or when it is wanted
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -50,7 +56,9 @@ class StaticFiles:
         return f"/portal/static/{self.digest}/{name}"
 
     async def answer(self, request: Request) -> Response:
-        """A page of another version asks under another digest: it gets what there is, and keeps nothing of it."""
+        """A file under the digest of all, to be cached for ever. Under another digest, of a page of another version:
+        no-store.
+        """
         file = self._files.get(request.path_params["name"])
         if file is None:
             return PlainTextResponse("There is no such file.", 404)

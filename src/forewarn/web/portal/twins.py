@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NOT_RUN = "Written from its published reference, not run here."
-MOST_LINES = 10
+MOST_LINES = 10  # of commands to copy; the rest is counted
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class Here:
-    """Where this server is, as whoever looks at the page reaches it."""
+    """The address of this server, as the browser that shows the page reaches it."""
 
     url: str  # scheme, host and port
     has_token: bool = False

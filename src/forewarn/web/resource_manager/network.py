@@ -13,7 +13,7 @@ from forewarn.web.arm_ids import part_id
 NAMESPACE = "microsoft.network"
 _ANY_SUBNET = "10.0.0.0/16"
 _PUBLIC = "198.18.0.0/15"  # set aside for measurements (RFC 2544): no host on the internet has one
-_RESERVED = 4  # the first addresses of a subnet belong to the platform
+_RESERVED = 4  # the first addresses of a subnet belong to the platform, as Azure documents
 _ADDRESS = re.compile(r'"(privateIPAddress|ipAddress)":\s*"([^"]+)"')
 
 

@@ -1,4 +1,4 @@
-"""From an HTTP request to a ``Call``: the one place that meets what strangers send."""
+"""From an HTTP request to a ``Call``: all bytes from callers are checked here, before any handler sees them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from forewarn.web.resource_manager.call import Call
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.templates.jsonc import to_json
 
-MOST_BODY_BYTES = 1_000_000  # what no template of az comes near
-_MOST_DRAINED = 16 * MOST_BODY_BYTES  # read and thrown away, so that the caller gets to hear the answer
+MOST_BODY_BYTES = 1_000_000  # ours: what no template of az comes near; Azure takes 4 MB
+_MOST_DRAINED = 16 * MOST_BODY_BYTES  # ours: read and thrown away, so that the caller gets to hear the answer
 _DEEPEST = 64  # levels of JSON, as .NET's readers take by default
-_LONGEST_NAME = 260
-_LONGEST_WHO = 100
+_LONGEST_NAME = 260  # ours: longer than any name that the kinds served here may have
+_LONGEST_WHO = 100  # as web/operator/desk.py
 _FORM = "application/x-www-form-urlencoded"
 _API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9.]{1,20})?", re.IGNORECASE)
 
@@ -70,7 +70,7 @@ def _printable(text: str) -> str:
 
 
 def check_api_version(text: str) -> None:
-    """Any date will do; which members it knows is for the handlers to say."""
+    """Any date is accepted; handlers decide which members it knows."""
     if not text:
         raise ArmError(
             400,

@@ -143,6 +143,7 @@ def test_an_http_1_0_client_is_never_sent_100_continue() -> None:
 )
 def test_a_head_has_limits(data: bytes, answer: object) -> None:
     limits = Limits(target_bytes=8, head_bytes=50, header_fields=3)
+    # Answers of the table
     assert _read(data, limits=limits) == ([] if answer is None else [Spoiled(answer)])  # type: ignore[arg-type]
 
 

@@ -112,7 +112,7 @@ class Broken(MemoryJournal):
     def about(self, subject: str, limit: int) -> list[Record]:
         raise RuntimeError("a secret of the inside")
 
-    def write(self) -> AbstractContextManager[Any]:  # type: ignore[override]
+    def write(self) -> AbstractContextManager[Any]:  # type: ignore[override]  # fails before it writes
         if self.lost:
             raise JournalFault("The disk is full; free some space.")
         return super().write()

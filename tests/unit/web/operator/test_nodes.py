@@ -160,7 +160,7 @@ class Doubtful(MemoryJournal):
 
     gone = False
 
-    def write(self) -> AbstractContextManager[Any]:  # type: ignore[override]
+    def write(self) -> AbstractContextManager[Any]:  # type: ignore[override]  # fails before it writes
         if self.gone:
             raise Uncertain("The connection was lost at port 5432 of db.example.")
         return super().write()

@@ -150,7 +150,7 @@ async def test_an_unknown_path_is_not_found(bench: Bench) -> None:
 class _BrokenJournal(MemoryJournal):
     fault: JournalFault | None = None
 
-    def write(self):  # type: ignore[no-untyped-def]
+    def write(self):  # type: ignore[no-untyped-def]  # fails before it writes
         if self.fault:
             raise self.fault
         return super().write()

@@ -222,7 +222,7 @@ async def test_an_instance_reads_the_address_that_its_interface_has(bench: Bench
 
 SYSTEMS = {
     alias: (system, image)
-    for system, images in ALIASES["outputs"]["aliases"]["value"].items()  # type: ignore[index]
+    for system, images in ALIASES["outputs"]["aliases"]["value"].items()  # type: ignore[index]  # JSON as it came
     for alias, image in images.items()
 }
 

@@ -1,4 +1,4 @@
-"""How the words of the barrier travel: a small listener for those who ask us, and threads that ask the others."""
+"""The barrier's messages over HTTP: a small listener for other agents' questions, and threads that ask them ours."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from forewarn.guest.agent.telling.metrics import Metrics
 from forewarn.guest.agent.telling.pages import parse_listen
 from forewarn.guest.system.parts import Listener, Stream, System
 
+# Neighbours are milliseconds away; one that is busy for longer is asked again (ASK_EVERY_SECONDS)
 _PATIENCE_SECONDS = 3.0
-_LONGEST_QUESTION = 8192
-_AT_ONCE = 32
+_LONGEST_QUESTION = 8192  # a question is six short fields; nginx and Apache take as much for a request line
+_AT_ONCE = 32  # threads for questions, and as many for answers: ours, small for a VM of one core
 
 # What may stand for {name} in an address. Names come from documents: one with a slash or an at-sign in it would send
 # our questions wherever it says.
@@ -121,7 +122,10 @@ class BarrierLine:
 
 
 def _read_request(connection: Stream, budget: Budget) -> tuple[str, dict[str, str], bytes]:
-    """One budget for all of it: a byte a second, from enough peers, would else keep every member from being heard."""
+    """A request, within one budget of time for all of it.
+
+    A byte a second (slowloris), from enough peers, would otherwise keep other members from being heard.
+    """
     data = b""
     while b"\r\n\r\n" not in data:
         data += _more(connection, len(data), budget)

@@ -14,10 +14,10 @@ from enum import StrEnum
 from forewarn.guest.instance import is_name
 from forewarn.terms import ScheduledEvent
 
-ASK_EVERY_SECONDS = 2.0
-_HINT_SECONDS = 0.1
+ASK_EVERY_SECONDS = 2.0  # a Preempt leaves 30 s: a dozen rounds, where some answers are lost
+_HINT_SECONDS = 0.1  # ours: longer than an exchange between neighbours takes
 AGREEING = ("ready", "agreed")
-BELIEVED_SECONDS = 10.0  # an answer older than this says nothing any more
+BELIEVED_SECONDS = 10.0  # five rounds of questions (ASK_EVERY_SECONDS): an older answer counts as none
 
 
 class Ruling(StrEnum):
@@ -58,9 +58,9 @@ class Gathering:
         return sorted(due, key=lambda name: self.asked.get(name, never))
 
     def with_hint(self, name: str, tick: float) -> Gathering:
-        """A member has spoken: ask at once, unless it is known to be ready or was asked just now.
+        """A member has spoken: ask it at once, unless it is known to be ready or was asked just now.
 
-        Two that are ready would else ask each other without end.
+        Without the exception two ready members would ask each other without end.
         """
         known = next((heard for other, heard in self.heard.items() if is_name(other, name)), None)
         is_news = known is None or known.stance not in AGREEING or tick - known.at > ASK_EVERY_SECONDS

@@ -1,4 +1,7 @@
-"""``[barrier]`` of an ``agent.toml``: half a barrier would let one VM approve what another is not ready for."""
+"""``[barrier]`` of an ``agent.toml``.
+
+Half a configuration is refused: one VM would approve while another is not ready.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from forewarn.guest.agent.toml_words import url_problem
 from forewarn.guest.agent.values import AgentConfig, Barrier, Sharing
 
 _ADDRESS = '"http://{name}:16928"'
-_SHORTEST_SECRET = 16
+_SHORTEST_SECRET = 16  # bytes: 128 bits where each is random; NIST SP 800-131A wants 112 of an HMAC key
 
 
 def read_barrier(section: Section) -> Barrier:

@@ -14,7 +14,7 @@ NOTICES_SECONDS = {
     EventType.TERMINATE: 300.0,
 }
 
-SHORT_FREEZE_SECONDS = 30.0
+SHORT_FREEZE_SECONDS = 30.0  # Azure: most Freezes for maintenance pause a VM for less than 30 s
 
 # A Terminate is a user's doing too, so it stands before the rule for what users do.
 DEFAULT_RULES = (

@@ -17,7 +17,8 @@ from forewarn.guest.backoff import Backoff
 from forewarn.guest.faults import Closed, Fault, GuestError
 from forewarn.guest.system.parts import Threads
 
-_NOT_TAKEN = Backoff(2.0, 60.0)
+_NOT_TAKEN = Backoff(2.0, 60.0)  # nothing was heard: again soon, for a Preempt leaves 30 s
+# Answered with 200, yet not started: others may be awaited. A week is the longest notice of all
 _TAKEN = Backoff(30.0, 7 * 86_400.0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forewarn.guest.system.parts import System
 
-_SLACK_SECONDS = 0.25  # between the two threads that count the same seconds
+_SLACK_SECONDS = 0.25  # ours: two threads count the same seconds and read the clock at different times
 
 
 class Budget:

@@ -11,8 +11,8 @@ from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.http1 import BadResponse, OutgoingRequest, Response, ResponseReader
 from forewarn.guest.system.parts import Sockets, Stream
 
-_LOOK_SECONDS = 0.2
-_RECEIVE_BYTES = 65_536
+_LOOK_SECONDS = 0.2  # how late a call may notice that it is to stop
+_RECEIVE_BYTES = 65_536  # a Linux pipe's and many sockets' default buffer
 
 
 def call(
@@ -24,7 +24,7 @@ def call(
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
 ) -> Response | str:
-    """The answer, or in words why there is none."""
+    """The answer, or a sentence that says why there is none."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)

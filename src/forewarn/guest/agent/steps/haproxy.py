@@ -12,8 +12,8 @@ from forewarn.guest.agent.steps.kind import Need, Settings, Task, over
 from forewarn.guest.agent.values import Step
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
-_LONGEST_ANSWER = 65_536
-_LOOK_SECONDS = 0.5
+_LONGEST_ANSWER = 65_536  # an answer of the stats socket to `set server` is one line; this bounds a stray peer
+_LOOK_SECONDS = 0.5  # how late the step may notice that its time is over
 
 
 class Haproxy:

@@ -24,9 +24,9 @@ from forewarn.terms import ScheduledEvent
 
 __all__ = ["OCCASIONS", "Message", "Occasion", "Teller"]
 
-_WAITING_MOST = 100
-_TRIES = 6
-_BACKOFF = Backoff(1.0, 60.0)
+_WAITING_MOST = 100  # ours: messages of one channel during an outage; more are dropped, and counted
+_TRIES = 6  # with the pauses below half a minute
+_BACKOFF = Backoff(1.0, 60.0)  # 1, 2, 4, 8, 16 s: soon at first, then no load for a service in trouble
 _LOG = logging.getLogger(LOGGER_NAME)
 
 
@@ -116,11 +116,11 @@ class _Channel:
         self._send: Send = send_by_apprise if target.kind == "apprise" else send_by_webhook
 
     def wants(self, occasion: str) -> bool:
-        """Whatever else an agent may remark, people are told of the occasions."""
+        """Whether the channel is to hear of it: channels take occasions only, not every remark."""
         return occasion in (self._target.on or OCCASIONS)
 
     def put(self, message: Message | None) -> None:
-        """When too many wait, the oldest is dropped: people want to know how things are, not how they were."""
+        """Queue a message; where too many wait, the oldest is dropped, since the newest says how things are."""
         while True:
             try:
                 self._waiting.put(message)

@@ -17,7 +17,7 @@ LOGGER_NAME = "forewarn.agent"
 # What the journal of systemd understands at the beginning of a line.
 _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.DEBUG, 7))
 _ABOUT = ("event_id", "event_type", "event_status")
-_SHORT = 8  # letters of an event's id that eyes compare
+_SHORT = 8  # the first group of a GUID: what eyes compare
 _OWN = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
 
 
@@ -104,7 +104,7 @@ def _shown(value: object) -> str:
 
 
 def _printable(text: str) -> str:
-    """What others wrote (a description, a program's output) must not be able to forge a line of ours."""
+    """Escape control characters: a program's output must not be able to forge a line of ours (log injection)."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

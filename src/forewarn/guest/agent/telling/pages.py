@@ -17,9 +17,9 @@ from forewarn.guest.system.parts import Listener, Stream, System, Thread
 
 __all__ = ["AgentHealth", "StatusPage", "StatusServer", "parse_listen", "render"]
 
-_LONGEST_HEAD = 8192
-_PATIENCE_SECONDS = 5.0
-_AT_ONCE = 16
+_LONGEST_HEAD = 8192  # as nginx and Apache take for a request line by default
+_PATIENCE_SECONDS = 5.0  # less than the ten seconds after which Prometheus gives up
+_AT_ONCE = 16  # threads; some probes and scrapers at the same time, not a flood
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
 _JSON = "application/json"
 MEASURES = (

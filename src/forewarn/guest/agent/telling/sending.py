@@ -11,7 +11,8 @@ from forewarn import __version__
 if TYPE_CHECKING:
     from forewarn.guest.agent.telling.channels import Message
 
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 10.0  # what GitHub grants web hooks
+# RFC 9110, 8470 and 6585: timeout, conflict, too early, too many; all pass by themselves
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429})
 
 
@@ -61,7 +62,7 @@ def send_by_apprise(url: str, message: Message) -> None:
     try:
         apprise = importlib.import_module("apprise")
     except ImportError:
-        reason = "the package apprise is not installed (pip install 'forewarn[notify]')"
+        reason = "the package apprise is not installed (in a clone of forewarn: pip install '.[notify]')"
         raise Undeliverable(reason, lasting=True) from None
     sender = apprise.Apprise()
     if not sender.add(url):

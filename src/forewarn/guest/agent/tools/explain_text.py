@@ -11,7 +11,7 @@ from forewarn.guest.agent.tools.explain import Explanation, PlannedStep, in_word
 from forewarn.terms import ScheduledEvent
 from forewarn.wire.times import format_iso8601
 
-_WIDTH = 12
+_WIDTH = 12  # the longest title and a gap
 
 
 def explanation_lines(explanation: Explanation, path: str, now: datetime) -> Iterator[str]:

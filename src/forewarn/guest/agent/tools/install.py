@@ -35,7 +35,7 @@ class Action:
     subject: str  # a path, or a command
     why: str = ""
     text: str = ""
-    mode: int = 0o644
+    mode: int = 0o644  # what systemd wants of unit files; secrets are written with a mode of their own
 
     def __str__(self) -> str:
         return f"{self.verb} {self.subject}{f' ({self.why})' if self.why else ''}"

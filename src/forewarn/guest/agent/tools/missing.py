@@ -20,7 +20,7 @@ from forewarn.guest.agent.steps import KINDS
 from forewarn.guest.agent.steps.kind import Need
 from forewarn.guest.agent.values import AgentConfig
 
-_PATIENCE_SECONDS = 5.0
+_PATIENCE_SECONDS = 5.0  # systemctl answers in milliseconds; a person waits for it
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+-]+", re.ASCII)
 
 

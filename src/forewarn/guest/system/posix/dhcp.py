@@ -15,11 +15,12 @@ from pathlib import Path
 from forewarn.guest.system import DhcpFailed
 from forewarn.guest.system.dhcp import CLIENT_PORT, SERVER_PORT, build_discover, endpoint_in
 
+# Ours: four questions; RFC 2131 goes on for a minute, but there are other ways to find the service
 TIMEOUT_SECONDS = 10.0
-RESEND_SECONDS = 3.0
+RESEND_SECONDS = 3.0  # RFC 2131, 4.1 sends again after 3 to 5 s on Ethernet
 
 _FLAGS, _HARDWARE = 0x8913, 0x8927  # SIOCGIFFLAGS, SIOCGIFHWADDR
-_UP, _BROADCASTS, _LOOPBACK = 0x1, 0x2, 0x8
+_UP, _BROADCASTS, _LOOPBACK = 0x1, 0x2, 0x8  # IFF_UP, IFF_BROADCAST, IFF_LOOPBACK of linux/if.h
 _ETHERNET = 1
 _NEEDED = "DHCP answers come to UDP port 68"
 

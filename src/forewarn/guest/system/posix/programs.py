@@ -19,9 +19,9 @@ from pathlib import Path
 from forewarn.guest.system.parts import OUTPUT_BYTES, Program, TimeLeft
 
 RUN_VARIABLE = "FOREWARN_RUN"
-_GRACE_SECONDS = 2.0
-_LOOK_SECONDS = 0.2  # how soon it is noticed that there is less time than there was
-_EMPTY_LOOK_SECONDS = 0.02  # between two looks whether all of a group have ended
+_GRACE_SECONDS = 2.0  # ours, between SIGTERM and SIGKILL: it is taken from the event's notice, so it is short
+_LOOK_SECONDS = 0.2  # ours: how soon it is noticed that there is less time than there was
+_EMPTY_LOOK_SECONDS = 0.02  # ours: between two looks whether all of a process group have ended
 
 # Standard error of the shell is the receipt; the program's own goes where its output goes.
 _SHELL = 'read -r word; [ "$word" = go ] || exit 125; echo "began $$" >&2; "$@" 2>&1; echo "ended $?" >&2'
@@ -195,10 +195,12 @@ def _feed(process: subprocess.Popen[bytes], data: bytes) -> None:
 
 
 def _end_group(pid: int, mark: str, *, everything: bool) -> None:
-    """End what is left of the group, kindly first. ``everything``: also those who left it, whom our mark betrays.
+    """End what is left of the process group, SIGTERM first.
 
-    A program that ended in its time may have left a proper daemon behind, in a session of its own: that one is meant
-    to stay. What just went to the background is not.
+    ``everything``: also processes that left it, found by our mark.
+
+    A program that ended in its time may have left a proper daemon behind, in a session of its own: that one is meant to
+    stay. What just went to the background is not.
     """
     if pid <= 1:
         return

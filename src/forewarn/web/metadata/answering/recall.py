@@ -11,7 +11,7 @@ from collections import OrderedDict
 from forewarn.web.metadata.answering.outcomes import RememberedAnswer
 from forewarn.web.metadata.asking.callers import Caller
 
-_MOST_KEPT = 16_384
+_MOST_KEPT = 16_384  # requests of at most 2 KiB each (Limits.remembered_bytes): 32 MiB at worst
 _LONGEST_KEPT = 512  # bytes: a request without baggage has a third of it
 
 

@@ -22,7 +22,7 @@ from forewarn.wire.versions import ApiVersion
 
 _PATH_VERSION = re.compile(r"latest|\{latest\}|v[0-9][0-9.]{0,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LONGEST_REMEMBERED = 256  # bytes of a target: a document's has about a hundred with the longest name of a VM
-_MOST_REMEMBERED = 16_384
+_MOST_REMEMBERED = 16_384  # as many as answering/recall.py keeps
 _VERBS = {"scheduledevents": ("GET", "POST"), "instance": ("GET",), "versions": ("GET",)}
 
 

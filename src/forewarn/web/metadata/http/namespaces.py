@@ -16,7 +16,7 @@ from pathlib import Path
 from forewarn.core.deciding.bindings import is_netns
 
 NAMESPACES = Path("/run/netns")  # where ``ip netns`` keeps them
-_CLONE_NEWNET = 0x40000000
+_CLONE_NEWNET = 0x40000000  # linux/sched.h
 _IP_FREEBIND = 15  # not named by Python's socket module
 _LOOPBACK = "lo"  # each namespace has it, under this name
 _INTERFACE_BYTES = 16  # IFNAMSIZ

@@ -21,7 +21,7 @@ from forewarn.web.operator.history.activity_words import kinds_of, kinds_of_outc
 from forewarn.web.operator.history.spans import records
 from forewarn.web.operator.schema.answers import ActivityAnswer
 
-MOST_SHOWN = 20  # things that one request was about
+MOST_SHOWN = 20  # ours: things that one request was about, a line of a list
 
 Run: TypeAlias = list[Record]  # the records of one request
 Told: TypeAlias = list[Run]  # what one line tells of: a request, or several that are alike
@@ -56,8 +56,8 @@ class Book:
 class Bounds:
     """How many records one answer looks at; the newest are looked for in a window that grows."""
 
-    most: int = 100_000
-    window: int = 2_000
+    most: int = 100_000  # ours: bounds how long one answer reads
+    window: int = 2_000  # ours, at first: mostly more than a page's lines need
 
 
 BOUNDS = Bounds()
@@ -172,7 +172,7 @@ def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int, 
 
 
 def _tell(found: list[Told], run: Run, book: Book, fold: bool, limit: int) -> bool:
-    """Tell a run along with those before it where it is like them, else by itself; False where there is no room."""
+    """Append a run, to the last line where it is like that one, else as a new line; False where no line is left."""
     if fold and found and _likeness(found[-1][-1], book) == _likeness(run, book):
         found[-1].append(run)
     elif len(found) < limit:
@@ -230,7 +230,7 @@ def _who(runs: Told) -> str:
 
 
 def _about(words: str, facts: Sequence[f.Fact], book: Book) -> list[str]:
-    """The things of the likeliest kind that there are; where there are none, all."""
+    """The things of the most telling kind that a run is about; where it names none of these kinds, all things."""
     things = dict.fromkeys(thing for fact in facts for thing in _things(fact, book))
     for kind in kinds_of(words):
         if shown := [subject for found, subject in things if found == kind]:

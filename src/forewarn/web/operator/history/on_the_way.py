@@ -13,8 +13,8 @@ from forewarn.web.operator.history.activity import MOST_SHOWN, Book, Run, Wanted
 from forewarn.web.operator.schema.answers import Happened
 from forewarn.web.operator.telling.outcomes import count
 
-MOST_TOLD = 50  # of the first lines, and as many of the last ones
-_RUNS_AT_ONCE = 2_000
+MOST_TOLD = 50  # ours: of the first lines, and as many of the last ones
+_RUNS_AT_ONCE = 2_000  # ours: others have their turn after so many
 _NOT_TOLD = (f.ClockMoved, f.ScopeRead, f.ScopesRead)
 
 

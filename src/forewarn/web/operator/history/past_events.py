@@ -15,7 +15,7 @@ from forewarn.web.operator.desk import Look
 from forewarn.web.operator.history.spans import last_before, last_until, records
 from forewarn.web.operator.records import MOST_STEPS
 
-MOST_RECORDS = 200_000  # read for one answer: a matter of seconds
+MOST_RECORDS = 200_000  # ours: read for one answer, a matter of seconds
 
 _OF_EVENTS = (
     f.EventScheduled,

@@ -8,7 +8,7 @@ from datetime import datetime
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.ports import Journal, Record
 
-_AT_ONCE = 2_000
+_AT_ONCE = 2_000  # ours: bounds the memory of one look at the journal
 
 
 def check_order(since: datetime | None, until: datetime | None) -> None:

@@ -15,7 +15,7 @@ from forewarn.core.region import Event, Region, Vm, scope_key
 from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Record
 
-MOST_SUBJECTS = 50
+MOST_SUBJECTS = 50  # as many as a list of the portal has rows
 _MOST_LETTERS = 3200  # of all names together: a hint with its other fields stays below 4 kB
 
 Namer: TypeAlias = Callable[[Any, Region, Region], Iterable[str]]

@@ -26,8 +26,8 @@ from forewarn.web.operator.schema.looks import StoryQuery
 
 router = APIRouter(prefix="/v1/export", tags=["events"])
 
-_MOST_TESTS = 100
-_MOST_RECORDS = 100_000
+_MOST_TESTS = 100  # ours: a module that somebody still reads
+_MOST_RECORDS = 100_000  # ours: read in a second or two
 _NO_REIMAGE = "The test kit cannot reimage a VM."
 _BEGINNINGS = (f.EventScheduled, f.EventBornStarted)
 _BY_USERS = {Cause.USER_RESTART: "restart", Cause.USER_REDEPLOY: "redeploy", Cause.EVICTION: "evict"}
@@ -58,7 +58,7 @@ def handler(url: str) -> None:
 )
 def export_test(query: Annotated[StoryQuery, Query()], desk: TheDesk, look: TheLook) -> Response:
     """A pytest module that makes the same happen to a VM of the same kind: the event, its approval after the same time
-    or none, its taking back. It wants `forewarn[server]` and pytest, and passes as it is.
+    or none, its taking back. It wants forewarn with its `server` extra and pytest, and passes as it is.
 
     With `after` and `to` it has a test for each event that was made in that stretch of the journal, 100 at most; what
     the test kit cannot do again is named in its first lines.

@@ -24,7 +24,7 @@ from forewarn.web.operator.telling.views import host_name, vm_names
 router = APIRouter(prefix="/v1/forecast", tags=["forecast"])
 
 _A_DAY = timedelta(days=1)
-_VMS_SHOWN = 20
+_VMS_SHOWN = 20  # a line of a list; the number of all stands beside them
 _NOON = "2026-01-01T12:00:00Z"
 _GUID = "4CAEA225-A741-474D-A72E-428C86FCD853"
 

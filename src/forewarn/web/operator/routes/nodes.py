@@ -16,8 +16,8 @@ from forewarn.web.operator.schema.answers import Answer
 
 router = APIRouter(prefix="/v1/nodes", tags=["nodes"])
 
-_MOST_LAG = 10_000  # as far as it is counted
-_SILENT_AFTER = timedelta(seconds=10)  # nodes tell of themselves every three
+_MOST_LAG = 10_000  # ours: as far as it is counted
+_SILENT_AFTER = timedelta(seconds=10)  # three announcements missed (Pace.announce_seconds)
 
 
 class NodeAnswer(Answer):

@@ -17,7 +17,7 @@ from forewarn.web.operator.schema.listing import SearchQuery
 
 router = APIRouter(prefix="/v1", tags=["fleet"])
 
-_PATIENCE_SECONDS = 0.2  # for counts that are made for the first time: then it is said how far they are
+_PATIENCE_SECONDS = 0.2  # ours: for counts that are made for the first time; then it is said how far they are
 
 
 @router.get("/fleet", summary="Count the fleet")

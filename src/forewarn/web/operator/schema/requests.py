@@ -20,8 +20,8 @@ from forewarn.core.deciding.bindings import INTERFACE_PATTERN, NETNS_PATTERN
 from forewarn.core.deciding.fleet import OS_IMAGE_NOTICE, TERMINATE_NOTICE
 from forewarn.core.specs import DEFAULT_RESOURCE_GROUP, NO_BINDING, Binding
 
-MOST_NAMES = 10_000
-MOST_SECONDS = 100 * 365 * 86_400.0
+MOST_NAMES = 10_000  # ours: bounds what is checked, and written, in one go
+MOST_SECONDS = 100 * 365 * 86_400.0  # a hundred years: more than any notice, and sums of it still are dates
 _GROUP = re.compile(r"[A-Za-z0-9_().-]{0,89}[A-Za-z0-9_()-]")
 
 Flag = Annotated[bool, Field(strict=True)]

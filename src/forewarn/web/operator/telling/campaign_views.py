@@ -18,7 +18,7 @@ from forewarn.web.operator.schema.fleet_answers import (
 )
 from forewarn.web.operator.telling.views import vm_names
 
-# Over a large fleet it has so many events that nobody reads them, and all wait for the list.
+# Ours: over a large fleet it has more events than a person reads, and listing them holds up the loop.
 _EVENTS_SHOWN = 1000
 _VMS_SHOWN = 20
 _PHASES = tuple(Phase)  # in the order of an event's life

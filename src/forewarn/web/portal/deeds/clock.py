@@ -26,7 +26,7 @@ _SPEED = (
         "speed", "Region seconds in a second", "decimal", default="60", required=True, longest=9, hint="0 stands still."
     ),
 )
-_TOLD_MOST = 5
+_TOLD_MOST = 5  # what a person reads before a confirmation
 _REAL = "A real clock cannot be turned; 'forewarn serve --clock virtual' has one that can."
 _CANNOT = tuple(cannot(door, "No clock of Azure can be turned.") for door in ("az", "PowerShell"))
 

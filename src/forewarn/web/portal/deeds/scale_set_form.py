@@ -16,7 +16,7 @@ from forewarn.web.portal.forms import Filled, FormField, Given, NotRight
 _ON_OFF = ("On", "Off")
 _PLAIN = ("name", "resource_group", "orchestration", "capacity", "size", "os_type", "eviction_policy", "tags")
 POLICY = ("auto_approve_reboot", "auto_approve_redeploy", "all_instances_down")
-OS_IMAGE_SECONDS = 900
+OS_IMAGE_SECONDS = 900  # the Compute API's only value: PT15M
 
 
 def _switch(name: str, label: str, hint: str = "", default: str = "Off") -> FormField:

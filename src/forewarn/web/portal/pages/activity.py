@@ -14,7 +14,7 @@ from forewarn.web.portal.forms import NotRight, checked
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 from forewarn.web.portal.reading import options
 
-_LINES = 100
+_LINES = 100  # ours: two or three screens
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.forms import Given, checked
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 
-_ROWS = 50
-_EVENTS_SHOWN = 20
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
+_EVENTS_SHOWN = 20  # less than a screen; the list of events has all of them
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Asking:
     refusal: str = ""
     where: str = ""  # the field that the refusal is about
     twins: tuple[Twin, ...] = ()
-    status: int = 200
+    status: int = 200  # HTTP's OK; a refusal has its own
 
 
 async def ask(visit: Visit) -> Asking:
@@ -105,7 +105,7 @@ def _first(given: Given, name: str) -> str:
 
 
 def _digest(filled: Filled, outlook: Outlook) -> str:
-    """By what was meant: a form sends what an address may have left to its default."""
+    """Of what was shown, by the values that the form means: an address may leave out what a form sends as a default."""
     told = json.dumps([sorted(filled.values.items()), outlook.shape()], default=str)
     return blake2b(told.encode("utf-8", "replace"), digest_size=12).hexdigest()
 

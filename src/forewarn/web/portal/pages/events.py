@@ -25,10 +25,10 @@ from forewarn.web.portal.page import PortalPage, Reading, Visit
 from forewarn.web.portal.reading import options
 from forewarn.wire.versions import API_VERSIONS, NEWEST, ApiVersion
 
-_ROWS = 50
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _A_DAY = timedelta(days=1)
 _OPEN = ("scheduled", "approved")
-_FARTHEST = timedelta(days=8)
+_FARTHEST = timedelta(days=8)  # the longest notice is a week, and a day after it
 _NO_AZ = "az has no command that lists scheduled events; a VM reads its own."
 _FILTERS = ("vm", "scope", "host", "type", "phase", "source", "campaign")
 

@@ -15,7 +15,7 @@ from forewarn.web.portal.forms import checked
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 from forewarn.web.portal.reading import options
 
-_ROWS = 50
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _NO_AZ = "Users of Azure do not see hosts."
 _FILTERS = ("health", "ud", "fd", "work", "down")
 

@@ -18,10 +18,10 @@ from forewarn.web.portal.deeds.first_visit import LINES
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 
 SPANS = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "24h": timedelta(days=1), "7d": timedelta(days=7)}
-_EVENTS_MOST = 1_000  # that are looked at for the bars
-_CELLS_MOST = 600  # of the map: where there are more hosts, a cell stands for several
-_COLUMNS = 30
-_NOTABLE_MOST = 20
+_EVENTS_MOST = 1_000  # ours: looked at for the bars, far more than are drawn
+_CELLS_MOST = 600  # ours, of the map: half a screen; where there are more hosts, a cell stands for several
+_COLUMNS = 30  # of the map: with _CELLS_MOST twenty rows of squares, half a screen
+_NOTABLE_MOST = 20  # hosts with their names below the map; the list of hosts has all of them
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from forewarn.web.portal.forms import FormField, Given, checked
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 from forewarn.web.portal.written import duration
 
-_ROWS = 50
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 TABS = {
     "instances": "Instances",
     "scaling": "Scaling",
@@ -70,7 +70,7 @@ class ScaleSetPage:
     rows: tuple[InstanceRow, ...]
     following: int | None  # where the next page of instances begins
     old: int  # instances without the latest model
-    silent: tuple[str, ...]  # placement groups for which nobody reads
+    silent: tuple[str, ...]  # placement groups that are not enabled: no VM of them reads
     activity: list[ActivityAnswer]
     given: Given
     termination: tuple[FormField, ...] = (NOTIFICATION, DELAY)

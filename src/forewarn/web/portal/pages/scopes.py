@@ -19,8 +19,8 @@ from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
 from forewarn.web.portal.forms import FormField, Given, checked
 from forewarn.web.portal.page import PortalPage, Reading, View, Visit
 
-_ROWS = 50
-_MOST_OF_DOMAIN = 30  # VMs of one update domain that are shown; a link leads to all
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
+_MOST_OF_DOMAIN = 30  # ours: VMs of one update domain that are shown; a link leads to all
 _NO_AZ = "az has no command for classic cloud services."
 _ADD = {
     "availability-set": "forewarn vm create web --count 3 --availability-set front",

@@ -12,7 +12,7 @@ from forewarn.web.operator.schema.counts import FoundThing, SearchAnswer
 from forewarn.web.operator.schema.listing import SearchQuery
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 
-_MOST = 50
+_MOST = 50  # a screen and a half of a desk; a longer word finds less
 # Kind of thing -> the page that shows it, and the field of its address that names it
 _PLACES: Mapping[str, tuple[str, str]] = {
     "vm": ("vm", "name"),

@@ -11,7 +11,7 @@ from forewarn.web.portal.session import LONGEST_NAME, TokenSessions
 
 _STALE = "This code does not hold any more: it opens once, within a minute."
 _WRONG = "This is not the token of this server."
-_YEAR = 365 * 86_400
+_YEAR = 365 * 86_400  # browsers cut cookies to 400 days (RFC 6265bis)
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class SigningIn:
     back: str
     name: str = ""
     refusal: str = ""
-    status: int = 200
+    status: int = 200  # HTTP's OK; a refusal has its own
     longest: int = LONGEST_NAME
 
 

@@ -20,7 +20,7 @@ from forewarn.web.portal.page import PortalPage, Reading, Visit
 TABS = {"events": "Events", "sees": "What it sees", "instance": "Instance", "faults": "Faults", "activity": "Activity"}
 _FIRST = ("restart", "redeploy")
 _MORE = ("reimage", "stop", "deallocate", "start", "read")
-_LINES = 50
+_LINES = 50  # a screen and a half of a desk; the page of activity has all of them
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class VmPageView:
     vm: VmStory
     tab: str
     tabs: dict[str, str]
-    enabled: bool  # whether somebody reads for its scope
+    enabled: bool  # whether a VM of its scope reads
     first: tuple[PortalDeed, ...]
     more: tuple[PortalDeed, ...]
     metadata_url: str

@@ -16,7 +16,7 @@ from forewarn.web.portal.forms import Given, NotRight, checked
 from forewarn.web.portal.page import PortalPage, Reading, Visit
 from forewarn.web.portal.reading import options
 
-_ROWS = 50
+_ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _FILTERS = ("power", "ud", "fd", "host", "spot", "pending", "scope")
 BULK = ("restart", "redeploy", "reimage", "stop", "deallocate", "start", "evict", "delete")
 

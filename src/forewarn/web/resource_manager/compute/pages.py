@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from forewarn.web.resource_manager.call import ArmReply, Call
 from forewarn.web.resource_manager.compute.schema import Object
 
-PAGE = 100
+PAGE = 100  # ours: Azure's own pages differ by service, and clients follow nextLink
 _CURSOR = "$skiptoken"
 
 T = TypeVar("T")

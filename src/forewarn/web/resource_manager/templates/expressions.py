@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 _TOKEN = re.compile(r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+)|(?P<word>[A-Za-z_]\w*)|(?P<mark>[()\[\],.]))")
-_DEEPEST = 50
-_LONGEST_NUMBER = 20  # characters; what is longer is outside of the numbers that there are
-LONGEST = 1_000_000  # characters or elements that one value may have
+_DEEPEST = 50  # ours: nested calls; Python's stack ends at some hundreds
+_LONGEST_NUMBER = 20  # characters of the least 64-bit integer with its sign; longer ones are outside of them
+LONGEST = 1_000_000  # ours: characters or elements that one value may have
 
 
 class TemplateError(Exception):

@@ -20,7 +20,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "secureobject": (dict,),
 }
 _MOST_RESOURCES = 800  # of a template, as Azure documents it
-_MOST_COPIES = 10 * _MOST_RESOURCES  # with those that a condition leaves out
+_MOST_COPIES = 10 * _MOST_RESOURCES  # ours: with those that a condition leaves out
 _API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9.]{1,20})?", re.IGNORECASE)
 
 
