@@ -22,13 +22,13 @@ from forewarn.web.operator.desk import Desk, look_at
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.portal.addresses import Addresses, lasting
+from forewarn.web.portal.doors.reading import doors_of
 from forewarn.web.portal.forms import Given, NotRight, gathered, read_form
 from forewarn.web.portal.frame import frame_of
 from forewarn.web.portal.news import news_of
 from forewarn.web.portal.page import GoTo, PortalPage, View, Visit
 from forewarn.web.portal.pages import PAGES
 from forewarn.web.portal.preferences import preferences_of
-from forewarn.web.portal.reading import doors_of
 from forewarn.web.portal.rendering import PART, answer, environment, rendered
 from forewarn.web.portal.session import TokenSessions
 from forewarn.web.portal.static_files import StaticFiles

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from forewarn.core.looking.lookup import vm_named
-from forewarn.terms import EventType
 from forewarn.web.documents.document import document_bytes
 from forewarn.web.operator.documents import find_version, instance_of, seen_by
 from forewarn.web.portal.page import Visit
@@ -62,7 +61,7 @@ def _document(visit: Visit, name: str, version: ApiVersion) -> SeenBytes:
 def hidden_in(version: ApiVersion) -> Iterable[str]:
     """Fields and whole events that only newer versions tell of."""
     yield from (name for name in NEWEST.fields if name not in version.fields)
-    yield from (f"events of type {kind.value}" for kind in EventType if kind not in version.types)
+    yield from (f"events of type {kind}" for kind in sorted(NEWEST.types - version.types))
 
 
 def _shown(body: bytes, version: str, incarnation: int | None = None, hidden: tuple[str, ...] = ()) -> SeenBytes:

@@ -81,7 +81,7 @@ class GoTo:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Elsewhere:
     """What a page shows, asked for at the other doors. Words are those of a command line."""
 
     forewarn: tuple[tuple[str, ...], ...]
@@ -112,7 +112,7 @@ class PortalPage:
     parts: Mapping[str, str] = field(default_factory=dict)  # element id -> template
     post: View | None = None  # what a form that is sent here does; it returns a GoTo, or the view to show again
     api: tuple[str, ...] = ()  # the requests of the operator API that tell the same
-    reading: Callable[[Visit], Reading] | None = None  # the same in other programs' words, for "How to do this"
+    reading: Callable[[Visit], Elsewhere] | None = None  # the same in other programs' words, for "How to do this"
     bare: bool = False  # shown to whoever has not signed in: it tells nothing about the region
     menu: str = ""  # its words in the navigation; empty: it is not there
     under: str = ""  # the page whose entry in the navigation is marked as current; its own if empty

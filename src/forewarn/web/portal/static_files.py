@@ -34,7 +34,7 @@ class _File:
 
 
 class StaticFiles:
-    """All files of the folder, in memory. Reading blocks: make it before a server serves."""
+    """All files of the folder, in memory. Elsewhere blocks: make it before a server serves."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         paths = sorted(path for path in folder.iterdir() if path.suffix in _KINDS)

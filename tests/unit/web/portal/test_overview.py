@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from forewarn.web.portal.coming import Window
+from forewarn.web.portal.drawing.coming import Window
 from forewarn.web.portal.pages.overview import host_map, told_of
 from tests.unit.web.portal.conftest import OpenPortal
 from tests.unit.web.portal.regions import nothing, small

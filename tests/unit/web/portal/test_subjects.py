@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from forewarn.web.portal.axis import WIDTH, Span, axis_of
+from forewarn.web.portal.drawing.axis import WIDTH, Span, axis_of
 from forewarn.web.portal.pages.vms import filters_of
 from forewarn.web.portal.written import told
 from forewarn.wire.versions import API_VERSIONS

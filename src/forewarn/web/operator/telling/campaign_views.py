@@ -20,7 +20,7 @@ from forewarn.web.operator.telling.views import vm_names
 
 # Ours: over a large fleet it has more events than a person reads, and listing them holds up the loop.
 _EVENTS_SHOWN = 1000
-_VMS_SHOWN = 20
+_VMS_SHOWN = 20  # ours: a line that somebody still reads
 _PHASES = tuple(Phase)  # in the order of an event's life
 
 

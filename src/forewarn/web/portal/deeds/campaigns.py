@@ -10,8 +10,8 @@ from forewarn.web.operator.routes import campaigns
 from forewarn.web.operator.schema.requests import CampaignBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of
 from forewarn.web.portal.deeds.hosts import KIND
+from forewarn.web.portal.doors.twins import ApiCall, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, cannot, forewarn
 from forewarn.web.portal.written import count
 
 _START = (

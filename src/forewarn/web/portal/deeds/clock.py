@@ -13,8 +13,8 @@ from forewarn.web.operator.routes.forecast import ForecastQuery
 from forewarn.web.operator.routes.forecast import show as forecast
 from forewarn.web.operator.schema.requests import AdvanceBody, InstantBody, SpeedBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of
+from forewarn.web.portal.doors.twins import ApiCall, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, cannot, forewarn
 from forewarn.web.portal.written import clock_text, count, duration
 
 _MINUTES = (

@@ -12,8 +12,8 @@ from forewarn.core.region import Region, fold
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.schema.fleet_answers import EventAnswer
 from forewarn.web.portal.ahead import ahead
+from forewarn.web.portal.doors.twins import ApiCall, Twin
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, Twin
 
 MANY = 20  # ours, as hosts have by default: VMs that may be hit without their number being typed
 

@@ -10,8 +10,8 @@ from forewarn.web.operator.desk import Asker, Desk, DryRun
 from forewarn.web.operator.routes import faults
 from forewarn.web.operator.schema.requests import FaultBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of, some
+from forewarn.web.portal.doors.twins import ApiCall, Twin, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, Twin, cannot, forewarn
 from forewarn.web.portal.written import count, duration
 
 EFFECTS = {

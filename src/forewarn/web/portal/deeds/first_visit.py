@@ -10,8 +10,8 @@ from forewarn.web.operator.routes import fleet, scale_sets
 from forewarn.web.operator.schema.requests import CreateVmsBody
 from forewarn.web.operator.schema.scale_set_requests import CreateScaleSetBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed
+from forewarn.web.portal.doors.twins import ApiCall, Twin, cannot, forewarn
 from forewarn.web.portal.forms import Filled
-from forewarn.web.portal.twins import ApiCall, Twin, cannot, forewarn
 from forewarn.web.portal.written import count
 
 _VMS: tuple[dict[str, Any], ...] = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forewarn.web.portal.deeds.scale_set_form import OS_IMAGE_SECONDS, POLICY
-from forewarn.web.portal.twins import NOT_RUN, Twin, az, forewarn
+from forewarn.web.portal.doors.twins import NOT_RUN, Twin, az, forewarn
 
 _API_VERSION = "2024-07-01"
 _USUAL = {

@@ -19,8 +19,8 @@ from forewarn.web.portal.ahead import ahead
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, outcome, some
 from forewarn.web.portal.deeds.scale_set_form import FORM, MANAGEMENT, values_of
 from forewarn.web.portal.deeds.scale_set_twins import changing, creating
+from forewarn.web.portal.doors.twins import NOT_RUN, ApiCall, Twin, az, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField, checked
-from forewarn.web.portal.twins import NOT_RUN, ApiCall, Twin, az, cannot, forewarn
 
 CREATE = "create-scale-set"
 CONFIGURE = "configure-scale-set"

@@ -13,8 +13,8 @@ from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import fleet
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of, outcome, some
+from forewarn.web.portal.doors.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
 from forewarn.web.portal.written import count
 
 _VMS = (FormField("vm", "VMs", "names", "names", required=True),)

@@ -10,9 +10,9 @@ from typing import get_args
 from forewarn.web.operator.routes import activity
 from forewarn.web.operator.schema.answers import ActivitiesAnswer, ActivityAnswer
 from forewarn.web.operator.schema.requests import ActivityPage, Door
+from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.forms import NotRight, checked
-from forewarn.web.portal.page import PortalPage, Reading, Visit
-from forewarn.web.portal.reading import options
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 _LINES = 100  # ours: two or three screens
 
@@ -60,9 +60,9 @@ def _stretch(lines: Sequence[ActivityAnswer]) -> tuple[int, int] | None:
     return lines[-1].first_seq - 1, lines[0].seq
 
 
-def _reading(visit: Visit) -> Reading:
+def _reading(visit: Visit) -> Elsewhere:
     chosen = _filters(visit)
-    return Reading((("activity", *options(chosen)),), chosen, no_az="forewarn answers no activity log to az.")
+    return Elsewhere((("activity", *options(chosen)),), chosen, no_az="forewarn answers no activity log to az.")
 
 
 PAGES = (

@@ -14,7 +14,7 @@ from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.campaigns import START
 from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.forms import Given, checked
-from forewarn.web.portal.page import PortalPage, Reading, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _EVENTS_SHOWN = 20  # less than a screen; the list of events has all of them
@@ -70,7 +70,7 @@ PAGES = (
         "pages/campaigns.html",
         parts={"part-campaigns": "parts/campaigns.html"},
         api=("GET /v1/campaigns",),
-        reading=lambda visit: Reading((("campaign", "list"),)),
+        reading=lambda visit: Elsewhere((("campaign", "list"),)),
         menu="Campaigns",
     ),
     PortalPage(
@@ -90,7 +90,7 @@ PAGES = (
         "pages/campaign.html",
         parts={"part-campaign": "parts/campaign.html"},
         api=("GET /v1/campaigns/{campaign_id}",),
-        reading=lambda visit: Reading((("campaign", "show", visit.path["id"]),)),
+        reading=lambda visit: Elsewhere((("campaign", "show", visit.path["id"]),)),
         under="campaigns",
     ),
 )

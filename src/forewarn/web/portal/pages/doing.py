@@ -20,9 +20,9 @@ from forewarn.web.operator.errors import refusal_of
 from forewarn.web.portal.addresses import own_path, with_news, with_word
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import MANY, Outlook, PortalDeed
+from forewarn.web.portal.doors.twins import Here, Twin, curl
 from forewarn.web.portal.forms import Filled, Given, NotRight, fill
 from forewarn.web.portal.page import GoTo, PortalPage, Visit
-from forewarn.web.portal.twins import Here, Twin, curl
 
 _CHANGED = "What would happen has changed since you looked. This is what would happen now; confirm it again."
 

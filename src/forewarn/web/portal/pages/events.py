@@ -17,12 +17,12 @@ from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, EventsAnswer, EventStory
 from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.operator.telling.views import event_fields
-from forewarn.web.portal.axis import Axis, Span, axis_of
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
+from forewarn.web.portal.doors.reading import options
+from forewarn.web.portal.drawing.axis import Axis, Span, axis_of
 from forewarn.web.portal.forms import NotRight, checked
-from forewarn.web.portal.page import PortalPage, Reading, Visit
-from forewarn.web.portal.reading import options
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 from forewarn.wire.versions import API_VERSIONS, NEWEST, ApiVersion
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
@@ -59,15 +59,15 @@ def _filters(visit: Visit) -> dict[str, str]:
     return {name: value for name, colon, value in words if colon and name in _FILTERS}
 
 
-def _reading(visit: Visit) -> Reading:
+def _reading(visit: Visit) -> Elsewhere:
     since = {"since": f"{visit.look.now - _A_DAY:%Y-%m-%dT%H:%M:%SZ}"} if _ended(visit) else {"order": "not_before"}
     chosen = {**_filters(visit), **since}
-    return Reading((("event", "list", *options(chosen)),), chosen, no_az=_NO_AZ)
+    return Elsewhere((("event", "list", *options(chosen)),), chosen, no_az=_NO_AZ)
 
 
-def _reading_one(visit: Visit) -> Reading:
+def _reading_one(visit: Visit) -> Elsewhere:
     event = visit.path["id"]
-    return Reading((("event", "show", event), ("event", "export-test", event)), no_az=_NO_AZ)
+    return Elsewhere((("event", "show", event), ("event", "export-test", event)), no_az=_NO_AZ)
 
 
 def _ended(visit: Visit) -> bool:

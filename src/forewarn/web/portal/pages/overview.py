@@ -13,9 +13,9 @@ from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
 from forewarn.web.operator.routes.forecast import show as forecast
 from forewarn.web.operator.schema.counts import DomainCount, FleetAnswer
 from forewarn.web.operator.schema.listing import EventPage
-from forewarn.web.portal.coming import ComingLine, Window, lapses_of, lines_of, window_of
 from forewarn.web.portal.deeds.first_visit import LINES
-from forewarn.web.portal.page import PortalPage, Reading, Visit
+from forewarn.web.portal.drawing.coming import ComingLine, Window, lapses_of, lines_of, window_of
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 SPANS = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "24h": timedelta(days=1), "7d": timedelta(days=7)}
 _EVENTS_MOST = 1_000  # ours: looked at for the bars, far more than are drawn
@@ -155,7 +155,7 @@ PAGES = (
             "part-coming": "parts/overview_coming.html",
         },
         api=("GET /v1/fleet", "GET /v1/fleet/hosts", "GET /v1/events", "GET /v1/forecast", "GET /v1/clock"),
-        reading=lambda visit: Reading((("fleet", "--domains"), ("forecast",), ("clock", "show"))),
+        reading=lambda visit: Elsewhere((("fleet", "--domains"), ("forecast",), ("clock", "show"))),
         menu="Overview",
     ),
 )

@@ -23,7 +23,7 @@ from forewarn.web.portal.deeds.scale_set_form import (
     form_of,
 )
 from forewarn.web.portal.forms import FormField, Given, checked
-from forewarn.web.portal.page import PortalPage, Reading, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 from forewarn.web.portal.written import duration
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
@@ -137,11 +137,11 @@ def _silent(region: Region, scopes: Iterable[str]) -> Iterable[str]:
     return (key for key in scopes if region.scopes[key].enabled_at is None)
 
 
-def _reading(visit: Visit) -> Reading:
+def _reading(visit: Visit) -> Elsewhere:
     found = scale_set_named(visit.look.region, visit.path["name"])
     where = ("-g", found.resource_group, "-n", found.name)
     az = (("vmss", "show", *where), ("vmss", "list-instances", *where, "-o", "table"))
-    return Reading((("vmss", "show", found.name),), az=az)
+    return Elsewhere((("vmss", "show", found.name),), az=az)
 
 
 PAGES = (
@@ -153,7 +153,7 @@ PAGES = (
         "pages/scale_sets.html",
         parts={"part-scale-sets": "parts/scale_sets.html"},
         api=("GET /v1/scale-sets",),
-        reading=lambda visit: Reading((("vmss", "list"),), az=(("vmss", "list", "-o", "table"),)),
+        reading=lambda visit: Elsewhere((("vmss", "list"),), az=(("vmss", "list", "-o", "table"),)),
         menu="Scale sets",
     ),
     PortalPage(

@@ -17,7 +17,7 @@ from forewarn.web.operator.schema.listing import ScopePage
 from forewarn.web.operator.telling.views import event_fields, scope_fields
 from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
 from forewarn.web.portal.forms import FormField, Given, checked
-from forewarn.web.portal.page import PortalPage, Reading, View, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, View, Visit
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _MOST_OF_DOMAIN = 30  # ours: VMs of one update domain that are shown; a link leads to all
@@ -106,15 +106,15 @@ def _domains(region: Region, scope: Scope) -> Iterable[UpdateDomain]:
         yield UpdateDomain(number, shown, len(vms) - len(shown), hit & {vm.key for vm in shown})
 
 
-def _reading(kind: ScopeKind) -> Callable[[Visit], Reading]:
+def _reading(kind: ScopeKind) -> Callable[[Visit], Elsewhere]:
     az = (("vm", "availability-set", "list", "-o", "table"),) if kind is ScopeKind.AVAILABILITY_SET else ()
     chosen = {"kind": kind.value}
-    return lambda visit: Reading((("scope", "list", "--kind", kind.value),), chosen, az, _NO_AZ)
+    return lambda visit: Elsewhere((("scope", "list", "--kind", kind.value),), chosen, az, _NO_AZ)
 
 
-def _reading_one(visit: Visit) -> Reading:
+def _reading_one(visit: Visit) -> Elsewhere:
     key = f"{visit.path['kind']}/{visit.path['name']}"
-    return Reading((("scope", "show", key), ("vm", "list", "--scope", key), ("event", "list", "--scope", key)))
+    return Elsewhere((("scope", "show", key), ("vm", "list", "--scope", key), ("event", "list", "--scope", key)))
 
 
 PAGES = (

@@ -15,7 +15,7 @@ from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.deeds.faults import EFFECTS
 from forewarn.web.portal.lens import Lens, look_through
-from forewarn.web.portal.page import PortalPage, Reading, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 TABS = {"events": "Events", "sees": "What it sees", "instance": "Instance", "faults": "Faults", "activity": "Activity"}
 _FIRST = ("restart", "redeploy")
@@ -75,12 +75,12 @@ def _activity(visit: Visit, name: str) -> tuple[ActivityAnswer, ...]:
     return tuple(reversed(activity.show(page, visit.desk, visit.look).activity))
 
 
-def _reading(visit: Visit) -> Reading:
+def _reading(visit: Visit) -> Elsewhere:
     vm = vm_named(visit.look.region, visit.path["name"])
     words = (("vm", "show", vm.name), ("vm", "document", vm.name), ("vm", "instance", vm.name))
     if vm.scale_set is not None:
-        return Reading(words, no_az="Instances are listed with their set: see its page.")
-    return Reading(words, az=(("vm", "show", "-g", vm.spec.resource_group, "-n", vm.name, "-d"),))
+        return Elsewhere(words, no_az="Instances are listed with their set: see its page.")
+    return Elsewhere(words, az=(("vm", "show", "-g", vm.spec.resource_group, "-n", vm.name, "-d"),))
 
 
 PAGES = (

@@ -12,9 +12,9 @@ from forewarn.web.operator.schema.fleet_answers import VmAnswer, VmsAnswer
 from forewarn.web.operator.schema.listing import VmPage
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
+from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.forms import Given, NotRight, checked
-from forewarn.web.portal.page import PortalPage, Reading, Visit
-from forewarn.web.portal.reading import options
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _FILTERS = ("power", "ud", "fd", "host", "spot", "pending", "scope")
@@ -79,9 +79,9 @@ async def view_new(visit: Visit) -> NewVms:
     return NewVms(DEEDS["create-vms"], visit.query)
 
 
-def _reading(visit: Visit) -> Reading:
+def _reading(visit: Visit) -> Elsewhere:
     chosen = filters_of(visit.first("q"))
-    return Reading((("vm", "list", *options(chosen)),), chosen, az=(("vm", "list", "-o", "table"),))
+    return Elsewhere((("vm", "list", *options(chosen)),), chosen, az=(("vm", "list", "-o", "table"),))
 
 
 PAGES = (

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, urlencode
 
+from forewarn.web.portal.doors.twins import ApiCall, Here, Twin, az, cannot, curl, forewarn
 from forewarn.web.portal.page import PortalPage, Visit
-from forewarn.web.portal.twins import ApiCall, Here, Twin, az, cannot, curl, forewarn
 
 _FIELD = re.compile(r"\{\w+\}")
 
