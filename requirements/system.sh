@@ -35,7 +35,13 @@ if [ "$depth" -ge 2 ]; then # test: the clients, namespaces and browsers of the 
     dpkg -s "libmono-system-${library}4.0-cil" >/dev/null 2>&1 || missing+=("libmono-system-${library}4.0-cil")
   done
 fi
-# platforms: nothing yet beyond the level before
+if [ "$depth" -ge 3 ]; then # platforms: what runs machines
+  need dockerd docker.io
+  need docker docker.io
+  need podman podman
+  need runc runc
+  need busybox busybox-static # the one program of the tests' image: nothing it needs is outside of it
+fi
 if [ "$depth" -ge 4 ]; then # bench: load, and a peer to measure beside
   need nginx nginx-light
   need wrk wrk

@@ -325,7 +325,7 @@ _USUAL = settings(
 )
 
 
-def test_what_was_foretold_is_what_then_happens() -> None:
+def test_what_a_dry_run_and_a_forecast_tell_is_what_then_happens() -> None:
     run_state_machine_as_test(Foretold, settings=_USUAL)
 
 

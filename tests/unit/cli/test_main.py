@@ -107,7 +107,7 @@ def test_help_lists_the_exit_statuses(run: Run) -> None:
         assert f"\n  {status}" in result.out
 
 
-def test_the_version_is_told_twice_the_same(run: Run) -> None:
+def test_both_ways_to_ask_for_the_version_tell_the_same(run: Run) -> None:
     assert run("version").out == run("--version").out == f"forewarn {__version__}\n"
     assert run("version", "--json").json == {"name": "forewarn", "version": __version__}
 

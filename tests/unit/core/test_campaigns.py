@@ -190,7 +190,7 @@ def test_a_paused_campaign_can_be_canceled(world: World) -> None:
 
 
 @pytest.mark.parametrize("command", [c.PauseCampaign("C1"), c.ResumeCampaign("C1"), c.CancelCampaign("C1")])
-def test_what_has_ended_cannot_be_steered(command: c.Command, world: World) -> None:
+def test_a_campaign_that_has_ended_cannot_be_paused_resumed_or_canceled(command: c.Command, world: World) -> None:
     reading_set(world)
     world.start_campaign()
     world.do(c.CancelCampaign("C1"))
@@ -306,7 +306,7 @@ def test_a_campaign_that_was_paused_while_it_was_held_up_goes_on_when_it_is_resu
     assert world.campaign("C1").open_events
 
 
-def test_who_is_asked_for_a_host_does_as_asked_and_a_campaign_waits(world: World) -> None:
+def test_maintenance_ordered_for_a_host_is_done_as_ordered_and_a_campaign_waits_for_it(world: World) -> None:
     reading_set(world, 2)
     world.start_campaign("C1", Cause.FREEZE)
     assert len(world.maintain(Cause.FREEZE, "host-1")) == 1

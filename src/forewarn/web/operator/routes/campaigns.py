@@ -6,7 +6,7 @@ import asyncio
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
@@ -16,11 +16,12 @@ from forewarn.core.region import Campaign, Region
 from forewarn.plane.forecasting import LONGEST, Course
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.listing.paging import instant_key, page_of
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.fleet_answers import CampaignChanged, CampaignsAnswer, CampaignStory
 from forewarn.web.operator.schema.requests import CampaignBody, Page
 from forewarn.web.operator.telling.campaign_views import campaign_fields, campaign_story
 
-router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
+router = routes_below("/v1/campaigns", "campaigns")
 
 _FACTS_LOOKED_AT = 2_000  # of what is to come, for the end of a new campaign: some 40 ms
 

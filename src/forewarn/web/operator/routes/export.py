@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, Cause
@@ -22,9 +22,10 @@ from forewarn.plane.ports import Journal
 from forewarn.web.operator.desk import TheDesk, TheLook
 from forewarn.web.operator.history.spans import records
 from forewarn.web.operator.records import MOST_STEPS
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.looks import StoryQuery
 
-router = APIRouter(prefix="/v1/export", tags=["events"])
+router = routes_below("/v1/export", "events")
 
 _MOST_TESTS = 100  # ours: a module that somebody still reads
 _MOST_RECORDS = 100_000  # ours: read in a second or two
