@@ -24,7 +24,8 @@ import socket, struct, sys
 source, target = sys.argv[1:]
 data = b"I am the victim"
 udp = struct.pack("!HHHH", 4000, 4000, 8 + len(data), 0) + data
-ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 1, 0, 64, 17, 0, socket.inet_aton(source), socket.inet_aton(target))
+ends = socket.inet_aton(source) + socket.inet_aton(target)
+ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 1, 0, 64, 17, 0) + ends
 raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
 raw.sendto(ip + udp, (target, 0))
 """
