@@ -83,7 +83,7 @@ def test_the_ci_example_is_a_workflow_that_runs_pytest_without_containers() -> N
 
     assert "container" not in job
     assert "services" not in job
-    assert commands == ['python -m pip install "forewarn[server]" pytest', "python -m pytest"]
+    assert commands == ['python -m pip install "./forewarn[server]" pytest', "python -m pytest"]
 
 
 def _lists_and_approves(client: Sequence[str | Path], region: Region, vm: VmHandle) -> None:

@@ -92,7 +92,9 @@ def test_what_needs_the_server_extra_says_so_in_a_sentence(bare: Path, arguments
 
     assert done.stdout == ""
     assert done.stderr.startswith(f"forewarn: 'forewarn {arguments[0]}' needs ")
-    assert done.stderr.endswith("a package of the server extra; install it with: pip install 'forewarn[server]'\n")
+    assert done.stderr.endswith(
+        "a package of the server extra; install it in a clone of forewarn: pip install '.[server]'\n"
+    )
     assert done.stderr.count("\n") == 1
 
 

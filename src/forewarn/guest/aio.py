@@ -1,4 +1,7 @@
-"""The client for programs on an asyncio loop. The same middle as ``client``; only bytes and sleep are its own."""
+"""The client for asyncio.
+
+It shares all decisions with ``client`` (``exchange``, sans I/O); only I/O and sleep are its own.
+"""
 
 from __future__ import annotations
 

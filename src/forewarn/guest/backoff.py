@@ -15,9 +15,9 @@ class Backoff:
     longest_seconds: float
 
     def seconds(self, tries: int, chance: float = 1.0) -> float:
-        """The pause after so many tries in a row. ``chance``, from 0 to 1, takes away up to half of it.
+        """The pause after so many tries in a row. ``chance``, from 0 to 1, takes away up to half of it (jitter).
 
-        Guests that lost something in the same moment should not come back in the same moment.
+        Guests that lost the service at the same moment must not all come back at the same moment.
         """
         doubled = self.first_seconds * 2.0 ** min(tries - 1, _MOST_DOUBLINGS)
         return min(doubled, self.longest_seconds) * (0.5 + chance / 2)

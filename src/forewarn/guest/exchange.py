@@ -1,7 +1,7 @@
-"""The middle of the client, which does everything but move bytes and sleep.
+"""The sans-I/O middle of the clients: it decides everything, and moves no bytes.
 
-A call is a generator that says what to do next and is told what came of it. ``client`` and ``aio`` do as they are told,
-the one with sockets and the other with asyncio; no decision is made in either.
+A call is a generator that yields what to do next and is sent what came of it. ``client`` carries that out with sockets,
+``aio`` with asyncio; neither makes a decision.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class ServiceLine:
         return response if _is_good(response) else _fault_of(response)
 
     def backoff_seconds(self, fault: Fault, tries: int) -> float:
-        """Longer each time, and never the same for two guests that lost the service in one moment."""
+        """Exponential, with jitter."""
         manners = self.manners
         longest = manners.longest_backoff_seconds if not fault.lasting else 4 * manners.longest_backoff_seconds
         pause = Backoff(manners.first_backoff_seconds, longest).seconds(tries, self.chance.random())
@@ -196,7 +196,7 @@ class ServiceLine:
         return answered or Lost("; ".join((*failures, outcome.reason)))
 
     def _by_dhcp(self, request: OutgoingRequest, held_seconds: float) -> Exchange[Response | Lost]:
-        """Asked now and then only: it takes long, and every DHCP server of the network hears it."""
+        """Ask by DHCP, at most once a minute: it takes seconds, and every DHCP server of the network hears it."""
         if self.clock.monotonic() < self._dhcp_again_at:
             return self._dhcp_failed
         told = yield AskDhcp(self.chance.getrandbits(32))

@@ -1,4 +1,4 @@
-"""One look for a person who waits: who this VM is and what its document says, or why not, within so many seconds."""
+"""One look for a person who waits: the VM's name and its document, or why not, within so many seconds."""
 
 from __future__ import annotations
 

@@ -149,7 +149,10 @@ class _Known:
 
     @property
     def may_hold(self) -> bool:
-        """Whether the next answer may come late: without a tag it will not."""
+        """Whether the server may hold the next answer back (long polling).
+
+        It does so only for a request with an etag.
+        """
         return bool(self.etag) and self.holds
 
     def stand_on(self, version: str) -> None:
@@ -178,7 +181,7 @@ class _Read(Generic[_T]):
 
 
 def _readable(response: Response, read: Callable[[Response], _T]) -> _Read[_T] | Fault:
-    """An answer that cannot be read is a fault like any other: the next one may be whole."""
+    """The decoded answer, or a ``Fault``: the next one may be whole."""
     try:
         return _Read(read(response))
     except WireError as problem:
@@ -190,7 +193,7 @@ def _document_in(response: Response) -> Document | None:
 
 
 def _read_request(etag: str = "", etag_version: str = "", wait_seconds: int = 0) -> Ask:
-    """Under another version than the one it was told under, an etag would hide what only that other one shows."""
+    """A GET, with the etag only under the api-version that it came with: under another it would hide events."""
     patient = (("Prefer", f"wait={wait_seconds}"),) if wait_seconds else ()
 
     def ask(version: str) -> OutgoingRequest:

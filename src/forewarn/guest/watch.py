@@ -165,7 +165,7 @@ def _key(event: ScheduledEvent) -> str:
 
 
 def _merged(before: _Sight, event: ScheduledEvent) -> ScheduledEvent:
-    """What is seen now, with what only an earlier answer told.
+    """What is seen now, with the fields that only an earlier answer told.
 
     A host that falls back to an older api-version tells less, and nothing has changed by that. A started event never
     goes back: a document that says so is older than the one before.

@@ -1,4 +1,4 @@
-"""Whether the nodes of a region go by the same rules: what an event's notice is must not depend on who was asked."""
+"""Whether all nodes of a region have the same rules: an event's notice must not depend on the node that was asked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Agreement:
         )
 
     def _tell(self, differing: Sequence[Node]) -> None:
-        """Once for each disagreement."""
+        """Log a disagreement once."""
         names = frozenset(node.name for node in differing)
         if names - self._told:
             _log.warning("Other nodes go by other rules than this one: %s. %s", ", ".join(sorted(names)), _REMEDY)

@@ -45,7 +45,7 @@ class Clock(Protocol):
     def set_speed(self, speed: float) -> None: ...
 
     def agree(self, now: datetime) -> None:
-        """Nodes that share a region go by the clock of their store, and this is what it said just now."""
+        """Take the time of the shared store, which all nodes of a region go by, as it was a moment ago."""
 
 
 ClockFrom: TypeAlias = Callable[[datetime | None], Clock]  # a clock for a region whose last fact is of that instant
@@ -62,15 +62,15 @@ elapsed: Callable[[], float] = partial(time.clock_gettime, _GROWING)
 
 
 class RealClock:
-    """The machine's clock, except that it never goes back and does not believe every jump.
+    """The machine's clock, made monotonic; jumps ahead are followed only once they have lasted.
 
-    Time goes on by the machine's growing clock. A jump ahead is followed when it has lasted for a minute. Where the
-    machine's clock is behind, because it was set back or the region has lived ahead, time runs at nine tenths until the
-    two meet. Where nodes have agreed on a time, that one runs on here by itself, and the machine's own may say what it
-    likes. May be read by any thread.
+    Time goes on by the machine's monotonic clock. A jump ahead is followed when it has lasted for a minute. Where the
+    machine's clock is behind, because it was set back or the region has lived ahead, time runs at nine tenths of its
+    speed until the two meet. Once nodes have agreed on a time, that one runs on here, and the machine's wall clock is
+    ignored. May be read by any thread.
 
-    Every VM's GET reads this clock, so the machine's is looked at every ``look_seconds`` only; in between the growing
-    clock alone is asked, which costs a quarter.
+    Every VM's GET reads this clock, so the wall clock is looked at every ``look_seconds`` only; in between the
+    monotonic clock alone is read, which costs a quarter.
     """
 
     kind = "real"
@@ -112,9 +112,10 @@ class RealClock:
             return self._latest
 
     def _go_on(self, at: float, *, is_ahead: bool) -> None:
-        """Whether the growing clock alone will do for a while: not while the machine's is in doubt, or a little behind.
+        """Whether the monotonic clock alone is enough for a while: not while the wall clock is in doubt or behind.
 
-        In the latter case time stands still until the machine has caught up; running on would keep the lead for ever.
+        Where it is a little behind, time stands still until the machine has caught up; running on would keep the lead
+        for ever.
         """
         is_even = self._jumped_at is None and not self._is_behind and self._agreed is None and not is_ahead
         self._steady_from = self._latest.timestamp() - at
@@ -234,7 +235,7 @@ class TurnableClock:
             woken.cancel()
 
     def agree(self, now: datetime) -> None:
-        """A clock that is turned by hand is the only one there is."""
+        """Does nothing: a clock that is turned by hand has no store beside it."""
 
     def move_to(self, at: datetime) -> None:
         """Set the clock forward and wake the sleepers whose time has now come."""

@@ -1,4 +1,4 @@
-"""Changes that are laid over what is seen: one at a time, in the whole region."""
+"""A lock for read-modify-write, one for the whole region: changes that are laid over what was read before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _holds: ContextVar[Callable[[], bool] | None] = ContextVar("holds", default=None
 
 
 class Editing:
-    """The lock of editors, held from reading to writing. Its holder sees everything that was written before."""
+    """The lock, held from the read to the write. Its holder sees everything that was written before it got the lock."""
 
     def __init__(self, shared: Shared | None, refresh: Callable[[], Awaitable[None]]) -> None:
         self._shared = shared
@@ -64,7 +64,7 @@ class Editing:
             self._here.release()
 
     async def _enter(self, held: _Held) -> Callable[[], bool]:
-        """Take it. Who fails to, or gives up waiting, has nothing to give back in the end."""
+        """Acquire the store's lock. A caller that fails, or is canceled while it waits, holds nothing."""
         try:
             return await self._to_its_end(held.__enter__)
         except asyncio.CancelledError:
@@ -74,7 +74,7 @@ class Editing:
             raise
 
     async def _to_its_end(self, work: Callable[[], _T]) -> _T:
-        """Away from the loop. A caller that is canceled still waits for what must not be left half done."""
+        """Run in a thread. A caller that is canceled still waits for the end: the lock must not be left half taken."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "forewarn-editing")
         working = asyncio.get_running_loop().run_in_executor(self._thread, work)

@@ -1,4 +1,4 @@
-"""A node among others: it hears what they append, knows whether it is current, and leads when it is its turn."""
+"""A node among others: it takes up what they append, knows whether it is current, and leads when it holds the lease."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _log = logging.getLogger(__name__)
 
 
 class Follower:
-    """Listens in a thread of its own. Every answer of the store proves that the node was current when it asked."""
+    """Waits for news in a thread of its own.
+
+    Each answer of the store proves that the node was current when it asked.
+    """
 
     def __init__(
         self,
@@ -89,7 +92,7 @@ class Follower:
                 raise JournalFault(f"The store ends at record {head} and has nothing after record {before}.")
 
     def _complain(self, fault: Exception) -> None:
-        """Once for each silence, not once for each attempt."""
+        """Log the silence of the store once, not at each attempt."""
         if isinstance(fault, JournalFault):
             if self._heard:
                 _log.warning("The store cannot be followed: %s", fault)
@@ -114,7 +117,7 @@ class Follower:
             raise JournalFault(f"The store did not answer within {self._refresh_seconds:g} s.") from None
 
     async def _glance_after(self, before: asyncio.Task[None] | None) -> None:
-        """A glance that is under way may miss what was written since: who comes meanwhile waits for the next."""
+        """A glance that begins after this call. One that is under way may miss what was written since."""
         if before is not None:
             await asyncio.wait([before])
         self._glancing, self._next_glance = self._next_glance, None

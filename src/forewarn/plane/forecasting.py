@@ -1,8 +1,8 @@
-"""Forecasts of the published region, kept by its number: a thousand readers cost what one does.
+"""Forecasts of the published region, cached by its sequence number: many readers cost what one does.
 
-The course of a region is computed as far as a request wants, in a thread, and kept for the next request. A
-thread shares the interpreter with the loop, which waits a few milliseconds for it at most; so does a VM that reads.
-What is unfolded of one course is bounded as well.
+The course of a region is computed as far as a request wants, in a thread, and kept for the next request. The thread
+shares the interpreter lock with the loop, which waits for it a few milliseconds at most. How much of one course is
+computed is bounded as well.
 """
 
 from __future__ import annotations

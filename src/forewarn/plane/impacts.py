@@ -1,4 +1,4 @@
-"""Started events on their way to the engine. What could not be begun, or not be written down, is owed."""
+"""Started events on their way to the engine. Impacts that could not be begun or recorded are owed, and retried."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class Impacts:
-    """Only what is on disk gets here: no machine is touched before that. Only the leader of a region begins impacts."""
+    """Only events whose start is on disk come here, so no machine is touched before. Only the leader begins impacts."""
 
     def __init__(self, engine: PretendedMachines, standing: Standing) -> None:
         self._engine = engine
@@ -27,11 +27,14 @@ class Impacts:
         self._indebted = asyncio.Event()
 
     def take_up(self, region: Region) -> None:
-        """What an earlier run, or an earlier leader, left: started events that no engine has given an end."""
+        """Owe what an earlier run, or an earlier leader, left: started events whose impact has no end yet."""
         self._owed = sorted(event.id for event in region.events.values() if _is_to_begin(event))
 
     def follow_lead(self, leads: bool, region: Region) -> None:
-        """A new leader takes up what the last one left; what a former leader owes is the new one's to do."""
+        """A new leader takes up what the last one left.
+
+        A former leader forgets what it owes: that is the new one's to do.
+        """
         if leads:
             self.take_up(region)
             self._indebted.set()
@@ -39,7 +42,7 @@ class Impacts:
             self._owed = []
 
     def owe(self, begun: Sequence[BeginImpact], fault: Exception) -> None:
-        """They were begun, and that could not be written down."""
+        """Note impacts that were begun and could not be recorded."""
         self._owe([each.event_id for each in begun], fault)
 
     def _owe(self, event_ids: list[str], fault: Exception) -> None:
@@ -66,7 +69,7 @@ class Impacts:
         return begun
 
     async def retry_on(self, writing: Writes, retry_seconds: float) -> None:
-        """A tick makes the writer look at what is owed, also where nothing else is written for a long time."""
+        """Tick while something is owed, so that it is tried again where nothing else is written for a long time."""
         while True:
             await self._indebted.wait()
             self._indebted.clear()

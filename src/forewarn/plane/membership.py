@@ -1,4 +1,4 @@
-"""What a node tells of itself, again and again, as long as it is there."""
+"""The announcements of one node: what the others and `forewarn nodes` know of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _fresh_node(rules: Rules, system: ServerSystem) -> Node:
 
 
 def digest_of(rules: Rules) -> str:
-    """Nodes that show the same one decide alike."""
+    """A digest of the rules: nodes with the same digest decide alike."""
     return hashlib.blake2b(msgspec.json.encode(rules, order="sorted"), digest_size=6).hexdigest()
 
 
@@ -80,12 +80,12 @@ class Membership:
         self._introduced.set()
 
     def drain(self) -> None:
-        """Say that this node is about to go; it works on until it does."""
+        """Announce that this node is about to end; it goes on working until then."""
         self._standing.draining = True
         self.announce_soon()
 
     def announce_soon(self) -> None:
-        """Something about this node has changed that others should not have to wait for."""
+        """Announce at once, because something about this node has changed."""
         self._changed.set()
 
     async def announce_on(self) -> None:
@@ -122,7 +122,7 @@ class Membership:
             _log.debug("This node could not be withdrawn: %s", fault)
 
     async def nodes(self) -> list[Node]:
-        """Everybody, as the store knows them; a region of one node knows only itself."""
+        """All nodes as the store lists them; a region without a shared store has this one."""
         if self._shared is None:
             return [replace(self.node, seen_at=self._wall())]
         return await asyncio.to_thread(self._shared.nodes)

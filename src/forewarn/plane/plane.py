@@ -155,7 +155,7 @@ class Plane:
         return self._writing.rehearse(region, command)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Be called on the loop after each publication, with what was just appended. Returns how to stop that."""
+        """Call ``listener`` on the loop after each publication, with the new records. Returns how to end that."""
         return self._writing.subscribe(listener)
 
     # Reads as a sign of life

@@ -1,4 +1,4 @@
-"""Who has read when. Kept in memory, because a journal entry for each poll would be a write for each poll."""
+"""When each VM last read. Kept in memory, because a journal entry for each poll would be a write for each poll."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class ReadBook:
     def keeping_alive(self, region: Region, now: datetime, commands: int = 1) -> list[tuple[str, datetime]]:
         """The reads that keep scopes enabled whose 24 hours would otherwise be over by ``now``.
 
-        So many commands settle so much and no more, and what they leave is looked at with the next ones. Costs what is
-        due, not what was read; and may be called while another thread notes what it hears.
+        A batch settles a bounded number of entries; what it leaves comes with the next one. Costs what is due, not what
+        was read, and may be called while another thread notes reads.
         """
         kept: list[tuple[str, datetime]] = []
         for scope in _lapsing(region, now, (commands + 1) * DUE_MOST):
@@ -66,7 +66,7 @@ class ReadBook:
 
 
 def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:
-    """A scope that is not enabled waits for its first read to go through ``enable``, not through the book."""
+    """False for a scope that is not enabled: its first read goes through ``enable``, not through the book."""
     return scope.last_read_at is not None and at > scope.last_read_at and at - scope.last_read_at >= age
 
 
@@ -104,7 +104,7 @@ class Pulses:
                 await writing.submit_ours(Pulse(tuple(kept)), VM)
 
     def last(self, region: Region) -> list[Pulse]:
-        """All that the journal does not know yet, for a node that closes; at least one pulse, if an empty one."""
+        """All reads that the journal does not know yet, for a node that closes; at least one pulse, if an empty one."""
         reads = [] if self._standing.odds else self._book.newer_than(region, timedelta(0))
         return _pulses(reads) or [Pulse(())]
 

@@ -1,4 +1,4 @@
-"""When a snapshot is kept: often enough that a start is short, beside everything else that goes on."""
+"""When snapshots are written: often enough that a start is short, in a thread beside everything else."""
 
 from __future__ import annotations
 

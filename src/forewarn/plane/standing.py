@@ -18,7 +18,10 @@ _log = logging.getLogger(__name__)
 
 
 class Standing:
-    """Judged by ``elapsed`` at each look: a process that has slept must not answer, or lead, from before its sleep."""
+    """Judged by ``elapsed`` at each look.
+
+    A process that was suspended must not answer, or lead, by what it knew before.
+    """
 
     def __init__(
         self, *, shared: bool, staleness: timedelta, lease_seconds: float, elapsed: Callable[[], float]
@@ -58,15 +61,16 @@ class Standing:
             raise JournalFault(f"{self.odds} Nothing was changed; ask another node.")
 
     def on_lead(self, listener: Callable[[bool], None]) -> None:
-        """Be called on the loop each time this node begins to lead (True) or stops (False)."""
+        """Call a function on the loop each time this node begins to lead (True) or stops (False)."""
         self._lead_listeners.append(listener)
 
     # What the store has said
 
     def heard(self, asked_at: float, *, leads: bool) -> None:
-        """The store has answered what was asked at ``asked_at``, and this node knows all that it knew then.
+        """The store has answered a question of ``asked_at``, and this node knows all that the store knew then.
 
-        Its word is good from when it was asked, not from when it came: for ``staleness``, and for a lease's length.
+        The answer is good from when it was asked, not from when it came: for ``staleness``, and for the length of a
+        lease.
         """
         if self.lost.is_set():
             return
@@ -74,11 +78,11 @@ class Standing:
         self._lead_until(asked_at + self._lease_seconds if leads else -math.inf)
 
     def unheard(self) -> None:
-        """The store has not answered: this node does not lead, and is current until its time is over."""
+        """The store has not answered: this node does not lead, and stays current until ``staleness`` is over."""
         self._lead_until(-math.inf)
 
     def lose(self, fault: Diverged) -> None:
-        """Nothing in this node's memory can be trusted any more; it must be started anew."""
+        """Give up: the store's history is not the one this node has in memory, so the node must be started anew."""
         _log.error("%s", fault)
         self._why_stale = "The store has lost what this node has seen, or holds something else in its place."
         self.current_until = self._leads_until = -math.inf

@@ -38,11 +38,11 @@ class Ticking:
         standing.on_lead(lambda leads: self.look_again())
 
     def look_again(self) -> None:
-        """Something has changed that decides when the next tick is: the speed of the clock, or who leads."""
+        """Compute the next tick anew: the clock's speed has changed, or this node has begun to lead."""
         self._writing.published.set()
 
     def agree(self, now: datetime) -> None:
-        """The store has just said what time it is; it may be later than we thought."""
+        """Take the store's time, which may be later than this node's, and look again."""
         self._clock.agree(now)
         self._look_if_due(now)
 
@@ -121,12 +121,15 @@ class Turning:
             return None
 
     def _check_done(self, due: datetime) -> None:
-        """Raise where a tick has not done what was due: the loop would tick at this instant for ever."""
+        """Raise where a tick has not done what was due: the loop would tick at the same instant for ever."""
         if self._next_deadline() == due:
             raise DoesNotSettleError(f"what was due at {due} is still due after a tick")
 
     def is_ahead_of_facts(self) -> bool:
-        """A turnable clock goes on, at the next start, from the last fact: what ran since would be lived again."""
+        """Whether the clock is later than the last fact.
+
+        At the next start a turnable clock goes on from the last fact, and would repeat the time between.
+        """
         latest = self._writing.region.latest_at
         return self._clock.kind != "real" and latest is not None and latest < self._clock.now()
 

@@ -114,7 +114,10 @@ def _evolved(region: Region, records: Sequence[Record]) -> Region:
 
 
 def _tidy(region: Region, records: Sequence[Record]) -> Region:
-    """Facts only ever add to the agenda; who wrote them has looked at what was due by then."""
+    """Drop stale entries of the agenda.
+
+    Facts only ever add some, and who wrote them has looked at what was due by then.
+    """
     return tidied(region, records[-1].fact.at, 2 * len(records) + _TIDIED_LEAST) if records else region
 
 
@@ -155,9 +158,10 @@ class Writer:
     def carry_out(self, line: Line, waiting: int) -> Batch:
         """Take commands from a line and carry them out in one transaction, each whole or refused.
 
-        They are taken when the journal's head is ours: who has to wait waits in company. Reads that keep scopes enabled
-        go before what would settle. Where commands lead to very much, the last ones are left without an answer, for
-        another transaction. A fault that comes before they are taken is the answer to the first ``waiting`` in line.
+        They are taken once the transaction has the journal's head, so that commands which came while it waited share it
+        (group commit). Reads that keep scopes enabled go before what would settle. Where commands lead to very many
+        facts, the last commands are left without an answer, for another transaction. A fault before they are taken is
+        the answer to the first ``waiting`` in line.
         """
         begun, asked = self._elapsed(), tuple[Asked, ...]()
         try:
@@ -203,10 +207,10 @@ class Writer:
         return told
 
     def _closed_at(self, transaction: Transaction, asked: Sequence[Asked], begun: float) -> datetime:
-        """An instant after all of them were received: no fact is older than its command.
+        """An instant after all commands of the batch were received: no fact is older than its command.
 
-        What the store said when the head became ours is good for those who had asked by then. Its answer may have been
-        long on its way, and others may have come along meanwhile.
+        What the store's clock said when the head became ours is good for commands received by then. Its answer may have
+        been long on its way, and more commands may have come meanwhile.
         """
         now = transaction.now
         if now is not None and any(each.since >= begun for each in asked):

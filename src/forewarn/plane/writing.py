@@ -1,4 +1,4 @@
-"""The way of a command on the loop: into the line, through the writer's thread, and out as a published region.
+"""A command's way on the loop: into the line, through the writer's thread, and out as a published region.
 
 One transaction is under way at a time. What is handed to the writer's thread is the line of commands; what comes back
 is a ``Batch``, a value. Futures are resolved, listeners called and impacts begun on the loop only.
@@ -96,7 +96,7 @@ class Writing:
         await done
 
     async def settled(self) -> None:
-        """Nothing that was written leads to an impact that is not recorded yet."""
+        """Wait until every impact that follows from what was written is recorded."""
         await self._quiet.wait()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -120,7 +120,7 @@ class Writing:
                     await self._follow_up(begun)
 
     async def _hear(self) -> list[BeginImpact]:
-        """Take what others have written. That works, and must, where nothing can be written just now."""
+        """Take up what others have written. This works also while nothing can be written."""
         hearers, self._hearers = self._hearers, []
         try:
             written = await self._in_thread(self._writer.catch_up)
@@ -189,7 +189,7 @@ class Writing:
 
 
 def _answer(batch: Batch, written: Written) -> None:
-    """To each its own; a caller that has gone meanwhile gets none."""
+    """Resolve each command's future; those of callers that were canceled meanwhile are skipped."""
     for asked, answer in zip(batch.asked, written.answers, strict=False):
         if asked.done is None or asked.done.done():
             continue

@@ -1,8 +1,8 @@
-"""The control faces' side of a connection: who talks slowly, without end, or not at all does not stay.
+"""Limits of the control faces' connections: time for a request, bytes of its head, number of connections.
 
-uvicorn waits for the rest of a request for ever, and takes as many header fields as are sent. The faces share one
-process with the metadata face, and so its file descriptors: whoever can open a connection here could keep all VMs from
-theirs.
+uvicorn waits for the rest of a request for ever, and takes as many header fields as are sent. The control faces share
+one process and its file descriptors with the metadata face: without limits, slow or many connections here would keep
+VMs from theirs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class Guarded(HttpToolsProtocol):
-    """A request must have come whole within so many seconds of its first byte; the first, of the connection's."""
+    """A request must have arrived within ``request_seconds`` of its first byte; the first, of the connection's."""
 
     request_seconds: ClassVar[float] = 60.0  # nginx waits as long for a head by default
     head_bytes: ClassVar[int] = 64 * 1024  # four times what node and IIS take: tokens of az are a few KiB
@@ -44,7 +44,7 @@ class Guarded(HttpToolsProtocol):
             self._check_head(self._head_bytes)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Also called for what follows a body in chunks, where no head is under way any more."""
+        """Also called for trailers of a chunked body, when no head is being read any more."""
         self._field_bytes += len(name) + len(value)
         if self._check_head(self._field_bytes):
             super().on_header(name, value)

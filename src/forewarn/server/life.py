@@ -65,16 +65,16 @@ async def _serve(
 
 
 def _spare_the_collector() -> None:
-    """A region is made of millions of values and no cycle: searching it for garbage costs much and finds nothing.
+    """Keep the garbage collector from scanning the region: millions of values without a reference cycle.
 
-    What comes later is searched in small portions, during which everybody waits: 100 000 objects take some 50 ms.
+    Later objects are scanned in small portions, during which the loop stands still: 100 000 objects take some 50 ms.
     """
     gc.freeze()
     gc.set_threshold(*_COLLECT_EVERY)
 
 
 async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:
-    """Until a signal comes; or until the store has another history than this node, which then must not go on."""
+    """Until a signal comes, or the store turns out to have another history than this node, which then must stop."""
     waiting = [asyncio.ensure_future(each.wait()) for each in (stop, plane.standing.lost)]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -88,7 +88,7 @@ async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:
 
 
 async def _drain(settings: Settings, server: RunningServer) -> None:
-    """Serve on while those who send requests notice that they should send them elsewhere."""
+    """Go on serving while load balancers see on the health paths that they should send requests elsewhere."""
     server.health.draining = True
     server.plane.membership.drain()
     if settings.drain:

@@ -28,14 +28,17 @@ _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2: fresh keys, and encrypti
 
 
 def listen(address: Address, setting: str) -> socket.socket:
-    """A socket opened by us, so that a port in use is a sentence."""
+    """A socket bound by us rather than by uvicorn, so that a port in use is one sentence."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with explained(address, setting):
         return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
 
 
 def take_all_files() -> None:
-    """As many open files as the system lets us have: a connection is one, and the usual first limit is a thousand."""
+    """Raise the limit of open files to the most that the system allows.
+
+    Each connection is one, and the usual soft limit is 1024.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

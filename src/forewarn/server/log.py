@@ -1,4 +1,4 @@
-"""The server's log: one line for each thing that happened, and no way for what others wrote to fake one."""
+"""The server's log, one line an entry: line breaks in what callers sent cannot forge an entry (log injection)."""
 
 from __future__ import annotations
 

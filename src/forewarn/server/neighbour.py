@@ -1,4 +1,4 @@
-"""Who has the address that a server wants: another forewarn, and which, or something else."""
+"""Which program has the address that a server wants: another forewarn, and which, or something else."""
 
 from __future__ import annotations
 

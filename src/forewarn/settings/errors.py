@@ -42,5 +42,5 @@ class CannotListen(CommandFailed):
 
 
 def usage(message: str) -> CommandFailed:
-    """What was asked cannot be understood."""
+    """A ``CommandFailed`` for words, settings or files that cannot be understood."""
     return CommandFailed(message, Exit.USAGE)

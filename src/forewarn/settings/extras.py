@@ -33,7 +33,7 @@ def import_part(module: str, command: str) -> ModuleType:
         if extra is None:
             raise
         raise CommandFailed(
-            f"'{command}' needs {name}, a package of the {extra} extra; install it with: "
-            f"pip install 'forewarn[{extra}]'",
+            f"'{command}' needs {name}, a package of the {extra} extra; install it in a clone of forewarn: "
+            f"pip install '.[{extra}]'",
             Exit.UNREACHABLE,
         ) from None

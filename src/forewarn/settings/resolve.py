@@ -1,7 +1,7 @@
 """A server's settings: flag before environment before region file before profile before default.
 
-Nothing here needs a third-party package, so ``forewarn settings`` explains a region file anywhere; what the server
-makes of the values is ``cli.assembly``'s business.
+Nothing here needs a third-party package, so ``forewarn settings`` explains a region file anywhere; ``server.parts``
+makes a server's parts of the values.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _typed(values: dict[str, Any], shown: tuple[Shown, ...]) -> Settings:
 
 
 def check(settings: Settings) -> None:
-    """What no single setting can know: refuse combinations that would be unsafe or could not work."""
+    """Refuse combinations of settings that would be unsafe or could not work; each alone was checked before."""
     _check_faces(settings)
     _check_addresses(settings)
     _check_keeping(settings)

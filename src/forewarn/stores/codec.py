@@ -1,7 +1,7 @@
-"""Facts as bytes. JSON, because people will look into a journal one day with whatever tool they have at hand.
+"""Facts as JSON, which people can read with any tool.
 
-Every stored fact carries the number of the format it was written in. Formats only ever grow: a reader lifts an older
-fact, one format at a time, until it is a fact of today. What a newer forewarn wrote is refused, never guessed at.
+Every stored fact carries the number of the format it was written in. A reader upcasts an older fact, one format at a
+time, until it is a fact of today. A fact in a newer format is refused, never guessed at.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Upcast: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def unchanged(stored: dict[str, Any]) -> dict[str, Any]:
-    """For a format that only added kinds and fields: what was written before it reads as it is."""
+    """The upcast to a format that only added kinds and fields: what was written before it is read as it is."""
     return stored
 
 

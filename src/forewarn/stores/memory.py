@@ -32,7 +32,7 @@ class _Staged:
 
 
 class MemoryJournal:
-    """Handing the same object to a new plane is a restart; nothing survives the process."""
+    """Handing the same object to a new plane stands for a restart; nothing survives the process."""
 
     shared = None
 
@@ -50,7 +50,7 @@ class MemoryJournal:
             self._keep(staged.entries)
 
     def _keep(self, entries: Sequence[Entry]) -> None:
-        """Make all the records before the first is visible, so that no reader sees half a block."""
+        """Make all records before the first is visible, so that no reader sees half a block."""
         first = len(self._records) + 1
         records = [Record(seq, entry.fact, entry.command, entry.origin) for seq, entry in enumerate(entries, first)]
         subjects = [subject_of(record.fact) for record in records]
@@ -77,7 +77,7 @@ class MemoryJournal:
             self._snapshot = (region, seq)
 
     def verify(self) -> Iterator[str]:
-        """Memory does not rot; what can go wrong here is our own counting."""
+        """Only our own counting can go wrong in memory."""
         for place, record in enumerate(list(self._records), 1):
             if record.seq != place:
                 yield f"Record {record.seq} of the journal stands where record {place} belongs."

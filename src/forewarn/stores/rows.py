@@ -107,7 +107,7 @@ def records_of(rows: Iterable[Row]) -> list[Record]:
 
 
 def _sharing(fact: VmCreated, before: VmCreated | None) -> VmCreated:
-    """VMs made together hold one specification, seed and instant; a replay must not give each of them a copy."""
+    """Let equal values of consecutive facts be one object: VMs made together share one specification."""
     if before is None or fact.spec != before.spec:
         return fact
     seed = before.seed if fact.seed == before.seed else fact.seed

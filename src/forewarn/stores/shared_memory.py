@@ -88,8 +88,11 @@ class _Staged:
 
 
 class MemoryNodeJournal:
-    """One node's way to the region. Misfortunes: ``cut_off`` is why every call fails, ``""`` while none does; with
-    ``answers_lost`` a commit is done and its answer is lost; without ``holds`` an edit lock is lost in use."""
+    """One node's way to the region, with faults on demand.
+
+    ``cut_off`` is the sentence with which every call fails, empty while none does; with ``answers_lost`` a commit is
+    done and its answer is lost; without ``holds`` an edit lock is lost in use.
+    """
 
     def __init__(self, region: SharedMemory) -> None:
         self._region = region
@@ -148,7 +151,7 @@ class MemoryNodeJournal:
         return ""
 
     def close(self) -> None:
-        """Gone as a killed node is gone: the lead is free, but the list of nodes still shows it for a while."""
+        """Leave as a killed node does: the lead is free, but the list of nodes shows it for a while."""
         self._withdrawn = True
         self._region.depose(self)
         self._region.wake()
@@ -158,7 +161,7 @@ class MemoryNodeJournal:
             self._last_seen = records[-1]
 
     def _check(self) -> None:
-        """Nothing stands between this node and the store, and the store still has what this node has seen."""
+        """Raise where this node is cut off, or where the store has lost what it has seen."""
         if self.cut_off:
             raise JournalFault(self.cut_off)
         seen = self._last_seen

@@ -42,5 +42,5 @@ def __getattr__(name: str) -> object:
             raise
         raise MissingServerExtra(
             f"forewarn.testing needs {missing}, a package of the server extra; "
-            "install it with: pip install 'forewarn[server]'"
+            "install it in a clone of forewarn: pip install '.[server]'"
         ) from None

@@ -57,8 +57,8 @@ class Region(Checks):
     ) -> VmHandle:
         """The VM of this name, made if there is none.
 
-        Until somebody in its scope has read, a VM is disturbed without a word. That is rarely what a test is about,
-        so the scope is enabled here; ``enabled=False`` leaves that to the first read.
+        Until a VM of its scope has read, a VM is disturbed without an event. That is rarely what a test is about, so
+        the scope is enabled here; ``enabled=False`` leaves that to the first read.
         """
         spec = VmSpec(
             kind=ScopeKind.AVAILABILITY_SET if availability_set else ScopeKind.VM,
@@ -104,7 +104,7 @@ class Region(Checks):
         return self._all(FailHosts((host,), _seed()))
 
     def cancel(self, event: EventHandle, why: str = "the test wants it so") -> None:
-        """The platform thinks better of it."""
+        """The platform takes the event back."""
         self._running.submit(CancelEvents((event.id,), why))
 
     # Its time

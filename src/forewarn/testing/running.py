@@ -82,7 +82,10 @@ class RunningRegion:
         return self.plane.seq
 
     async def _settle(self) -> None:
-        """The writer takes a command when what followed from the one before is written. This one asks for nothing."""
+        """Submit a command that asks for nothing.
+
+        The writer takes it when all that followed from the one before is written.
+        """
         await self.plane.submit(Pulse(()), OPERATOR)
 
     def records(self) -> list[Record]:

@@ -206,7 +206,7 @@ sys.exit(main({words!r}))"""
 
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith(f"forewarn: 'forewarn {words[0]}' needs ")
-    assert "pip install 'forewarn[server]'" in done.stderr
+    assert "in a clone of forewarn: pip install '.[server]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -74,7 +74,7 @@ sys.exit(main({words!r}))"""
 
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.endswith(
-        "a package of the postgresql extra; install it with: pip install 'forewarn[postgresql]'\n"
+        "a package of the postgresql extra; install it in a clone of forewarn: pip install '.[postgresql]'\n"
     )
     assert len(done.stderr.splitlines()) == 1
 

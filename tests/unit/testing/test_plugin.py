@@ -79,7 +79,7 @@ def test_a_region_without_the_server_extra_says_so_in_a_sentence(tmp_path: Path)
     assert done.returncode == 1
     assert (
         "forewarn.testing needs msgspec, a package of the server extra; "
-        "install it with: pip install 'forewarn[server]'" in done.stdout
+        "install it in a clone of forewarn: pip install '.[server]'" in done.stdout
     )
     assert "Traceback" not in done.stdout
     assert _pytest(tmp_path, _PASSES, before).returncode == 0

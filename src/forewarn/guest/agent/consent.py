@@ -74,7 +74,7 @@ class Consent:
         return self._approvals.wake_seconds(self._clock.monotonic())
 
     def is_to_come(self, state: AgentState) -> bool:
-        """Whether this VM has yet to give an approval that it may give."""
+        """Whether this VM may still approve and has not."""
         return any(may_approve(state, care) and self._can_come(care) for care in state.cares.values())
 
     def _can_come(self, care: Care) -> bool:
@@ -146,7 +146,10 @@ class Consent:
         self._report.say(care.event, text)
 
     def _remember(self, care: Care, now: datetime) -> None:
-        """An earlier agent may have sent it. That it still waits is worth a warning only when its time is over."""
+        """Take up an approval that an earlier agent sent.
+
+        That it still waits is worth a warning only after ``_OVERDUE``.
+        """
         if care.sent_at is not None:
             ago = (self._clock.now() - care.sent_at).total_seconds()
             self._approvals.resume(care.key, care.sent, ago, self._clock.monotonic())

@@ -1,5 +1,7 @@
-"""The agent. One thread decides; others read the document, do steps, send approvals and ask the members of a shared
-event, and tell the one through its inbox. So the deciding thread waits for nothing slow, and alone writes.
+"""The agent. One thread decides, and it alone writes; all others report to it through its inbox.
+
+They read the document, do steps, send approvals and ask the members of a shared event, so that the deciding thread
+waits for nothing slow.
 """
 
 from __future__ import annotations
@@ -229,7 +231,7 @@ class Agent:
         self._consent.open(name, self._stance)
 
     def _stance(self, key: str) -> str:
-        """Asked by other threads: the state is replaced, never changed."""
+        """Called by other threads without a lock: the state is a value that is replaced, never changed."""
         state = self._state
         return stance(state, state.cares.get(key)) if self._read else "unknown"
 
@@ -375,7 +377,7 @@ class Agent:
         )
 
     def _close(self) -> None:
-        """What runs is called off and written down; what it had changed is known to the next agent."""
+        """Call off what runs and write that down, so that the next agent knows what was changed."""
         self._report.supervisor.stopping()
         self._ending = True
         if self._worker.running is not None:

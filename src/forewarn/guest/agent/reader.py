@@ -1,4 +1,4 @@
-"""The thread that reads: who this VM is, then the document, again and again. It decides nothing."""
+"""The thread that reads: the VM's name, then the document, again and again. It decides nothing."""
 
 from __future__ import annotations
 
@@ -88,8 +88,10 @@ class Reader:
             LOG.warning("%s", doubt)
 
     def _failed(self, fault: Fault, retry_seconds: float) -> None:
-        """A failed try that the client will repeat. Failed reads come with the stream of documents; all others are told
-        here."""
+        """Report a failed try that the client will repeat.
+
+        Failed reads of the document come with ``readings``, not here.
+        """
         if retry_seconds == 0:
             LOG.warning("%s", fault.reason)
         elif not self._named:

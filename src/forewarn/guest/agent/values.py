@@ -1,4 +1,7 @@
-"""What an ``agent.toml`` says, as values. ``agent.reading`` makes them from the file; nothing here reads anything."""
+"""What an ``agent.toml`` says, as values.
+
+``agent.config.reading`` makes them from the file; nothing here reads anything.
+"""
 
 from __future__ import annotations
 

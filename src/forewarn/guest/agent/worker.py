@@ -1,4 +1,4 @@
-"""The hands: one piece of work at a time, in a thread, under a budget that the deciding thread holds."""
+"""Runs one piece of work at a time, in a thread, under a budget that the deciding thread can change."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Worker:
         self._budget = Budget(system, 0)
 
     def begin(self, work: Work, run: int, own_name: str) -> None:
-        """The journal has it already."""
+        """Run it. The caller has written ``Begun`` to disk before."""
         budget = Budget(self._system, work.seconds, _timeout_seconds(work.step, undo=work.undo))
         task = Task(self._system, work.step, work.event, own_name, budget, self._receipts(run), work.undo)
         self._start(RunningStep(work.step.name, run, work.undo, self._system.clock.monotonic()), budget, _job(task))
 
     def pretend(self, name: str, run: int, *, undo: bool) -> None:
-        """Work that has nothing to do; the inbox hears of its end from elsewhere."""
+        """Occupy the worker without doing anything, for a dry run; the inbox hears of the end from elsewhere."""
         self.running, self._budget = (
             RunningStep(name, run, undo, self._system.clock.monotonic()),
             Budget(self._system, 0),
@@ -63,7 +63,7 @@ class Worker:
         self._budget.call_off()
 
     def ended(self, run: int) -> None:
-        """The journal knows how: its traces are not needed any more."""
+        """Remove the traces of a run whose end is in the journal."""
         self.running = None
         self._receipts(run).forget(self._system.files)
 
@@ -85,7 +85,7 @@ class Worker:
 
 
 def _timeout_seconds(step: Step, *, undo: bool) -> float | None:
-    """A reverse has no event before it, and so always a limit of its own."""
+    """The limit of a run. An undo has no event ahead that bounds it, so it always has a limit of its own."""
     return step.timeout_seconds or (UNDO_SECONDS if undo else None)
 
 

@@ -124,7 +124,7 @@ class _Listener:
                     return None
 
     def _still_listens(self) -> bool:
-        """After an error that was of one connection, rather than of the socket."""
+        """Whether an error of ``accept`` was one connection's, not the listening socket's."""
         with suppress(OSError):
             return self._socket.fileno() >= 0 and bool(self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
         return False

@@ -1,7 +1,7 @@
-"""A caller gets the read model of the region that is published, and no caller waits long for it.
+"""Read models of the published region for lists and counts, made in portions so that the loop is not held up for long.
 
-Nothing is made before the first request. From then on publications are noted, which costs next to nothing, and taken
-up at the next request. Where none comes for very many facts, everything is let go of.
+Nothing is made before the first request. From then on publications are noted, which costs next to nothing, and applied
+at the next request. Where none comes for very many facts, the models are dropped.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ReadModels:
         return self._models
 
     def let_go(self) -> None:
-        """Forget everything: the next who asks begins anew."""
+        """Drop the models: the next request makes them anew."""
         if self._leave is not None:
             self._leave()
         self._models = self._leave = None
@@ -72,7 +72,7 @@ class ReadModels:
         return self._working
 
     async def _take_up(self) -> None:
-        """Make the models, or move them on, to what is published now."""
+        """Make the models, or apply the noted publications, up to what is published now."""
         life, region, seq = self._life, self._published.region, self._published.seq
         if self._models is None:
             self._begin(seq)
@@ -114,7 +114,7 @@ class ReadModels:
             self.let_go()
 
     async def _in_portions(self, steps: Steps[Models], life: int) -> Models | None:
-        """All steps, and the loop to others after each few milliseconds. None where they are not wanted any more."""
+        """Run all steps, yielding to the loop every few milliseconds. None where the models were dropped meanwhile."""
         until = self._elapsed() + PORTION_SECONDS
         while life == self._life:
             try:

@@ -30,7 +30,7 @@ class Block(Generic[K]):
         self._pairs = 0
 
     def prepare(self: Block[str]) -> None:
-        """Be ready to be searched: what takes most of a first search."""
+        """Build the search index of this block, which is most of the cost of a first search."""
         if not self._text:
             self._text = "\n".join(self.keys)
             self._pairs = pairs_of(self._text)
@@ -134,9 +134,9 @@ def cut(keys: Sequence[K]) -> list[Block[K]]:
 
 
 class Sorting(Generic[K]):
-    """Very many keys on their way into an order, a few at a time: to sort them at once would hold everybody up.
+    """Sorts very many keys a few at a time, because sorting them at once would block the loop.
 
-    ``begins`` says where heaps begin. Each key is laid on its heap, and at the end each heap is sorted by itself.
+    ``begins`` says where heaps begin. Each key is put on its heap, and at the end each heap is sorted by itself.
     """
 
     def __init__(self, begins: Sequence[K]) -> None:

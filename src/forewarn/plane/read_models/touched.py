@@ -14,7 +14,7 @@ from forewarn.plane.ports import Record
 
 @dataclass
 class Touched:
-    """Keys of what may have changed; rather one too many than one too few."""
+    """Keys of what may have changed. It may name too many, never too few."""
 
     vms: set[str] = field(default_factory=set)
     scopes: set[str] = field(default_factory=set)

@@ -1,6 +1,6 @@
-"""Where a shared region is: what its owner wrote, and what we add so that no call hangs for ever.
+"""The address of a shared region: what its owner wrote, and the timeouts that we add so that no call hangs for ever.
 
-Whatever the owner says wins. The password is known here only, and leaves in no sentence.
+What the owner says wins. The password is known here only, and appears in no sentence.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ class ConnectionString:
         return self._shown
 
     def without_secrets(self, text: str) -> str:
-        """Blotted out where they stand as a word, lest a short one be given away by the holes it leaves."""
+        """The text with every secret blotted out.
+
+        Only as whole words: holes within other words would give a short secret away.
+        """
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
         return text

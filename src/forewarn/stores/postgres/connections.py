@@ -42,7 +42,10 @@ class PostgresSession(psycopg.Connection[TupleRow]):
     silence_seconds = PATIENCE.silence_seconds
 
     def wait(self, gen: Generator[Wait, Ready | int, _T], *args: Any, **kwargs: Any) -> _T:
-        """A server that is stopped, or a network that swallows packets, must not keep a thread for ever."""
+        """As psycopg's, but given up when the server has been silent for too long.
+
+        A stopped server, or a network that drops packets, must not keep a thread for ever.
+        """
         try:
             return super().wait(_while_it_speaks(gen, self.silence_seconds), *args, **kwargs)
         except _Silent:
@@ -50,7 +53,10 @@ class PostgresSession(psycopg.Connection[TupleRow]):
             raise psycopg.OperationalError(f"no answer for {self.silence_seconds:g} seconds") from None
 
     def usable(self) -> bool:
-        """Whether it is as we left it. A server that went away has said so: there is something to be read."""
+        """Whether an idle session can be used again: in no transaction, and nothing to read.
+
+        A server that went away has left something to read.
+        """
         if self.closed or self.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             return False
         looking = poll()
@@ -125,7 +131,7 @@ class Sessions:
 
     @contextmanager
     def lent(self) -> Iterator[PostgresSession]:
-        """A session for one thread. Any error closes it: none with half a transaction is lent again."""
+        """A session for one thread. Any error closes it, so that none with half a transaction is lent again."""
         with explained(self._address):
             connection = self._take()
             try:

@@ -51,7 +51,10 @@ class PostgresJournal:
         self.shared = PostgresShared(self._address, self._connections, self._seen, self._keys)
 
     def _check_content(self, connection: PostgresSession) -> None:
-        """What must not be used is refused at the start; all that lies between is checked where it is read."""
+        """Refuse a journal that must not be used: a newer format, or ends that do not fit.
+
+        The rest is checked as it is read.
+        """
         head, end = facts.ends_of(connection)
         last = next(facts.rows_from(connection, end, 1), None)
         if last is not None and last[1] > FORMAT:

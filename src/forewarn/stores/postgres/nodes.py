@@ -24,7 +24,7 @@ _LIST = f"SELECT told, seen_at FROM nodes WHERE seen_at >= clock_timestamp() - {
 
 
 def announce(connection: PostgresSession, node: Node) -> None:
-    """The node's own ``seen_at`` is not looked at: it is the server that sees."""
+    """Store this node's row. ``seen_at`` is set by the server's clock, not by the node's."""
     connection.execute(_ANNOUNCE, (escaped(node.id), msgspec.json.encode(node).decode()))
     connection.execute(_FORGET)  # by itself: two nodes that come back at once would wait for each other
 

@@ -30,7 +30,7 @@ class LastSeen:
 
     @property
     def last(self) -> Position:
-        """Take it *before* asking the server: what is answered then may be newer, but never older."""
+        """Read it *before* asking the server: the answer may then be newer than what was seen, never older."""
         return self._last
 
     def note(self, place: Position) -> None:

@@ -56,7 +56,7 @@ def _opened(connection: PostgresSession, seq: int) -> Iterator[BinaryIO]:
 
 
 class _Parts(RawIOBase):
-    """One part at a time is in memory."""
+    """A snapshot's rows as one stream; one row at a time is in memory."""
 
     def __init__(self, connection: PostgresSession, seq: int) -> None:
         self._connection = connection

@@ -1,8 +1,8 @@
 """The one connection that appends: take the head's lock, hand out what others wrote, append, commit.
 
-Two round trips for a block, one for each end of it, and one more to date what came along after it was begun. What
-became of a commit whose answer got lost is found out by taking the lock again: who holds it knows that the transaction
-before is over.
+Two round trips for a block, one for each end of it, and one more to date commands that came after it was begun. The
+fate of a commit whose answer got lost is found out by taking the lock again: once it is held, the transaction before is
+over.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class BlockWriter:
         return self._connection
 
     def _leave(self) -> None:
-        """Forget what was not committed. A connection that cannot even do that is given up."""
+        """Roll back. A connection that cannot even do that is closed."""
         connection = self._connection
         if connection is None:
             return
@@ -137,9 +137,10 @@ class BlockWriter:
                 connection.execute("ROLLBACK")
 
     def _hang_up(self) -> None:
-        """After an error in a pipeline, what psycopg takes for prepared may not be: such a session could fail for ever.
+        """Close the session after an error in a pipeline.
 
-        The server rolls back what a session had begun when that ends.
+        psycopg may believe statements prepared that are not, and fail for ever. The server rolls back what an ended
+        session had begun.
         """
         if self._connection is not None:
             self._connection.close()
@@ -172,7 +173,9 @@ class BlockWriter:
         self._seen.note(last)
 
     def _hear(self, diagnostic: psycopg.errors.Diagnostic) -> None:
-        """A commit that is canceled while it waits for a standby succeeds with a warning: not what was asked for.
+        """Notices of a commit.
+
+        One that was canceled while it waited for a standby succeeds with a warning: not what was asked for.
 
         Triggers warn as well, and those have a context; so does a queue of notifications that fills up.
         """
@@ -200,7 +203,9 @@ class BlockWriter:
             raise fault(self._address, error) from error
 
     def _is_there(self, last: Position, deadline: float) -> bool:
-        """With the head's lock in hand nothing is under way any more: a record that is not there now never will be.
+        """Whether the record is in the journal.
+
+        With the head's lock held no transaction is under way: if not now, then never.
 
         One that is there may not have reached the standbys yet. A commit of our own, after it, waits for them.
         """

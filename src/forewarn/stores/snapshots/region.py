@@ -1,8 +1,8 @@
 """A region as bytes, so that a start need not read the whole journal.
 
-Only what cannot be derived is kept; ``core.assemble`` makes the rest anew. A snapshot is a convenience: one that
-cannot be used is put aside with a reason, and the facts rebuild what it held. Therefore there is one format only, and
-``FORMAT`` grows whenever the parts below change, or when what is in them comes to mean something else.
+Only what cannot be derived is kept; ``core.folding.assemble`` makes the rest. A snapshot that cannot be used is put
+aside with a reason, and the facts rebuild what it held. Therefore there is one format only, and ``FORMAT`` grows
+whenever the parts below change, or their meaning does.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def unpack(stream: BinaryIO) -> tuple[Region, Header]:
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """Millions of objects are made and all of them stay: looking for garbage among them doubles the time."""
+    """Switch garbage collection off: millions of objects are made and all stay, and scanning them doubles the time."""
     active = gc.isenabled()
     gc.disable()
     try:

@@ -60,6 +60,6 @@ def flaws(shelf: Iterable[Kept]) -> Iterator[str]:
 
 
 def check_happened(seq: int, head: int) -> None:
-    """A snapshot stands for what is in the journal."""
+    """Refuse a snapshot of records that the journal does not have."""
     if seq > head:
         raise JournalFault(f"No snapshot can stand for record {seq}: the journal ends at record {head}.")

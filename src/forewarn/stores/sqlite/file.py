@@ -73,7 +73,10 @@ def wal_of(path: Path) -> Path:
 
 
 def shm_of(path: Path) -> Path:
-    """What all who have the file open agree by. Without it others would not know of us, and could empty the log."""
+    """The shared-memory file, by which all connections coordinate.
+
+    Without it others would not see ours, and could empty the log.
+    """
     return path.with_name(f"{path.name}-shm")
 
 
@@ -113,7 +116,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def _sync_entries(path: Path) -> None:
-    """SQLite does so itself, but does not look whether it worked."""
+    """Sync the directory. SQLite does so itself, but does not check whether it worked."""
     try:
         sync_directory(path.parent)
     except OSError as flaw:
@@ -124,7 +127,7 @@ def _sync_entries(path: Path) -> None:
 
 
 def make_sure(path: Path) -> None:
-    """All that is there is on the disk, and not only shown by the system, before anything is built on it."""
+    """Sync all that is there before anything is built on it. The system may show bytes that are not on disk yet."""
     log = wal_of(path)
     if log.exists():
         write_ahead.renew(log)
@@ -174,13 +177,16 @@ _MEANINGS = {
 
 
 def came_before_the_end(error: sqlite3.Error) -> bool:
-    """Whether a commit failed while its frames were written. The one that ends it is the last write of all (``psow=1``:
-    nothing is added to fill a sector), so it is not in the log, or not whole; then nothing can come of the others."""
+    """Whether a commit failed before its last frame was written.
+
+    The frame that ends a commit is the last write of all (``psow=1``: nothing is added to fill a sector). So it is not
+    in the log, or not whole, and the others count for nothing.
+    """
     return getattr(error, "sqlite_errorcode", 0) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 
 def doubt(path: Path, error: sqlite3.Error) -> str:
-    """The sentence that refuses every write after a commit that failed and could not be taken back."""
+    """The sentence that refuses every write after a commit that failed and could not be undone."""
     return (
         f"The journal {path} could not be forced to the disk, so nobody knows what a restart would find there. Nothing "
         f"more is written until that works; check the disk. (SQLite said: {error}.)"
@@ -188,7 +194,7 @@ def doubt(path: Path, error: sqlite3.Error) -> str:
 
 
 def uncertain(path: Path, error: sqlite3.Error) -> str:
-    """For those whose commit it was."""
+    """What the callers of such a commit are told."""
     return (
         f"The journal {path} could not be forced to the disk when it was told to commit: after a restart the facts are "
         "there, or they are not, but never half of them. Look before you try again; check the disk. "

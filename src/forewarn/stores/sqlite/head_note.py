@@ -30,7 +30,7 @@ def read(directory: Path) -> Noted | None:
 
 
 def understood(text: bytes) -> Noted | None:
-    """What a note says, if it is one and whole."""
+    """The content of a note; None where it is damaged."""
     try:
         seq, chain, proof = text.decode("ascii").split()
         return Noted(int(seq), bytes.fromhex(chain)) if proof == _proof(seq, chain) else None
@@ -50,7 +50,7 @@ class HeadNote:
         self._descriptor = os.open(directory / NAME, flags, 0o600)
 
     def write(self, seq: int, chain: bytes) -> None:
-        """Always as long as the last one, so that nothing of it is left. Failing to leaves the one before."""
+        """Overwrite the note, always with the same length. A failure leaves the one before."""
         number, text = f"{seq:020d}", chain.hex()
         with suppress(OSError):
             os.pwrite(self._descriptor, f"{number} {text} {_proof(number, text)}\n".encode(), 0)

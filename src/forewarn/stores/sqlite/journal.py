@@ -134,7 +134,10 @@ class SqliteJournal:
                 raise
 
     def _commit(self, connection: sqlite3.Connection, last: Row | None) -> None:
-        """After an error the end of the transaction may stand in the log all the same: it is taken back for certain."""
+        """Commit.
+
+        After an error the end of the transaction may still be in the log, so it is taken back for certain.
+        """
         try:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -153,7 +156,7 @@ class SqliteJournal:
             raise Uncertain(f"{self.ailment()} The last commit may have gone with it: look before you try again.")
 
     def _settle(self) -> None:
-        """Nothing is in doubt any more when all that was acknowledged is in the file, and the log is empty."""
+        """Clear the doubt: everything acknowledged is moved into the file, and the log is emptied."""
         try:
             self._check_standing()
             with _explained(self._path):
@@ -242,7 +245,7 @@ class SqliteJournal:
             connection.close()
 
     def _another_reader(self) -> sqlite3.Connection:
-        """What the path leads to may be another file by now."""
+        """A new connection, refused where the path leads to another file by now."""
         self._check_standing()
         return sqlite_file.open_reader(self._path)
 
@@ -285,7 +288,7 @@ class SqliteJournal:
             return connection.execute(query, (seq, limit)).fetchall()
 
     def close(self) -> None:
-        """Give everything back. The writer goes last, so that SQLite folds its log into the file."""
+        """Close all connections, the writer's last, so that SQLite folds its log into the file."""
         with self._writing, self._shelving, self._lending:
             self._closed = True
             while self._idle:

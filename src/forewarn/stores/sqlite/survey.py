@@ -71,7 +71,7 @@ def _check_preamble(path: Path) -> None:
 
 
 def _check_log(path: Path) -> None:
-    """Before SQLite opens it, which takes a damaged frame for the end of the log."""
+    """Check the write-ahead log before SQLite opens it: SQLite takes a damaged frame for the end of the log."""
     log = sqlite_file.wal_of(path)
     if log.exists() and write_ahead.is_damaged(log, path):
         raise JournalFault(f"The write-ahead log {log} is damaged: the journal would lose records. {_RESTORE}.")
@@ -112,7 +112,7 @@ def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_note(connection: sqlite3.Connection, path: Path, head: int) -> None:
-    """What was committed last is there."""
+    """Refuse a journal that lacks the record which the head note says was committed."""
     noted = head_note.read(path.parent)
     if noted is not None and chain_at(connection, noted.seq) != noted.chain:
         raise JournalFault(
@@ -123,7 +123,7 @@ def _check_note(connection: sqlite3.Connection, path: Path, head: int) -> None:
 
 
 def _check_snapshots(connection: sqlite3.Connection, path: Path, head: int) -> int:
-    """What a snapshot stands for was in the journal once, and must still be. The newest one's record."""
+    """Refuse a journal that lacks a record which a snapshot stands for; else the newest such record."""
     newest = 0
     for found, header in shelf.headers(snapshot_files.shelf(path.parent)):
         if chain_at(connection, header.seq) != header.mark:

@@ -36,7 +36,7 @@ def is_damaged(log: Path, file: Path) -> bool:
 
     A transaction is begun only when the one before it is on the disk. So a loss of power can spoil the last one, in any
     of its frames, and no other: where two ends of transactions stand behind the last whole one, the first of them was
-    safe once. A single one may have been lost before it was acknowledged; ``stores.head_note`` may know better.
+    safe once. A single one may have been lost before it was acknowledged; ``stores.sqlite.head_note`` may know better.
     """
     with log.open("rb") as stream, file.open("rb") as pages:
         return _is_damaged(stream, pages)
@@ -89,7 +89,7 @@ def _is_wanted(stream: BinaryIO, pages: BinaryIO) -> bool:
 
 
 def _page(pages: BinaryIO, number: int, page_bytes: int) -> bytes:
-    """They are numbered from 1; nothing is where a damaged number points to."""
+    """The page with this number, from 1 on; empty where a damaged number leads nowhere."""
     if number < 1:
         return b""
     pages.seek((number - 1) * page_bytes)
@@ -131,7 +131,10 @@ def renew(log: Path) -> None:
 
 
 def force_empty(log: Path) -> None:
-    """Make sure that a log which was just emptied is empty on the disk too. Done once more, it is new to the system."""
+    """Sync a log that was just emptied.
+
+    It is written once more first: after a failed sync the system may hold it for clean.
+    """
     descriptor = os.open(log, os.O_RDWR | os.O_CLOEXEC)
     try:
         for length in (1, 0):

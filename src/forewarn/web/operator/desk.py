@@ -96,15 +96,15 @@ class Asker:
         return await self.plane.submit(command, self.origin)
 
     def look(self) -> Look:
-        """The region after what was submitted."""
+        """The region as it is published after what was submitted."""
         return look_at(self.plane)
 
     def editing(self) -> AbstractAsyncContextManager[None]:
-        """Held from the look to the write by who lays a change over what is seen."""
+        """A lock for read-modify-write, held from the look to the write: editors do not overwrite each other."""
         return self.plane.editing
 
     async def tell(self, make: Callable[_P, _Told], *args: _P.args, **kwargs: _P.kwargs) -> _Told:
-        """The answer to the request, made by ``make`` in a thread, for it may be long."""
+        """The answer to the request, made by ``make`` in a thread: it may take long, and the loop serves others."""
         return await asyncio.to_thread(make, *args, **kwargs)
 
     def new_guid(self) -> str:
@@ -113,7 +113,7 @@ class Asker:
 
     @property
     def name(self) -> str:
-        """As approvals and cancellations tell it."""
+        """The caller, as approvals and cancellations record it."""
         return f"{self.origin.door} ({self.origin.who})" if self.origin.who else self.origin.door
 
 
@@ -172,14 +172,14 @@ async def _look(plane: Annotated[Plane, Depends(_current)]) -> Look:
 
 
 async def _listed(plane: Annotated[Plane, Depends(_current)]) -> Listed:
-    """The first who asks waits until they are made."""
+    """A look with read models. They are made when first needed, so the first request waits for them."""
     found = await list_of(plane)
     assert found is not None, "without a limit of patience there is always a list"
     return found
 
 
 async def list_of(plane: Plane, patience_seconds: float | None = None) -> Listed | None:
-    """None where the read models are yet to be made, and that takes longer."""
+    """Read models and the region that they show, or None where making them takes longer than ``patience_seconds``."""
     models = await plane.read_models.at_hand(patience_seconds)
     if models is None:
         return None

@@ -1,4 +1,4 @@
-"""How the operator face says no: one envelope for everything, with a sentence that a person can act on."""
+"""How the operator face refuses and fails: one JSON envelope, with a sentence that a person can act on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def error_answer(
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Teach the app the envelope."""
+    """Register the handlers that make the envelope of every exception."""
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(JournalFault, _refused)
     app.add_exception_handler(Uncertain, _refused)
@@ -55,7 +55,8 @@ def _request_id(request: Request) -> str:
 def refusal_of(problem: Exception, desk: Desk) -> tuple[int, ErrorKind, str] | None:
     """Status, kind and sentence for a request that the region or its store did not take; None for other failures.
 
-    What may have been kept is not a 503: a client that repeats requests by itself would perhaps do it twice.
+    A write whose fate is unknown is a 502 `uncertain` and no 503: clients retry a 503 by themselves, and most requests
+    are not idempotent.
     """
     match problem:
         case Refused():
@@ -92,7 +93,7 @@ async def _not_routed(request: Request, problem: Exception) -> JSONResponse:
 
 
 def _possible(request: Request) -> str:
-    """What can be done at a path, as documented. The framework names only what its first route there can."""
+    """The methods that OpenAPI has for a path. The framework's `Allow` names only those of its first route there."""
     path: str = request.scope["path"]
     documented: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
     fitting = [path] if path in documented else [each for each in documented if _leads_to(path, each)]

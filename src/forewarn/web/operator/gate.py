@@ -1,9 +1,10 @@
-"""What every request passes before a route sees it, and what no answer leaves without.
+"""Authentication, protection of browsers and limits for every request of the control port, before a route sees it.
 
-An operator's API on loopback is within reach of every web page the operator opens. So: the Host header must be ours
-(a rebound name is not), a page of another origin may not ask, and a token, where one is set, must be shown. A browser
-that has signed in shows the portal's cookie instead; it is sent by the browser, whatever page asks for that, so what it
-changes must come from a page of ours.
+A control port on loopback can be reached by every web page that the operator's browser opens. Against DNS rebinding the
+Host header must be one of ours; a page of another origin is refused; where a token is set, it must be sent. A browser
+that has signed in sends the portal's cookie instead. Browsers attach cookies whatever page asks for a request, so
+against CSRF a request that changes something must also come from a page of this origin. Every answer leaves with a
+request id and the headers below.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ class Gate:
             raise _No(401, "unauthorized", "Send the token of this server as 'Authorization: Bearer TOKEN'.")
 
     def _is_let_in(self, headers: Headers, scope: Scope) -> bool:
-        """By the token, or by a cookie. A request with both is judged by its token."""
+        """Whether the token, or else the portal's cookie, is right. A request with both is judged by its token."""
         if "authorization" in headers or self._sessions is None:
             return self._token is not None and compare_digest(_bearer(headers), self._token)
         name = self._sessions.visitor(headers, scope["scheme"])
@@ -152,9 +153,9 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def _check_page(headers: Headers, scope: Scope) -> None:
-    """What changes something by a form or a cookie comes from a page of this very origin, and says so.
+    """Refuse forms and requests with a cookie that come from another page (CSRF).
 
-    Other ports of the same machine are the same *site*, to which browsers send cookies: only the origin tells.
+    SameSite cookies are not enough: other ports of the same machine are the same *site*. Only Origin tells them apart.
     """
     ours = f"{scope['scheme']}://{headers.get('host', '')}".lower()
     if headers.get("origin", "").lower() != ours or headers.get("sec-fetch-site", "same-origin") != "same-origin":

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class Streams:
-    """The streams of one app. A server that stops waits for its connections, so they must be told to end."""
+    """The open streams of one app. A server that stops waits for its connections, so it ends the streams first."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -55,7 +55,7 @@ class Streams:
 async def follow(
     plane: Plane, after: int, streams: Streams, keep_alive_seconds: float = KEEP_ALIVE_SECONDS
 ) -> AsyncGenerator[Sequence[Record], None]:
-    """Everything after ``after``, as it comes; an empty batch is a sign of life."""
+    """The records after ``after`` in batches, as they are published; an empty batch is for a keep-alive comment."""
     woken = asyncio.Event()
 
     def wake(_region: Region, _records: Sequence[Record]) -> None:
@@ -79,7 +79,7 @@ async def follow(
 
 
 async def happens(event: asyncio.Event, within_seconds: float) -> bool:
-    """Whether it is set before so many seconds have passed."""
+    """Whether the event is set within so many seconds."""
     try:
         async with asyncio.timeout(within_seconds):
             await event.wait()

@@ -1,4 +1,4 @@
-"""Links are made here and nowhere else, from the paths of the pages: nothing that came from outside is an address."""
+"""All links of the portal, made from the paths of its pages. No text from outside is used as an address as it is."""
 
 from __future__ import annotations
 
@@ -44,20 +44,23 @@ def _text(value: object) -> str:
 
 
 def own_path(given: str, otherwise: str = f"{ROOT}/") -> str:
-    """An address that a form brought back, if it leads into the portal; browsers read ``\\`` as ``/``."""
+    """Where a form wants to return to, if that is a page of the portal; else ``otherwise``: no open redirect.
+
+    Browsers read ``\\`` as ``/`` and ``//`` as another host, so both are refused.
+    """
     parts = urlsplit(given) if given.isascii() and given.isprintable() else urlsplit("")
     is_own = not parts.scheme and not parts.netloc and parts.path.startswith(f"{ROOT}/") and "\\" not in given
     return given if is_own and "//" not in parts.path else otherwise
 
 
 def lasting(address: str) -> str:
-    """The same address without what just happened there, and without the way back from it."""
+    """The address without the parameters that tell of a deed just done, and without the way back from it."""
     path, _, query = address.partition("?")
     kept = [each for each in query.split("&") if each and each.partition("=")[0] not in _PASSING]
     return f"{path}?{'&'.join(kept)}" if kept else path
 
 
 def with_news(back: str, request_id: str, before: int) -> str:
-    """Where to go on, and where in the journal to look for what came of it: no node keeps anything."""
+    """The page to show after a deed, with the request id and where in the journal to look for it, on any node."""
     plain = lasting(back)
     return f"{plain}{'&' if '?' in plain else '?'}{_NEWS[0]}={request_id}&{_NEWS[1]}={before}"

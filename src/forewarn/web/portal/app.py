@@ -69,7 +69,7 @@ class _Problem:
 
 
 class Portal:
-    """The ASGI app below ``/portal``. Whatever fails in it is answered as a page."""
+    """The ASGI app below ``/portal``. Every failure in it is answered as a page."""
 
     def __init__(self, token: str, system: ServerSystem, pages: tuple[PortalPage, ...] = PAGES) -> None:
         """Reads templates and static files, so it blocks."""
@@ -156,7 +156,7 @@ class Portal:
         }
 
     def _apologize(self, request: Request, problem: Exception) -> Response:
-        """A refusal, a store that is away, an address that leads nowhere, or a fault of our own, as a page."""
+        """The page for a refusal, a store that is away, an unknown address, or a fault of our own."""
         desk = self._desk()
         request_id: str = request.state.request_id
         if isinstance(problem, HTTPException):

@@ -21,7 +21,7 @@ Given: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 class NotRight(Exception):  # noqa: N818 - an answer, not an error
-    """What was typed cannot be taken: the sentence, and the field that it is about where that is known."""
+    """A field cannot be accepted: the sentence about it, and the name of the field where that is known."""
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class NotRight(Exception):  # noqa: N818 - an answer, not an error
 
 
 async def read_form(request: Request) -> Given:
-    """The fields of a POST. Nothing but a plain form is taken, and not a large one."""
+    """The fields of a POST. Only urlencoded forms up to ``MOST_BYTES`` are accepted."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _URLENCODED:
         raise HTTPException(415, f"Send a form ({_URLENCODED})")
@@ -155,7 +155,7 @@ class Filled:
 
 
 def fill(fields: Sequence[FormField], given: Given) -> Filled:
-    """Read what was typed. What nobody asked for is dropped, so that it cannot come back in a link."""
+    """Parse the fields of a form. Fields that it does not have are dropped, so that no link carries them on."""
     known = {each.name: given[each.name] for each in fields if each.name in given}
     values: dict[str, Any] = {}
     for each in fields:
@@ -171,7 +171,7 @@ def fill(fields: Sequence[FormField], given: Given) -> Filled:
 
 
 def checked(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
-    """The values as a body, or the operator's sentence about what is wrong with them."""
+    """The values as the operator's own body, or ``NotRight`` with the sentence of its validation."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as problem:

@@ -55,15 +55,17 @@ class Visit:
 
     @property
     def base(self) -> str:
-        """Where this server is, for whoever copies a command from a page."""
+        """The address of this server as this browser reaches it, for commands that a person copies from a page."""
         return f"{self.scheme}://{self.host}"
 
     def asker(self) -> Asker:
-        """Whoever looks, as somebody who wants something done: the journal tells the door and the name."""
+        """An ``Asker`` for this visitor: the journal records its commands with the portal's door and the name given at
+        sign-in.
+        """
         return Asker(self.desk.plane, self._origin())
 
     def rehearsal(self) -> Asker:
-        """The same, but nothing of what is asked happens."""
+        """A ``DryRun`` for this visitor: the same commands, without effect."""
         return DryRun(self.desk.plane, self._origin())
 
     def _origin(self) -> Origin:

@@ -22,7 +22,7 @@ _WORTH_PACKING = 1_000  # bytes: below that an answer fits one packet with its h
 
 
 def environment(addresses: Addresses, files: StaticFiles) -> Environment:
-    """Strict: a name that is not there fails, everything is escaped, and nothing hides in a text."""
+    """The Jinja2 environment: undefined names raise, all is escaped, every value passes ``written.shown``."""
     env = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -40,7 +40,7 @@ def environment(addresses: Addresses, files: StaticFiles) -> Environment:
 
 
 def answer(request: Request, html: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """The page, or 304 to whoever has it already."""
+    """The page with an ETag, gzipped where the browser takes that; 304 where its If-None-Match still fits."""
     body = html.encode()
     tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
     fields = {"ETag": tag, "Vary": f"Accept-Encoding, {PART}", **(headers or {})}

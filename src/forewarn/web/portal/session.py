@@ -1,6 +1,6 @@
-"""Who has signed in: a cookie that is signed with a key made of the server's token, so that any node takes it.
+"""Sessions of the portal: a cookie signed with a key derived from the server's token, so that every node accepts it.
 
-It never holds the token: browsers send cookies to every port of a host. A new token ends every session.
+It never contains the token: browsers send cookies to every port of a host. Changing the token ends every session.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ class TokenSessions:
         return _set_cookie(cookie_name(host, scheme), value, SESSION_SECONDS, scheme)
 
     def end(self, host: str, scheme: str) -> str:
-        """A session forgotten by its browser."""
+        """A Set-Cookie that makes the browser forget its session."""
         return _set_cookie(cookie_name(host, scheme), "", 0, scheme)
 
     def new_code(self, name: str = "") -> str:
-        """Opens the portal once within a minute: for a link that a command makes."""
+        """A signed one-time code, good for a minute: `forewarn portal --open` puts it, not the token, into a link."""
         mark = base64.urlsafe_b64encode(self._system.random_bytes(12)).decode()
         claims = {"for": "code", "name": clean_name(name), "mark": mark, "until": self._until(CODE_SECONDS)}
         return self._signed(claims)
 
     def use_code(self, code: str) -> str | None:
-        """The name that it was made for, or None where it does not hold, or not any more."""
+        """The name that the code was made for; None where it is not ours, expired, or used before on this node."""
         found = self._opened(code, "code")
         if found is None or code in self._used:
             return None
@@ -86,7 +86,10 @@ class TokenSessions:
         return hmac.new(self._key, body.encode(), "sha256").hexdigest()
 
     def _opened(self, value: str, purpose: str) -> dict[str, Any] | None:
-        """What was signed, if we signed it for this and it is not too old. Nothing is read before that is known."""
+        """The claims of a signed value; None where the signature, the purpose or the expiry is not right.
+
+        The signature is checked before anything is parsed.
+        """
         body, _, signature = value.partition(".")
         if not value.isascii() or not hmac.compare_digest(signature, self._signature(body)):
             return None
@@ -96,7 +99,9 @@ class TokenSessions:
 
 
 class Tries:
-    """Wrong tokens by address: after five in a minute an address waits until the first of them is a minute old."""
+    """Rate limit for wrong tokens by address: after five within a minute the address waits until the first is a minute
+    old.
+    """
 
     def __init__(self, system: ServerSystem) -> None:
         self._system = system
@@ -111,7 +116,7 @@ class Tries:
         return max(0, int(left) + 1) if left > 0 else 0
 
     def note(self, address: str) -> None:
-        """One more wrong one. Of very many addresses the longest silent are forgotten."""
+        """Count a wrong try. Where there are very many addresses, those that have been silent longest are forgotten."""
         wrong = self._wrong.setdefault(address, deque(maxlen=WRONG_TRIES))
         wrong.append(self._system.elapsed())
         self._wrong.move_to_end(address)
@@ -120,7 +125,7 @@ class Tries:
 
 
 def cookie_name(host: str, scheme: str) -> str:
-    """Cookies of a host go to all its ports, so the name tells which; over https the browser holds them apart."""
+    """Names the port: browsers send a host's cookies to all its ports. Over https the ``__Host-`` prefix guards it."""
     if scheme == "https":
         return "__Host-forewarn"
     port = host.rpartition(":")[2] if ":" in host.rpartition("]")[2] else "80"

@@ -84,7 +84,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cell(value: object) -> str:
-    """A text that begins like a formula gets an apostrophe, which sheets read as: this is text."""
+    """A cell of CSV. Text that begins like a formula gets an apostrophe, so that a spreadsheet does not run it (CSV
+    injection).
+    """
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(each, str) for each in value):

@@ -50,7 +50,9 @@ class StaticFiles:
         return f"/portal/static/{self.digest}/{name}"
 
     async def answer(self, request: Request) -> Response:
-        """A page of another version asks under another digest: it gets what there is, and keeps nothing of it."""
+        """A file under the digest of all, to be cached for ever. Under another digest, of a page of another version:
+        no-store.
+        """
         file = self._files.get(request.path_params["name"])
         if file is None:
             return PlainTextResponse("There is no such file.", 404)

@@ -78,7 +78,10 @@ class _Face:
         await _response(request, reply, request_id)(scope, receive, send)
 
     async def _safe_answer(self, request: Request, request_id: str) -> ArmReply:
-        """An answer in every case. Whatever is not a success has changed nothing, unless it says that it may have."""
+        """An answer in every case, also after a fault of ours.
+
+        An error means that nothing changed, unless it says otherwise.
+        """
         try:
             return await self._answer(request, request_id)
         except ArmError as no:
@@ -143,6 +146,6 @@ def _response(request: Request, reply: ArmReply, request_id: str) -> Response:
 
 
 def _echo(request: Request, name: str) -> str:
-    """What the caller calls its request, as far as a header may repeat it."""
+    """The caller's x-ms-client-request-id, if it is harmless enough to be repeated in a header."""
     found = request.headers.get(name, "")
     return found if found.isascii() and found.isprintable() and len(found) <= _LONGEST_ECHO else ""

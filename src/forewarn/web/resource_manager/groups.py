@@ -70,7 +70,7 @@ def state_of(group: dict[str, Any]) -> str:
 
 
 def restated(group: dict[str, Any], state: str, **more: str) -> dict[str, Any]:
-    """The group in a state, and with nothing else about it that is not for everybody."""
+    """The group's document with another provisioning state, and without members that are internal."""
     return {**group, "properties": {"provisioningState": state, **more}}
 
 

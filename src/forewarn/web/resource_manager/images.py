@@ -1,4 +1,4 @@
-"""Images: whatever a client names exists, because nothing here boots one. What it is told decides Linux or Windows."""
+"""Images. Every image that a client names exists, because nothing boots it; its name decides Linux or Windows."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ async def _show_gallery_version(desk: ArmDesk, call: Call) -> ArmReply:
 
 
 def _kept_or(desk: ArmDesk, call: Call, properties: dict[str, Any]) -> ArmReply:
-    """What was put there; where nothing was, something that a VM can be made of."""
+    """The image or disk that was put under this id; where there is none, a document that a VM can be made of."""
     kept = generic.find(desk, call.path)
     if kept is not None:
         return ArmReply(200, kept)

@@ -1,6 +1,6 @@
-"""The one way of a document into the journal, and out of it: without secrets, in both directions.
+"""Documents into the journal and out of it: secrets are removed in both directions.
 
-Out of it too, because a journal may be older than the rule and hold one.
+On the way out as well, because a journal may be older than a row of the table of secrets.
 """
 
 from __future__ import annotations

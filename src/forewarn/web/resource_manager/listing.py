@@ -20,7 +20,7 @@ from forewarn.web.resource_manager.subscriptions import place_name
 Document: TypeAlias = dict[str, Any]
 Predicate: TypeAlias = Callable[[Document], bool]
 
-_LONGEST = 4_000  # ours: characters of a filter or a cursor, which stand in an address
+_LONGEST = 4_000  # ours: characters of a filter, which stands in an address
 _TEXT = r"'((?:[^']|'')*)'"
 _COMPARED = re.compile(rf"(location|resourceType|name|resourceGroup)\s+(eq|ne)\s+{_TEXT}", re.IGNORECASE)
 _PART = re.compile(rf"substringof\(\s*{_TEXT}\s*,\s*(name|resourceGroup)\s*\)(?:\s+eq\s+true)?", re.IGNORECASE)

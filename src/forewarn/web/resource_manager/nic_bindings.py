@@ -1,7 +1,7 @@
-"""With ``bind_nics``: VMs are known to the metadata face by the addresses of their network interfaces.
+"""With ``bind_nics``, the metadata face knows VMs by the addresses of their network interfaces.
 
-Off unless ``--bind-nics on``: who may write interfaces then decides which VM a caller is. The binding is a fact like
-any other, made together with the document that it follows from.
+Off unless ``--bind-nics on``: with it, a caller that may write interfaces decides which VM an address stands for. The
+binding is a fact like any other, in the same transaction as the document that it follows from.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From an HTTP request to a ``Call``: the one place that meets what strangers send."""
+"""From an HTTP request to a ``Call``: all bytes from callers are checked here, before any handler sees them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _printable(text: str) -> str:
 
 
 def check_api_version(text: str) -> None:
-    """Any date will do; which members it knows is for the handlers to say."""
+    """Any date is accepted; handlers decide which members it knows."""
     if not text:
         raise ArmError(
             400,

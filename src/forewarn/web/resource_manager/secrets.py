@@ -56,7 +56,7 @@ _DECLARATIONS = frozenset(
 
 
 def is_secret(member: str, holder: str = "") -> bool:
-    """Whether the service would never tell this member; ``holder`` is the name of what it stands in."""
+    """Whether the service never returns this member; ``holder`` is the name of the object or list it is in."""
     return member.lower() in _SECRET or (holder.lower(), member.lower()) in _SECRET_IN
 
 

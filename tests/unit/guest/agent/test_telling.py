@@ -290,7 +290,7 @@ def test_without_the_package_apprise_fails_in_a_sentence(
     telling.tell("completed", EVENT, "all is well")
     telling.close(30)
 
-    assert "pip install 'forewarn[notify]'" in caplog.text
+    assert "pip install '.[notify]'" in caplog.text
 
 
 @pytest.mark.filterwarnings("ignore")

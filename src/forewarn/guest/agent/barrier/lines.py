@@ -1,4 +1,4 @@
-"""How the words of the barrier travel: a small listener for those who ask us, and threads that ask the others."""
+"""The barrier's messages over HTTP: a small listener for other agents' questions, and threads that ask them ours."""
 
 from __future__ import annotations
 
@@ -122,7 +122,10 @@ class BarrierLine:
 
 
 def _read_request(connection: Stream, budget: Budget) -> tuple[str, dict[str, str], bytes]:
-    """One budget for all of it: a byte a second, from enough peers, would else keep every member from being heard."""
+    """A request, within one budget of time for all of it.
+
+    A byte a second (slowloris), from enough peers, would otherwise keep other members from being heard.
+    """
     data = b""
     while b"\r\n\r\n" not in data:
         data += _more(connection, len(data), budget)

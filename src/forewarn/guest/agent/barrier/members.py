@@ -58,9 +58,9 @@ class Gathering:
         return sorted(due, key=lambda name: self.asked.get(name, never))
 
     def with_hint(self, name: str, tick: float) -> Gathering:
-        """A member has spoken: ask at once, unless it is known to be ready or was asked just now.
+        """A member has spoken: ask it at once, unless it is known to be ready or was asked just now.
 
-        Two that are ready would else ask each other without end.
+        Without the exception two ready members would ask each other without end.
         """
         known = next((heard for other, heard in self.heard.items() if is_name(other, name)), None)
         is_news = known is None or known.stance not in AGREEING or tick - known.at > ASK_EVERY_SECONDS

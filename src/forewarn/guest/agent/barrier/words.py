@@ -1,8 +1,8 @@
-"""What agents say to each other, sealed with the secret they share.
+"""The barrier's messages, authenticated by an HMAC with the shared secret.
 
-A question carries a number that was never used before; the answer is sealed together with it, so an answer cannot be
-kept and played again: only answers are believed. A question is sealed too, with its time, so that nobody without the
-secret learns anything or makes an agent work; what it says of the one who asks is no more than a hint.
+A question carries a nonce; the answer's HMAC covers it, so an answer cannot be replayed: only answers are believed. A
+question is authenticated too, with its time, so that without the secret nothing can be learned and no agent be made to
+work; what it says of its sender is no more than a hint.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Seal:
 
 
 def _same(ours: str, theirs: str) -> bool:
-    """As bytes: a header may hold any letter, and comparing texts refuses most of them with an exception."""
+    """Compare in constant time, as bytes: ``compare_digest`` refuses texts with characters that a header may hold."""
     return hmac.compare_digest(ours.encode(), theirs.encode("utf-8", "replace"))
 
 

@@ -1,4 +1,7 @@
-"""``[barrier]`` of an ``agent.toml``: half a barrier would let one VM approve what another is not ready for."""
+"""``[barrier]`` of an ``agent.toml``.
+
+Half a configuration is refused: one VM would approve while another is not ready.
+"""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ COMMENTED_TOML = """\
 #patience = "5m"
 
 # Who is told. on: scheduled, preparing, prepared, failed, approved, started, completed, canceled; left out, all.
-# kind = "apprise" reaches mail, chat and more (pip install 'forewarn[notify]').
+# kind = "apprise" reaches mail, chat and more (pip install '.[notify]' in a clone).
 #
 #[[notification]]
 #kind = "webhook"

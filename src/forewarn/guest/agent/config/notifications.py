@@ -38,4 +38,4 @@ def _check_apprise(section: Section, url: str) -> None:
     if url and "://" not in url:
         section.complain("url", "is not an Apprise URL", f"such as {_EXAMPLES['apprise']}")
     if find_spec("apprise") is None:
-        section.warn("kind", "needs a package that is not installed", "pip install 'forewarn[notify]'")
+        section.warn("kind", "needs a package that is not installed", "in a clone of forewarn: pip install '.[notify]'")

@@ -209,7 +209,10 @@ def _urgent(moment: Situation, plans: Iterable[StepsLeft]) -> Iterator[Work]:
 
 
 def _next(moment: Situation, plan: StepsLeft) -> Step | None:
-    """The first that is not done. One that keeps failing holds up the others until only their time is left."""
+    """The first step that is not done.
+
+    One that keeps failing holds up those behind it until only their time is left.
+    """
     hopeful = [step for step in plan.pending if not _given_up(moment.state, step.name)]
     in_order = [step for step in hopeful if not _parked(moment, plan, step)]
     if in_order:
@@ -279,7 +282,7 @@ def _while_undoing(moment: Situation, running: RunningStep, wanted: Work | None,
 
 
 def _restoring(moment: Situation) -> Work | None:
-    """The last thing that was changed and that no event wants any more, in reverse order."""
+    """The undo of the last effect that no event needs any more, so that undos run in reverse order."""
     for effect in reversed(moment.state.effects):
         if _is_wanted(moment, effect):
             continue
@@ -316,7 +319,7 @@ def may_approve(state: AgentState, care: Care) -> bool:
 
 
 def is_pressed(state: AgentState, running: RunningStep | None) -> bool:
-    """Whether time alone may change what is to be done; an event that has started, or that is left alone, only ends."""
+    """Whether time alone may change what is to be done. It cannot for events that have started or are left alone."""
     if running is not None:
         return True
     wanted = {name for care in state.cares.values() for name in care.steps}

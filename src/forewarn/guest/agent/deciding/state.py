@@ -252,7 +252,7 @@ def _finished(state: AgentState, record: Finished) -> AgentState:
 
 
 def _after(effect: StepEffect, record: Finished) -> StepEffect | None:
-    """None: it is as if it had never been begun."""
+    """The effect after a run of its step or undo; None where nothing is left to undo."""
     undoing = effect.mark is Mark.UNDOING
     if record.outcome is StepOutcome.DONE:
         return None if undoing else replace(effect, mark=Mark.DONE, tries=0, why="", failed_at=None)

@@ -24,7 +24,7 @@ def call(
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
 ) -> Response | str:
-    """The answer, or in words why there is none."""
+    """The answer, or a sentence that says why there is none."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)

@@ -79,10 +79,10 @@ class AgentJournal:
                 file.close()
 
     def _take_back(self, size: int) -> None:
-        """The record must not be read later: what it announces is not done.
+        """Remove a record that could not be written durably: what it announces is not done.
 
-        It is cut off, and because nothing that was written here is certain any more, a new file takes the place of this
-        one. A disk that does not even allow that leaves it to the next write, or to the next start.
+        It is cut off, and because nothing written here is certain any more, a new file replaces this one. Where the
+        disk does not even allow that, the next write, or the next start, does it.
         """
         assert self._file is not None
         with suppress(OSError):
@@ -146,7 +146,7 @@ class Remembered:
 
 
 def peek(files: Files, directory: Path) -> AgentState:
-    """What a journal says, without taking it: for those who only look."""
+    """What a journal says, without locking it, for tools that only look."""
     records: list[Record] = []
     try:
         lines = files.read(directory / FILE_NAME).splitlines(keepends=True)

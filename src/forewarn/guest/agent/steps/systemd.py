@@ -17,7 +17,7 @@ _SYSTEMCTL = "systemctl"
 
 
 class Systemd:
-    """What was not running before is not started after: its administrator had a reason."""
+    """Units that were not running before are not started after: an administrator had stopped them."""
 
     one_program = False
     keys = StepKeys(

@@ -116,11 +116,11 @@ class _Channel:
         self._send: Send = send_by_apprise if target.kind == "apprise" else send_by_webhook
 
     def wants(self, occasion: str) -> bool:
-        """Whatever else an agent may remark, people are told of the occasions."""
+        """Whether the channel is to hear of it: channels take occasions only, not every remark."""
         return occasion in (self._target.on or OCCASIONS)
 
     def put(self, message: Message | None) -> None:
-        """When too many wait, the oldest is dropped: people want to know how things are, not how they were."""
+        """Queue a message; where too many wait, the oldest is dropped, since the newest says how things are."""
         while True:
             try:
                 self._waiting.put(message)

@@ -104,7 +104,7 @@ def _shown(value: object) -> str:
 
 
 def _printable(text: str) -> str:
-    """What others wrote (a description, a program's output) must not be able to forge a line of ours."""
+    """Escape control characters: a program's output must not be able to forge a line of ours (log injection)."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

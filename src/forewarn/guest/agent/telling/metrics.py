@@ -1,7 +1,7 @@
-"""What the agent counts, as Prometheus reads it. No label ever takes a word from outside: the set of series is fixed.
+"""The agent's metrics in Prometheus' format. Labels have fixed values, so the number of series is bounded.
 
-The words below are the only ones; any other is counted as ``other``, so a document full of odd types, or a
-step with an odd name, cannot make a monitoring system run full.
+A value that is not in the lists below is counted as ``other``: a document full of odd types, or a step with an odd
+name, cannot flood a monitoring system with series (label cardinality).
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def send_by_apprise(url: str, message: Message) -> None:
     try:
         apprise = importlib.import_module("apprise")
     except ImportError:
-        reason = "the package apprise is not installed (pip install 'forewarn[notify]')"
+        reason = "the package apprise is not installed (in a clone of forewarn: pip install '.[notify]')"
         raise Undeliverable(reason, lasting=True) from None
     sender = apprise.Apprise()
     if not sender.add(url):

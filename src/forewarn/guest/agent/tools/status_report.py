@@ -101,7 +101,10 @@ def report(config: AgentConfig, patience_seconds: float, now: datetime) -> Statu
 
 
 def _state(directory: Path) -> AgentState | None:
-    """None where it is there but not for us. No file at all is an agent that has never had anything to remember."""
+    """The agent's state from its file; None where the file may not be read.
+
+    No file: an agent that had nothing to remember.
+    """
     try:
         with (directory / FILE_NAME).open("rb"):
             pass

@@ -172,7 +172,7 @@ def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int, 
 
 
 def _tell(found: list[Told], run: Run, book: Book, fold: bool, limit: int) -> bool:
-    """Tell a run along with those before it where it is like them, else by itself; False where there is no room."""
+    """Append a run, to the last line where it is like that one, else as a new line; False where no line is left."""
     if fold and found and _likeness(found[-1][-1], book) == _likeness(run, book):
         found[-1].append(run)
     elif len(found) < limit:
@@ -230,7 +230,7 @@ def _who(runs: Told) -> str:
 
 
 def _about(words: str, facts: Sequence[f.Fact], book: Book) -> list[str]:
-    """The things of the likeliest kind that there are; where there are none, all."""
+    """The things of the most telling kind that a run is about; where it names none of these kinds, all things."""
     things = dict.fromkeys(thing for fact in facts for thing in _things(fact, book))
     for kind in kinds_of(words):
         if shown := [subject for found, subject in things if found == kind]:

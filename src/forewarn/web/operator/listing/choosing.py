@@ -25,7 +25,7 @@ def vms_of(listed: Listed, page: VmPage) -> Chosen[Vm]:
 
 
 def _vm_keys(listed: Listed, page: VmPage) -> Iterator[str]:
-    """Those after the last page, from the shortest list that has all that are wanted."""
+    """Candidates after the last page, from the shortest index that contains everything the filters can choose."""
     region, after = listed.look.region, fold(page.after)
     if page.scope:
         scope = scope_named(region, page.scope)

@@ -58,7 +58,7 @@ class Changes:
         return len(self._wakers)
 
     def join(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Be called after each new ``latest``. Returns how to leave."""
+        """Call ``wake`` after each new ``latest``. Returns the function that ends this."""
         if self._unsubscribe is None:
             self._before = self._plane.region
             self._unsubscribe = self._plane.subscribe(self._publish)

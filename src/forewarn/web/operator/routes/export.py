@@ -52,7 +52,7 @@ def handler(url: str) -> None:
 )
 def export_test(query: Annotated[StoryQuery, Query()], desk: TheDesk, look: TheLook) -> Response:
     """A pytest module that makes the same happen to a VM of the same kind: the event, its approval after the same time
-    or none, its taking back. It wants `forewarn[server]` and pytest, and passes as it is.
+    or none, its taking back. It wants forewarn with its `server` extra and pytest, and passes as it is.
     """
     records = desk.plane.journal.about(query.event.upper(), MOST_STEPS)
     story = [record.fact for record in records if record.seq <= look.seq]

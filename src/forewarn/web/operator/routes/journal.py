@@ -55,7 +55,7 @@ async def stream(
 
 
 def _start(asked: int | None, last_event_id: str, head: int) -> int:
-    """A client that comes back knows best where it was."""
+    """The record to go on after: Last-Event-ID of a browser that reconnects wins over the query of its address."""
     returned = returned_from(last_event_id)
     after = returned if returned is not None else asked
     if after is not None and after > head:

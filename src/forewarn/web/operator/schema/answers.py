@@ -1,6 +1,6 @@
 """What the operator face answers about itself: the service, its settings, clock, fault rules and journal.
 
-The things of the region (VMs, hosts, events, …) are in ``fleet_models``, what callers send is in ``bodies``.
+The things of the region (VMs, hosts, events, …) are in ``fleet_answers``, what callers send is in ``requests``.
 """
 
 from __future__ import annotations

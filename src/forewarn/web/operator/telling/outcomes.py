@@ -82,10 +82,11 @@ def outcome_of(
     names: Collection[str] = (),
     joining: Collection[str] | None = None,
 ) -> OutcomeAnswer:
-    """``facts`` may hold more than the request's own doing, for whatever was due came with it: that is left out.
+    """The answer to a request, from the facts of its command and the regions before and after.
 
-    ``names`` are the VMs that it may be about. Those of ``joining``, all of them where it is None, were asked for by
-    name: what is open for them already is told.
+    What merely fell due at the same moment is among ``facts``, too, and is left out. ``names`` are the VMs that the
+    request may be about. Those of ``joining``, all of them where it is None, were asked for by name: an event that was
+    open for them already is told.
     """
     made = _made(facts, deed, _joined(before, deed, names if joining is None else joining))
     own = {fold(name) for name in names} - _hit_by_others(before, facts)
@@ -104,7 +105,7 @@ def outcome_of(
 
 
 def _joined(before: Look, deed: Deed, names: Collection[str]) -> list[Event]:
-    """The events that were open already for what is asked: the same again joins them."""
+    """Open events that already do what was asked: asking for the same again joins them instead of making others."""
     vms = [vm for name in names if (vm := before.region.vms.get(fold(name))) is not None]
     found = [joined(before.region, vm, cause) for vm in vms for cause in deed.causes]
     return list({event.id: event for event in found if event is not None}.values())
@@ -122,7 +123,7 @@ def _warnings(after: Look, made: _Made) -> list[str]:
 
 
 def _hit_by_others(before: Look, facts: Sequence[f.Fact]) -> set[str]:
-    """VMs whose events merely fell due: what these did to them is not the request's doing."""
+    """VMs whose events merely fell due: what happened to them is not told as this request's effect."""
     ended = [before.region.events.get(fact.event_id) for fact in facts if isinstance(fact, f.ImpactEnded)]
     return {key for event in ended if event is not None for key in event.vms}
 

@@ -32,12 +32,12 @@ class Outlook:
         return {fold(name) for event in self.events for name in event.vms} | {fold(name) for name in self.at_once}
 
     def shape(self) -> tuple[object, ...]:
-        """What a confirmation agrees to. Instants are left out: they go on while somebody thinks."""
+        """What a confirmation agrees to. Instants are left out, because they move while a person reads."""
         events = sorted((event.type, event.scope, tuple(event.vms), event.phase) for event in self.events)
         return tuple(events), self.at_once, self.made
 
 
-# Does it, or rehearses it: whatever the asker is. The operator's answer comes back.
+# Carries the deed out with an ``Asker``, or rehearses it with a ``DryRun``; returns the operator's answer.
 Doing: TypeAlias = Callable[[Filled, Asker, Desk], Awaitable[Any]]
 
 

@@ -103,7 +103,7 @@ def _first(given: Given, name: str) -> str:
 
 
 def _digest(filled: Filled, outlook: Outlook) -> str:
-    """By what was meant: a form sends what an address may have left to its default."""
+    """Of what was shown, by the values that the form means: an address may leave out what a form sends as a default."""
     told = json.dumps([sorted(filled.values.items()), outlook.shape()], default=str)
     return blake2b(told.encode("utf-8", "replace"), digest_size=12).hexdigest()
 

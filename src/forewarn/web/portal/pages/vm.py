@@ -80,7 +80,7 @@ def _offered(vm: VmStory) -> Iterable[PortalDeed]:
 
 
 async def _seen(visit: Visit, name: str, tab: str) -> SeenBytes:
-    """Looking is not reading: nothing is noted, nothing enabled."""
+    """The bytes that the VM would be sent now. A look is no read: it notes no sign of life and enables nothing."""
     look, desk = visit.look, visit.desk
     if tab == "instance":
         version = visit.first("api-version", NEWEST_THREE[0])

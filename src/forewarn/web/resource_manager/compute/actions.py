@@ -36,7 +36,7 @@ def commands_for(verb: str, vms: Iterable[Vm]) -> list[c.Single]:
 
 
 def applicable(verb: str, vms: Iterable[Vm]) -> list[Vm]:
-    """Of a whole set, those that the verb can be applied to: who is stopped is not restarted."""
+    """Of a whole set, the VMs that the verb applies to: a stopped one is not restarted."""
     return [vm for vm in vms if verb not in _FOR_RUNNING or vm.power not in _OUT_OF_HAND]
 
 
@@ -46,7 +46,7 @@ def selection_in(call: Call) -> Object:
 
 
 async def simulate_eviction(desk: ArmDesk, call: Call, vm: Vm) -> ArmReply:
-    """Answered at once; the eviction follows by itself."""
+    """Answered with 204 at once; the Preempt event follows."""
     if not vm.spec.spot:
         sentence = "Operation 'simulateEviction' is allowed only for Spot Virtual Machines"
         raise ArmError(409, "OperationNotAllowed", sentence)
@@ -55,5 +55,5 @@ async def simulate_eviction(desk: ArmDesk, call: Call, vm: Vm) -> ArmReply:
 
 
 def who(origin: Origin) -> str:
-    """How an approval from outside a VM is signed."""
+    """The name that an approval from outside a VM is recorded with."""
     return f"resource manager: {origin.who}" if origin.who else "resource manager"

@@ -1,4 +1,4 @@
-"""Microsoft.Compute/availabilitySets. Nothing here takes time: every answer is the last one."""
+"""Microsoft.Compute/availabilitySets. Changes are synchronous: there is no operation to poll."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_to(router: Router) -> None:
 
 
 async def _put(desk: ArmDesk, call: Call) -> ArmReply:
-    """200, also for a new one: the clients take nothing else."""
+    """200 also for a new set: az and the SDKs accept no 201 here."""
     async with desk.plane.editing:
         current = finding.seek_availability_set(desk, call.names["group"], call.names["name"])
         await desk.plane.submit(c.Together(tuple(_order(desk, call, current))), call.origin)

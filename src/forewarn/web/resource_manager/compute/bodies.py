@@ -37,7 +37,7 @@ def check_name(what: str, name: str, target: str, longest: int = 80) -> None:
 
 
 def laid_over(base: Object | None, change: Object, call: Call) -> Object:
-    """The whole document after a change. Where a thing is cannot change, and a new thing must say it."""
+    """The whole document after a change. The location of a resource cannot change, and a new one must name it."""
     if base is None:
         if not change.get("location"):
             raise ArmError(

@@ -30,7 +30,7 @@ def kept(desk: ArmDesk, resource_id: str) -> Object | None:
 
 
 def keep(resource_id: str, kind: str, document: Object, owner: str) -> KeepResource:
-    """Remember a document, with its id, name and type as lists show them, until its ``owner`` is gone."""
+    """Keep a document, with id, name and type as lists show them, until its ``owner`` is deleted."""
     name = resource_id.rpartition("/")[2]
     return keeping.keep({**document, "id": resource_id, "name": name, "type": kind}, owner)
 
@@ -69,7 +69,7 @@ def of_vm(desk: ArmDesk, vm: Vm) -> Object:
 
 
 def _made_up_vm(desk: ArmDesk, vm: Vm) -> Object:
-    """What every VM has, said or not: readers look into these parts without asking."""
+    """A document for a VM that no request described. Clients read these parts without checking that they are there."""
     made_up: Object = {
         "location": location_of(vm.spec),
         "properties": {
@@ -161,7 +161,7 @@ def of_instance(desk: ArmDesk, scale_set: ScaleSet, vm: Vm) -> Object:
 
 
 def protects(protection: Object) -> bool:
-    """Who is protected from every action on the set is protected from scale-in too."""
+    """Whether the instance is protected from scale-in; protection from all actions on the set includes that."""
     return bool(protection.get("protectFromScaleIn") or protection.get("protectFromScaleSetActions"))
 
 

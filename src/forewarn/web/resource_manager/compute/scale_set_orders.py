@@ -195,7 +195,7 @@ def _fault_domains(document: Object, orchestration: Orchestration, base: Object 
 
 
 def _single_placement_group(properties: Object, current: ScaleSet | None) -> bool:
-    """It can be given up, and not be had back."""
+    """The flag after a change: true may become false, never the other way round, as in Azure."""
     wanted = bool(properties.get("singlePlacementGroup", False))
     if current is not None and wanted and not current.single_placement_group:
         raise bodies.unchangeable("singlePlacementGroup")
@@ -203,13 +203,13 @@ def _single_placement_group(properties: Object, current: ScaleSet | None) -> boo
 
 
 def _with_rest(spec: VmSpec, current: ScaleSet, base: Object, document: Object) -> VmSpec:
-    """Whatever changes in the model makes a new version of it, also what means nothing to the region."""
+    """The model with the members that mean nothing to the region: a change of these makes a new version of it, too."""
     before, after = (digest(_unknown(each)) for each in (base, document))
     return replace(spec, rest=current.vm_spec.rest if before == after else after)
 
 
 def _unknown(document: Object) -> Object:
-    """What the region does not look at in a model."""
+    """The members of a model that the region does not look at."""
     profile = document["properties"].get(_PROFILE, {})
     rest = {name: value for name, value in profile.items() if name not in _KNOWN_TO_THE_REGION}
     return {"profile": without_secrets(rest)}

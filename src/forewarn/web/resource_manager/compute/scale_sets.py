@@ -80,7 +80,7 @@ async def _upgrade(desk: ArmDesk, call: Call) -> ArmReply:
 
 
 async def _start_rolling(desk: ArmDesk, call: Call) -> ArmReply:
-    """Answered when it has started; how far it is, ``rollingUpgrades/latest`` tells."""
+    """Answered when the upgrade has started; its progress is ``rollingUpgrades/latest``."""
     command = c.StartRollingUpgrade(finding.find_scale_set(desk, call).name)
     return await lro.accepted(desk, call, f"{SCALE_SETS}/osRollingUpgrade/action", [command])
 
@@ -104,7 +104,10 @@ async def _delete_instances(desk: ArmDesk, call: Call) -> ArmReply:
 
 
 def _named(desk: ArmDesk, call: Call) -> tuple[str, tuple[str, ...]]:
-    """The set, and the VMs that the body must name: for these two verbs, nothing does not mean everything."""
+    """The set, and the instances that the body names.
+
+    For these two verbs an empty selection is refused, not taken for all.
+    """
     scale_set = finding.find_scale_set(desk, call)
     numbers = actions.selection_in(call).get("instanceIds")
     if not numbers:

@@ -53,7 +53,7 @@ def _spec(desk: ArmDesk, call: Call, document: Object, current: Vm | None) -> Vm
 
 
 def _set(desk: ArmDesk, call: Call, properties: Object, current: Vm | None) -> tuple[ScopeKind, str]:
-    """Where the VM belongs, which is said once."""
+    """The set that the VM belongs to, which is chosen when the VM is made and never changes."""
     found = _availability_set(desk, call, properties)
     scale_set = properties.get("virtualMachineScaleSet", {}).get("id")
     if current is None:

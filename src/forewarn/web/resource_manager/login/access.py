@@ -1,7 +1,8 @@
 """Tokens: who may talk to the Resource Manager.
 
-A server without a secret is a desk tool on loopback: any bearer token opens it, as long as there is one, because that
-is what the clients are made to send. A server with a secret gives tokens only to who knows it, and takes only those.
+Without a secret the server is a tool on loopback: any bearer token is accepted, as long as there is one, because
+clients insist on sending one. With a secret, tokens are given only to callers that show it, and only tokens of ours are
+accepted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Access:
     secret: str = field(default="", repr=False)
 
     def knows(self, shown: str) -> bool:
-        """Whether a caller has shown the secret; without one there is nothing to know."""
+        """Whether a caller has shown the secret; always true where the server has none."""
         return not self.secret or hmac.compare_digest(shown.encode(), self.secret.encode())
 
     def issue(self, audience: str, issuer: str, tenant: str, now: datetime) -> str:
@@ -62,7 +63,7 @@ class Access:
 
 
 def _claims(signed: str) -> dict[str, Any]:
-    """Of a token that we have signed, so that it can be read."""
+    """The claims of a token, if the signature is ours; nothing is parsed before that is known."""
     body = signed.partition(".")[2]
     found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     return found

@@ -56,7 +56,7 @@ def prepare(directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
 
 @contextmanager
 def _alone_in(directory: Path) -> Iterator[None]:
-    """A file for it, because a directory cannot be locked where it is shared over a network."""
+    """A lock on the directory, by a file in it: over a network file system a directory itself cannot be locked."""
     lock = FileLock(directory / "lock", wait=True)
     try:
         yield
@@ -101,10 +101,11 @@ def _authority(
 
 
 def _finish_replacing(directory: Path) -> None:
-    """An authority is replaced by its certificate's coming into place: the old key stays until then, the new one waits.
+    """Complete the replacement of an authority that was interrupted.
 
-    So a process that is killed on the way, or loses power, leaves a certificate that has its key. What is left to do is
-    done here, durably, before anything else is written.
+    The new key is written beside the old one, and the new certificate's rename decides which is in use. So a process
+    that is killed, or loses power, on the way leaves a certificate that has its key; the rest is done here, durably,
+    before anything else is written.
     """
     waits = False
     with suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a client asks before it may ask anything: where things are, and a token. None of it needs a token itself."""
+"""What clients fetch before their first request: endpoints, tenant, token. None of it needs a token itself."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _places(issuer: str, authorize: str, token: str) -> dict[str, Any]:
 
 
 async def _token(desk: ArmDesk, call: Call) -> ArmReply:
-    """A service principal logs in. Any client id is taken, and all of them are the same principal here."""
+    """Log in a service principal. Any client id is accepted, and all are the same principal."""
     form = call.body if isinstance(call.body, dict) else {}
     if form.get("grant_type") != "client_credentials":
         return _no(400, "unsupported_grant_type", "Log in as a service principal: grant_type=client_credentials.")
@@ -164,6 +164,6 @@ async def _token(desk: ArmDesk, call: Call) -> ArmReply:
 
 
 def _no(status: int, error: str, description: str) -> ArmReply:
-    """How token services say no, which is not how a Resource Manager does; the last two are an App Service's words."""
+    """An error as token services write it; ``statusCode`` and ``message`` are an App Service's names for the same."""
     body = {"error": error, "error_description": description, "statusCode": status, "message": description}
     return ArmReply(status, body)

@@ -64,7 +64,7 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class _Deployments:
-    """Templates are evaluated in a thread, one at a time: that may take seconds, in which VMs want their documents."""
+    """The deployments of a region. Templates are evaluated one at a time in a thread: one may take seconds of CPU."""
 
     router: Router
     evaluating: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -87,7 +87,7 @@ class _Deployments:
         return ArmReply(201, {**document, "properties": accepted}, headers)
 
     async def _carry_out(self, desk: ArmDesk, call: Call, plan: DeploymentPlan) -> _Outcome:
-        """Put the resources in order. The first that fails ends it; what was made before it stays, as there."""
+        """PUT the resources in order. The first failure ends it; what was made before stays, as in Azure."""
         made: list[Planned] = []
         for planned in plan.resources:
             try:
@@ -189,7 +189,10 @@ def _operation(document: dict[str, Any], place: int, properties: dict[str, Any])
 
 
 def _planning(desk: ArmDesk, call: Call) -> Callable[[], DeploymentPlan]:
-    """How to understand the request's template, once it is known to be one; what looks at the region looks now."""
+    """A function that plans the template, after a first check of the request.
+
+    The region is looked at now, not later.
+    """
     body = call.body if isinstance(call.body, dict) else {}
     properties = body.get("properties")
     if not isinstance(properties, dict) or not isinstance(properties.get("template"), dict):
@@ -302,7 +305,7 @@ def _shown_parameters(plan: DeploymentPlan) -> dict[str, Any]:
 
 
 async def _keep(desk: ArmDesk, call: Call, document: dict[str, Any]) -> None:
-    """Keep it, and forget the oldest of a group that has had very many."""
+    """Keep the deployment's document; beyond ``_MOST_KEPT`` of a group its oldest are forgotten."""
     kept, prefix = desk.plane.region.resources, fold(_prefix(desk, call.names["group"]))
     keys = [key for key in kept if key.startswith(prefix)]
     oldest = sorted(keys, key=lambda key: _timestamp(kept[key].body)) if len(keys) >= _MOST_KEPT else []

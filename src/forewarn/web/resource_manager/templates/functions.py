@@ -17,7 +17,7 @@ _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 
 
 def _bounded(length: int) -> None:
-    """Said before the value is made, not after."""
+    """Refuse a result that would be too long, before it is made."""
     if length > LONGEST:
         raise TemplateError("A value of the template is too large.")
 

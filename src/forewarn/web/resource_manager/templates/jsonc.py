@@ -16,7 +16,7 @@ _RAW = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def to_json(text: str) -> str:
-    """The same as JSON. What is wrong beyond that stays wrong."""
+    """The text as strict JSON. Other errors than comments, bare keys and trailing commas are left for the parser."""
     return _PIECE.sub(_plain, text)
 
 

@@ -120,7 +120,7 @@ class DeploymentPlan:
         return value
 
     def _evaluated(self, text: str, index: int | None) -> Any:
-        """An expression's value. Whether others before it have looked at a secret is no matter for this one."""
+        """An expression's value, with its own record of whether it looked at a secret parameter."""
         before, self._tells = self._tells, False
         try:
             return evaluate(text, lambda name, arguments: self._call(name, arguments, index))
@@ -155,9 +155,10 @@ class DeploymentPlan:
         raise TemplateError(f"The template function '{name}' is not known here.")
 
     def _counted(self, value: Any) -> Any:
-        """Values may share parts, so that a few lines can stand for more than any memory holds: all is counted.
+        """Count the work of a value against ``_MOST_WORK``.
 
-        What is made of a secret is as secret as that: an error may quote it.
+        Values may share parts, so a few lines can stand for gigabytes. A value made of a secret is secret, too: an
+        error may quote it.
         """
         for level in _levels(value):
             if self._tells:
@@ -213,7 +214,7 @@ def id_in(scope: str, kind: str, names: Sequence[str]) -> str:
 
 
 def _check_size(value: Any) -> None:
-    """Before it is written out: what shares its parts in memory does not do so on paper."""
+    """Refuse what would be too large as JSON: parts that values share in memory are repeated there."""
     values = characters = 0
     for depth, level in enumerate(_levels(value)):
         values += len(level)
