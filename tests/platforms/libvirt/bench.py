@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from xml.etree import ElementTree
 from forewarn.core.machines.values import MachinePower
 from forewarn.engines.libvirt.engine import LibvirtEngine
 from forewarn.engines.libvirt.making import LibvirtBlueprint
+from forewarn.plane.hands.engine import Engine
 from tests.contract.engines.bench import Copy
 from tests.platforms.libvirt.daemons import NAMES, Daemon
 from tests.platforms.libvirt.guest import initramfs, kernel
@@ -25,16 +28,16 @@ DOMAIN = """<domain type='qemu'><name>$name</name><uuid>$uuid</uuid><memory unit
 <disk type='file' device='disk'><driver name='qemu' type='qcow2' cache='none'/><source file='$disk'/>
 <target dev='vda' bus='virtio'/></disk>
 <serial type='file'><source path='{console}' append='on'/></serial>
-<panic model='isa'/><memballoon model='none'/></devices></domain>"""
+<memballoon model='none'/></devices></domain>"""
 _STATES = {"running": MachinePower.RUNNING, "paused": MachinePower.PAUSED, "shut off": MachinePower.OFF}
 
 
 class LibvirtBench:
     """Machines without a network: what is promised here needs none."""
 
-    hosts = NAMES
-    blueprint = "small"
-    lacks = frozenset({"answer lost", "hangs", "refused", "silent host", "slow migration"})
+    hosts: tuple[str, ...] = NAMES
+    blueprint: str = "small"
+    lacks: frozenset[str] = frozenset({"answer lost", "hangs", "refused", "silent host", "slow migration"})
 
     def __init__(self, daemons: dict[str, Daemon], folder: Path) -> None:
         self._daemons = daemons
@@ -42,16 +45,21 @@ class LibvirtBench:
         self._made = 0
         text = DOMAIN.format(kernel=kernel(), initrd=initramfs("small"), words="", console=folder / "console")
         self._blueprint = LibvirtBlueprint("small", text, "machines", str(folder / "pool/base.qcow2"))
-        self.engine = self.fresh_engine()
+        self.engine: Engine = self.fresh_engine()
 
     def fresh_engine(self) -> LibvirtEngine:
         """As after a crash: it remembers nothing."""
         blueprints = {"small": self._blueprint}
-        return LibvirtEngine("metal", [each.host for each in self._daemons.values()], time.monotonic, blueprints)
+        hosts = [each.host for each in self._daemons.values()]
+        return LibvirtEngine("metal", hosts, time.monotonic, blueprints, disks_are_shared=True)
 
     def make(self, name: str, host: str) -> Copy:
         made = self._define(name, host)
-        self.engine.adopt(host, name, name, "99999999-0000-4000-8000-000000000001")
+        volume = f"machines/{name}-{self._made}.qcow2"
+        stamp = f"<machine vm='{name}' disks='{volume}'/>"
+        words = ["--uri", "urn:forewarn:machine:1", "--key", "forewarn", "--set", stamp, "--config", "--live"]
+        self.virsh(host, "metadata", name, *words)
+        self.virsh(host, "pool-refresh", "machines")
         return made
 
     def make_stranger(self, host: str) -> Copy:
@@ -98,7 +106,7 @@ class LibvirtBench:
                 self.virsh(host, "destroy", ref)
                 self.virsh(host, "undefine", ref)
             case "crash":
-                self.virsh(host, "inject-nmi", ref)
+                self._kill_process(ref, host)
                 until(lambda: self.virsh(host, "domstate", ref).strip() == "shut off", "the guest to crash")
             case "shutdown from inside":
                 self.wait_for_guest()
@@ -106,6 +114,13 @@ class LibvirtBench:
                 until(lambda: self.virsh(host, "domstate", ref).strip() == "shut off", "the guest to go off")
             case _:
                 raise ValueError(what)
+
+    def _kill_process(self, ref: str, host: str) -> None:
+        """QEMU's own, by the name that libvirt gives it."""
+        pids = subprocess.run(["ip", "netns", "pids", self._daemons[host].namespace], capture_output=True, text=True)
+        for pid in pids.stdout.split():
+            if f"guest={ref}," in Path(f"/proc/{pid}/cmdline").read_text():
+                os.kill(int(pid), signal.SIGKILL)
 
     def wait_for_guest(self) -> None:
         console = self._folder / "console"

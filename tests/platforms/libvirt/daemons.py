@@ -1,7 +1,7 @@
 """Two libvirt daemons as two hosts: each with a network, a host name, a state and files of its own.
 
 A host is a network namespace and, inside, a mount and a UTS namespace: libvirt refuses to migrate to a host of the same
-name or UUID. Nothing of the machine's own libvirt is touched, and ending a host's process group ends all that ran there.
+name or UUID. Nothing of the machine's own libvirt is touched, and ending a host's processes ends all that ran there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,7 @@ class Daemon:
         (self.folder / "run/libvirt-sock").unlink(missing_ok=True)
         with (self.folder / "out").open("ab") as out:
             self.process = subprocess.Popen([*words, script], stdout=out, stderr=out, start_new_session=True)
-        until((self.folder / "run/libvirt-sock").exists, seconds=60)
+        until((self.folder / "run/libvirt-sock").exists, f"the daemon of {self.name}")
 
     def kill(self) -> None:
         """The daemon alone: its machines go on."""
@@ -78,18 +78,10 @@ class Daemon:
         """The whole host: everything in its network namespace dies at once."""
         pids = subprocess.run(["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=True)
         for pid in pids.stdout.split():
-            with _already_gone():
+            with suppress(ProcessLookupError):  # it may have ended with another
                 os.kill(int(pid), signal.SIGKILL)
         if self.process is not None:
             self.process.wait(timeout=30)
-
-
-@contextmanager
-def _already_gone() -> Iterator[None]:
-    try:
-        yield
-    except ProcessLookupError:
-        pass
 
 
 def _prepared(name: str, folder: Path) -> None:
@@ -100,7 +92,9 @@ def _prepared(name: str, folder: Path) -> None:
         f'host_uuid = "{_UUIDS[name]}"\nunix_sock_dir = "{folder}/run"\nauth_unix_rw = "none"\n'
     )
     # libvirt looks these up by name, whether it uses them or not; the machine's own lists stay as they are
-    (folder / "passwd").write_text(Path("/etc/passwd").read_text() + "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n")
+    (folder / "passwd").write_text(
+        Path("/etc/passwd").read_text() + "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n"
+    )
     groups = "libvirt-qemu:x:64055:\nkvm:x:64056:\nlibvirt:x:64057:\n"
     (folder / "group").write_text(Path("/etc/group").read_text() + groups)
 

@@ -17,8 +17,8 @@ HOME = ROOT / ".build/guest"
 MODULES = (
     "drivers/acpi/button",
     "drivers/input/evdev",
-    "drivers/virtio/virtio",
     "drivers/virtio/virtio_ring",
+    "drivers/virtio/virtio",
     "drivers/virtio/virtio_pci_modern_dev",
     "drivers/virtio/virtio_pci_legacy_dev",
     "drivers/virtio/virtio_pci",
@@ -30,9 +30,9 @@ _INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
 for module in {modules}; do insmod /modules/$module.ko; done
-mkdir -p /etc/acpi/PWRF
+mkdir -p /etc/acpi/PWRF /var/run /var/log
 printf '#!/bin/sh\\npoweroff -f\\n' > /etc/acpi/PWRF/00000080; chmod 755 /etc/acpi/PWRF/00000080
-grep -qw deaf /proc/cmdline || acpid -f > /dev/null 2>&1 &
+grep -qw deaf /proc/cmdline || acpid -d > /dev/null 2>&1 &
 grep -qw panic /proc/cmdline && {{ sleep 1; echo c > /proc/sysrq-trigger; }}
 [ -x /start ] && /start &
 echo UP > /dev/ttyS0

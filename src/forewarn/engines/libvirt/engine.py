@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
-from forewarn.core.machines.values import Errand, ErrandKind, Listing
+from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower
 from forewarn.engines.libvirt.acting import WithheldError, put_stamp
-from forewarn.engines.libvirt.binding import is_lasting, is_libvirts, words_of
+from forewarn.engines.libvirt.binding import NO_DOMAIN, code_of, is_lasting, is_libvirts, words_of
 from forewarn.engines.libvirt.hosts import Hosts, LibvirtHost
-from forewarn.engines.libvirt.looking import found, listing_of, stamp_of
+from forewarn.engines.libvirt.looking import found, listing_of, sighting_of, stamp_of
 from forewarn.engines.libvirt.making import LibvirtBlueprint, Making
 from forewarn.engines.libvirt.moving import Moving
 from forewarn.engines.libvirt.powering import SOON_SECONDS, Powering
@@ -38,11 +38,12 @@ class LibvirtEngine:
         *,
         migration_timeout: timedelta = MIGRATION_TIMEOUT,
         migration_downtime: timedelta = MIGRATION_DOWNTIME,
+        disks_are_shared: bool = False,
     ) -> None:
         self.name = name
         self._hosts = Hosts({host.name: host for host in hosts})
         powering = Powering(self._hosts, elapsed)
-        self._moving = Moving(self._hosts, powering, elapsed, migration_timeout, migration_downtime)
+        self._moving = Moving(self._hosts, powering, elapsed, migration_timeout, migration_downtime, disks_are_shared)
         making = Making(self._hosts, powering, blueprints or {})
         self._ways: dict[ErrandKind, Callable[[Errand, Warrant], ErrandResult]] = {
             ErrandKind.CREATE: making.create,
@@ -74,6 +75,8 @@ class LibvirtEngine:
         except Exception as fault:
             if not is_libvirts(fault):
                 raise
+            if code_of(fault) == NO_DOMAIN:  # it left while it was looked at, as after a migration: look anew
+                return NotYet("it was on its way while it was looked at", SOON_SECONDS)
             used = {errand.host, errand.to} - {""}
             if not all(self._hosts.is_alive(host) for host in used):
                 return Unknown(words_of(fault))
@@ -87,7 +90,8 @@ class LibvirtEngine:
 
     def _resume(self, errand: Errand) -> None:
         domain = found(self._hosts.connect(errand.host), errand.ref)
-        if domain is not None and domain.isActive():
+        sighting = None if domain is None else sighting_of(domain, errand.host)
+        if domain is not None and sighting is not None and sighting.power is MachinePower.PAUSED:
             domain.resume()
 
     def listing(self, host: str) -> Listing:

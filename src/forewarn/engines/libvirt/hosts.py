@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -51,7 +52,7 @@ class Hosts:
         host = self.named(name)
         with self._lock:
             kept = self._connections.get(name)
-            if kept is not None and kept.isAlive():
+            if kept is not None and _stands(kept):
                 return kept
             if self._closed:
                 raise EngineFault("The engine is closed.")
@@ -63,17 +64,22 @@ class Hosts:
         """Whether the connection that was last used still stands: if not, nobody knows what became of a call."""
         with self._lock:
             kept = self._connections.get(name)
-            return kept is not None and bool(kept.isAlive())
+            return kept is not None and _stands(kept)
 
     def hints(self, name: str, cursor: str) -> Iterator[str]:
-        """A number that grows with each life-cycle event of any domain there. Ends when the connection does."""
+        """A number that grows with each life-cycle event of any domain there. Ends when the connection does.
+
+        It is listened from this call on, not from the first ``next``: what happens in between is not missed.
+        """
         connection = self.connect(name)
         seen: queue.SimpleQueue[None] = queue.SimpleQueue()
         any_domain, lifecycle = None, libvirt().VIR_DOMAIN_EVENT_ID_LIFECYCLE
         registered = connection.domainEventRegisterAny(any_domain, lifecycle, lambda *_: seen.put(None), None)
-        count = int(cursor) if cursor.isdecimal() else 0
+        return self._counted(connection, registered, seen, int(cursor) if cursor.isdecimal() else 0)
+
+    def _counted(self, connection: Any, registered: int, seen: queue.SimpleQueue[None], count: int) -> Iterator[str]:
         try:
-            while not self._closed and connection.isAlive():
+            while not self._closed and _stands(connection):
                 try:
                     seen.get(timeout=HINT_SECONDS)
                 except queue.Empty:
@@ -81,7 +87,7 @@ class Hosts:
                 count += 1
                 yield str(count)
         finally:
-            if connection.isAlive():
+            with suppress(libvirt().libvirtError):  # a connection that is closed or broken has forgotten it already
                 connection.domainEventDeregisterAny(registered)
 
     def close(self) -> None:
@@ -101,3 +107,13 @@ def _opened(host: LibvirtHost) -> Any:
             raise EngineFault(f"Host {host.name} cannot be reached. {words_of(fault)}") from fault
         raise
     return connection
+
+
+def _stands(connection: Any) -> bool:
+    """Whether a connection that another thread may have closed is still of use."""
+    try:
+        return bool(connection.isAlive())
+    except Exception as fault:
+        if is_libvirts(fault):
+            return False
+        raise

@@ -28,12 +28,14 @@ class Moving:
         elapsed: Callable[[], float],
         timeout: timedelta,
         downtime: timedelta,
+        disks_are_shared: bool,
     ) -> None:
         self._hosts = hosts
         self._powering = powering
         self._elapsed = elapsed
         self._timeout = timeout.total_seconds()
         self._downtime_ms = int(downtime.total_seconds() * 1000)
+        self._disks_are_shared = disks_are_shared
         self._begun_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}  # errand -> what libvirt said of a migration that this process began
 
@@ -78,6 +80,8 @@ class Moving:
             | module.VIR_MIGRATE_AUTO_CONVERGE
             | module.VIR_MIGRATE_ABORT_ON_ERROR
         )
+        if self._disks_are_shared:  # libvirt knows NFS, GFS2, OCFS2, CephFS and a few more; others it calls unsafe
+            flags |= module.VIR_MIGRATE_UNSAFE
         given = {module.VIR_MIGRATE_PARAM_URI: to.migrate_uri} if to.migrate_uri else {}
         try:
             domain.migrateSetMaxDowntime(self._downtime_ms, 0)
