@@ -170,7 +170,9 @@ def test_the_lead_passes_on_when_its_holder_withdraws(one: NodeJournal, two: Nod
     assert not _leads(one)
 
 
-def test_who_withdraws_while_waiting_for_news_does_not_take_the_lead_again(one: NodeJournal, two: NodeJournal) -> None:
+def test_a_node_that_withdraws_while_waiting_for_news_does_not_take_the_lead_again(
+    one: NodeJournal, two: NodeJournal
+) -> None:
     assert _leads(one)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(one.shared.await_news, 0, LONG, willing=True)
@@ -251,7 +253,7 @@ def test_the_last_thing_a_node_told_counts(one: NodeJournal) -> None:
     assert [found.seq for found in one.shared.nodes()] == [2]
 
 
-def test_who_withdraws_is_not_listed_any_more(one: NodeJournal, two: NodeJournal) -> None:
+def test_a_node_that_withdraws_is_not_listed_any_more(one: NodeJournal, two: NodeJournal) -> None:
     one.shared.announce(node("a"))
     two.shared.announce(node("b"))
     one.shared.withdraw("id of a")

@@ -358,7 +358,7 @@ def test_time_only_grows_and_chance_keeps_to_its_bounds(machine: Machine) -> Non
     machine.run(work)
 
 
-def test_a_supervisor_may_be_told_everything_wherever_it_is(machine: Machine) -> None:
+def test_telling_a_supervisor_anything_never_fails_also_where_there_is_none(machine: Machine) -> None:
     def work(system: System) -> None:
         supervisor = system.supervisor()
         supervisor.ready("watching")

@@ -162,7 +162,7 @@ def preparing(server: RawServer, tmp_path: Path) -> AgentConfig:
     return config(server, tmp_path, steps=(step,), rules=(Rule("all", Verdict.PREPARE_ONLY),))
 
 
-def test_who_was_hit_without_notice_is_not_told_to_be_prepared(
+def test_a_vm_that_was_hit_without_notice_is_not_reported_as_prepared(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")

@@ -90,7 +90,7 @@ def _latest(region: AzRegion, named: str) -> list[bool]:
     return [each["latestModelApplied"] for each in region.run(f"vmss list-instances {named}")]
 
 
-def test_the_instances_of_a_scale_set_are_told(region: AzRegion) -> None:
+def test_instances_of_a_scale_set_are_told_of_a_restart_and_stopped_and_started_by_az(region: AzRegion) -> None:
     region.server.forewarn("vmss", "create", "api", "--capacity", "3", "--terminate-notice", "10m")
     api, all_of_them = "-g forewarn -n api", [f"api_{number}" for number in range(3)]
     assert region.events("api_0") == []

@@ -71,7 +71,7 @@ def test_only_deletions_are_announced_and_all_of_them(region: AzRegion) -> None:
     assert not [name for name in region.names() if name.startswith("cheap")]
 
 
-def test_nobody_has_to_wait_for_the_timeout_and_nobody_can_put_it_off(region: AzRegion) -> None:
+def test_an_approval_ends_the_wait_before_the_timeout_and_nothing_can_put_the_timeout_off(region: AzRegion) -> None:
     pair = make_set(region, "pair", 3)
 
     with region.running(f"vmss delete-instances {pair} --instance-ids 0") as command:

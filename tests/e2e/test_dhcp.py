@@ -128,7 +128,7 @@ def test_a_machine_without_a_network_says_so(realm: Realm) -> None:
     assert "no Ethernet interface" in _python(realm, _ASK % 0.2)["failed"]
 
 
-def test_who_lacks_the_privilege_is_told_which(realm: Realm) -> None:
+def test_a_user_without_the_privilege_for_dhcp_is_told_which_one_is_missing(realm: Realm) -> None:
     _wire(realm)
     found = _python(realm, _ASK % 5, "setpriv", "--inh-caps=-all", "--bounding-set=-all")
     assert found["lasting"]

@@ -19,7 +19,7 @@ _SECONDS = timedelta(seconds=1)
 # Throttle
 
 
-def test_who_asks_too_often_is_throttled() -> None:
+def test_a_vm_that_asks_too_often_is_throttled() -> None:
     with metadata_region(MetadataSettings(throttle_per_second=0.001)) as region:
         region.create("web", "other")
         guest = region.guest()
@@ -38,7 +38,7 @@ def test_who_asks_too_often_is_throttled() -> None:
 # The first read
 
 
-def test_the_first_read_is_held_back_and_so_is_who_asks_meanwhile() -> None:
+def test_the_first_read_is_held_back_and_so_are_reads_in_between() -> None:
     with metadata_region(MetadataSettings(first_read_delay=60 * _SECONDS)) as region:
         region.create("front-0", "front-1", spec=VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="front"))
         first, second = region.guest(), region.guest()
@@ -56,7 +56,7 @@ def test_the_first_read_is_held_back_and_so_is_who_asks_meanwhile() -> None:
         assert region.get("front-1").incarnation() == 2
 
 
-def test_who_hangs_up_during_the_first_read_has_enabled_the_scope() -> None:
+def test_a_reader_that_hangs_up_during_the_first_read_has_enabled_the_scope() -> None:
     with metadata_region(MetadataSettings(first_read_delay=60 * _SECONDS)) as region:
         region.create("web")
         guest = region.guest()
@@ -70,7 +70,7 @@ def test_who_hangs_up_during_the_first_read_has_enabled_the_scope() -> None:
 # Late news
 
 
-def test_news_shows_when_its_time_has_come() -> None:
+def test_a_change_shows_when_the_visibility_lag_is_over() -> None:
     with metadata_region(MetadataSettings(visibility_lag=30 * _SECONDS)) as region:
         region.create("web")
         assert region.get("web").incarnation() == 1
@@ -85,7 +85,7 @@ def test_news_shows_when_its_time_has_come() -> None:
         assert json.loads(region.get("web").body)["Events"][0]["EventStatus"] == "Started"
 
 
-def test_who_waits_is_told_when_the_news_shows() -> None:
+def test_a_waiting_reader_is_answered_when_the_visibility_lag_is_over() -> None:
     with metadata_region(MetadataSettings(visibility_lag=30 * _SECONDS)) as region:
         region.create("web")
         region.get("web")
@@ -101,7 +101,7 @@ def test_who_waits_is_told_when_the_news_shows() -> None:
         assert guest.answer().incarnation() == 2
 
 
-def test_a_server_may_close_before_its_news_shows() -> None:
+def test_a_server_may_close_before_a_change_has_become_visible() -> None:
     with metadata_region(MetadataSettings(visibility_lag=30 * _SECONDS)) as region:
         region.create("web")
         region.get("web")
@@ -218,7 +218,7 @@ def test_a_skipped_incarnation_is_never_seen() -> None:
         assert region.do(region.faults.list) == ()
 
 
-def test_a_skipped_incarnation_is_no_news_to_who_waits() -> None:
+def test_a_skipped_incarnation_does_not_wake_a_waiting_reader() -> None:
     with metadata_region() as region:
         region.create("web")
         region.get("web")

@@ -42,7 +42,7 @@ def test_a_change_is_told_at_once() -> None:
     assert json.loads(answer.body)["Events"][0]["EventId"] == event
 
 
-def test_every_reader_of_the_scope_is_told_and_nobody_else() -> None:
+def test_every_waiting_reader_of_the_scope_is_answered_and_no_reader_of_another() -> None:
     with metadata_region() as region:
         region.create("front-0", "front-1", spec=_PAIR)
         region.create("other")
@@ -114,7 +114,7 @@ def test_a_preference_that_is_not_understood_is_ignored(preference: str) -> None
     assert "preference-applied" not in answer.fields
 
 
-def test_nobody_waits_longer_than_the_limit_and_time_ends_a_wait() -> None:
+def test_no_reader_waits_longer_than_the_limit() -> None:
     with metadata_region(MetadataSettings(limits=Limits(wait_seconds=1))) as region:
         region.create("web")
         region.get("web")
@@ -172,7 +172,7 @@ def test_a_vm_that_is_deleted_while_it_waits_is_told_so() -> None:
         assert guest.answer().status == 404
 
 
-def test_a_scope_that_lapses_while_somebody_waits_is_enabled_anew() -> None:
+def test_a_scope_that_is_disabled_while_a_reader_waits_is_enabled_anew() -> None:
     with metadata_region() as region:
         region.create("web")
         region.get("web")

@@ -120,7 +120,9 @@ def test_the_javascript_sdk_goes_through_its_story(server: ServerProgram) -> Non
     assert too_long[:2] == [400, "InvalidParameter"]
 
 
-def test_every_number_of_domains_that_a_set_may_have(server: ServerProgram) -> None:
+def test_every_allowed_number_of_domains_of_a_set_is_accepted_and_its_vms_are_spread_over_them(
+    server: ServerProgram,
+) -> None:
     found = told(server, BUILD / "sdk" / "bin" / "python", STORIES / "sdk" / "domains.py")
 
     for update, fault in product(range(1, 21), range(1, 4)):

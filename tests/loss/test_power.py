@@ -36,7 +36,7 @@ def recording(lived: Lived) -> Recording:
     return lived.recording
 
 
-def test_the_round_itself_was_without_fault(lived: Lived) -> None:
+def test_the_recorded_round_has_no_loss_before_any_power_cut(lived: Lived) -> None:
     assert [*lived.wrong, *losses(lived.history)] == []
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from itertools import count
 from typing import Any
 
 from forewarn.core.facts import Fact
-from forewarn.core.region import Region
+from forewarn.core.region import Event, Region
 from forewarn.plane.ports import Origin, Record
 from forewarn.plane.read_models.keeping import ReadModels
 from forewarn.plane.read_models.making import Models
@@ -29,6 +30,7 @@ def shown(models: Models) -> dict[str, Any]:
         "event ids": list(register.events),
         "by schedule": [event_id for _, event_id in register.events_by_schedule],
         "by NotBefore": [event_id for _, event_id in register.events_by_not_before],
+        "cohorts": {tuple(map(_plain, cohort)): list(order) for cohort, order in register.cohorts.items()},
         "traits": {tuple(map(_plain, traits)): number for traits, number in census.vms.items()},
         "models": dict(census.models),
         "events": {(kind.value, phase.value): number for (kind, phase), number in census.events.items()},
@@ -56,6 +58,7 @@ def expected(region: Region) -> dict[str, Any]:
         "event ids": sorted(event.id for event in told),
         "by schedule": [event.id for event in sorted(told, key=lambda event: (event.scheduled_at, event.id))],
         "by NotBefore": [event.id for event in sorted(told, key=lambda event: (event.not_before, event.id))],
+        "cohorts": _cohorts(region.events.values()),
         "traits": Counter(
             (vm.spec.kind.value, vm.power.value, vm.update_domain, vm.fault_domain, vm.spec.spot, key in ahead)
             for key, vm in vms.items()
@@ -69,6 +72,16 @@ def expected(region: Region) -> dict[str, Any]:
         "health": Counter(host.health.value for host in region.hosts.values()),
         "hosts": [_byte(region, number) for number in range(len(region.hosts))],
     }
+
+
+def _cohorts(events: Iterable[Event]) -> dict[tuple[Any, ...], list[tuple[datetime, str]]]:
+    """Those of a campaign by its update domains, and all by what they are and how far."""
+    found: dict[tuple[Any, ...], list[tuple[datetime, str]]] = {}
+    for event in sorted(events, key=lambda event: (event.not_before, event.id)):
+        domain = event.update_domain if event.campaign else -1
+        cohort = (event.campaign, domain, KINDS[event.cause.value].type, event.phase.value, event.announced)
+        found.setdefault(cohort, []).append((event.not_before, event.id))
+    return found
 
 
 def _byte(region: Region, number: int) -> int:

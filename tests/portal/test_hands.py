@@ -11,7 +11,7 @@ from tests.portal.conftest import Visit
 from tests.portal.regions import FRONT, tell
 
 
-def test_two_keys_lead_to_a_page_and_a_question_mark_tells_all_keys(visit: Visit, server: ServerProgram) -> None:
+def test_two_keys_open_a_page_and_a_question_mark_lists_all_shortcuts(visit: Visit, server: ServerProgram) -> None:
     with visit() as visitor:
         page = visitor.open()
         page.keyboard.press("?")

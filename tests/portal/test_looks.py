@@ -53,7 +53,9 @@ def test_every_page_can_be_read_and_used(
 
 
 @pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
-def test_an_empty_region_is_as_readable(visit: Visit, server: ServerProgram, size: tuple[int, int]) -> None:
+def test_the_pages_of_an_empty_region_can_be_read_and_used_too(
+    visit: Visit, server: ServerProgram, size: tuple[int, int]
+) -> None:
     with visit(size) as visitor:
         for name, page in visitor.through(one_address_for_each_page(server.control)):
             keep_shot(page, f"{name}-{size[0]}-empty")

@@ -16,7 +16,7 @@ class Patient(Guarded):
     request_seconds = 60.0
 
 
-def test_who_connects_and_says_nothing_is_let_go() -> None:
+def test_a_connection_that_sends_nothing_is_closed() -> None:
     with control_face() as port, connect(port) as silent:
         assert until_closed(silent) == b""
 

@@ -34,7 +34,7 @@ def _two(region: MetadataRegion) -> None:
         "Cookie: vm=theirs",
     ],
 )
-def test_no_header_says_who_is_calling(lie: str) -> None:
+def test_no_header_can_name_another_vm_as_the_caller(lie: str) -> None:
     with metadata_region(host="0.0.0.0") as region:
         _two(region)
         region.guest(source=THERE).ask(get())
@@ -48,7 +48,7 @@ def test_no_header_says_who_is_calling(lie: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["/vm/theirs", "//vm/theirs", "/VM/theirs", "/vm/%74heirs", "http://h/vm/theirs"])
-def test_no_path_says_who_is_calling_where_the_network_does(target: str) -> None:
+def test_where_the_network_identifies_a_vm_no_path_can_name_another(target: str) -> None:
     with metadata_region(host="0.0.0.0") as region:
         _two(region)
         answer = region.guest(source=HERE).ask(request("GET", target + path_of(None), "Metadata: true"))

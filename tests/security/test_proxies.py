@@ -44,7 +44,7 @@ async def test_what_a_proxy_says_counts_only_from_one_that_was_named_and_is_chec
 
 
 @pytest.mark.anyio
-async def test_health_is_for_everybody_and_tells_nothing_that_is_not() -> None:
+async def test_health_pages_need_no_token_and_tell_no_secret() -> None:
     async with open_bench(token="sesame") as bench:
         await bench.client.post("/v1/vms", json={"name": "web"}, headers={"Authorization": "Bearer sesame"})
         health = NodeHealth()

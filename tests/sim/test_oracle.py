@@ -24,7 +24,7 @@ MATE = "127C86B4-0000-0000-0000-000000000001"
 LIVE_MIGRATION = "Virtual machine is being paused because of a memory-preserving Live Migration operation."
 
 
-def test_of_the_product_it_knows_the_facts_and_nothing_else() -> None:
+def test_the_oracle_imports_nothing_of_the_product_but_its_facts() -> None:
     allowed = ("forewarn.core.facts", "forewarn.sim.oracle")
     for path in Path(package.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -58,7 +58,7 @@ def reading(*facts: f.Fact, scope: str = "vm/a", settings: OracleSettings | None
     return seen
 
 
-def test_the_documented_example_byte_for_byte() -> None:
+def test_the_documented_example_is_written_byte_for_byte() -> None:
     """Documents 2 and 3 of the walk through a live migration in Microsoft's page, compact as the service sends it."""
     seen = reading(vm("WestNO_0"), vm("WestNO_1", 1, 1), scope="vm/westno_0")
     migration = event(
@@ -106,7 +106,7 @@ def test_a_number_names_one_document_and_never_goes_back() -> None:
     assert seen.number("vm/a", 4)
 
 
-def test_who_is_enabled_late_is_told_and_asked() -> None:
+def test_a_scope_that_is_enabled_late_is_told_of_pending_work_and_asked() -> None:
     """Two scopes on one host, of which one reads; the other begins to while the work is pending."""
     seen = reading(vm("a"), vm("b", 1))
     reboot = {"host": 0, "group": "host/x"}
@@ -191,6 +191,15 @@ def test_what_all_have_approved_starts_at_once_and_what_started_is_done() -> Non
     assert "has not begun" in seen.settled(NOW + 40 * MINUTE)[0]
 
 
+def test_work_that_was_ordered_twice_for_a_host_at_one_instant_does_not_wait_for_the_other() -> None:
+    seen = reading(vm("a"))
+    for each in (ID, MATE):
+        scheduled = event(Cause.REBOOT, ("a",), "vm/a", 15 * MINUTE, id=each, host=0)
+        assert seen.fold(f.EventScheduled(NOW, scheduled)) == []
+    assert seen.fold(f.EventApproved(NOW, ID, "a")) == []
+    assert seen.fold(f.EventStarted(NOW, ID)) == []
+
+
 def test_a_campaign_waits_for_work_that_was_ordered_for_a_host() -> None:
     members: dict[str, Any] = {"kind": ScopeKind.AVAILABILITY_SET, "set_name": "s"}
     second = f.VmCreated(NOW, "b", VmSpec(**members), "seed", 1, 1, 0, 1)
@@ -221,7 +230,7 @@ def test_impacts_on_one_vm_do_not_overlap() -> None:
     assert "has it in hand" in broken(*facts)
 
 
-def test_of_user_operations_so_many_wait_and_no_more() -> None:
+def test_no_more_user_operations_wait_than_the_limit_allows() -> None:
     seen = reading(vm("a"), vm("b", 1), settings=OracleSettings(user_operation_limit=1))
     seen.fold(f.ScopeEnabled(NOW, "vm/b", "b", ScopeKind.VM, NOW + DAY))
     seen.fold(SCHEDULED)

@@ -21,7 +21,7 @@ _CLEAN_ON_TWO_NODES = ("followers_wake_nobody",)
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PLANTS)
-def test_a_broken_rule_is_found_and_told(name: str) -> None:
+def test_each_planted_bug_is_found_by_its_seed_and_reported(name: str) -> None:
     seed, rule = FOUND[name]
     outcome = search.lived(name, seed)
     assert outcome.violations, f"seed {seed} does not find it any more; see tests/sim/search.py"
@@ -43,12 +43,12 @@ def test_with_the_same_seed_the_program_as_it_is_breaks_nothing(name: str) -> No
     assert outcome.counts["forbidden things tried"] > 5
 
 
-def test_enough_of_them_need_two_features_to_meet() -> None:
+def test_enough_planted_bugs_need_two_features_to_meet() -> None:
     assert len(SEAMS) >= 20
     assert sum(plant.seam for plant in SEAMS) >= 8
     assert set(FOUND) == set(PLANTS)
 
 
-def test_the_page_lists_them_with_their_seeds() -> None:
+def test_the_simulators_page_lists_the_planted_bugs_with_their_seeds() -> None:
     assert search.listed(FOUND) in search.PAGE.read_text(), "python -m tests.sim.search --write writes the list"
     assert search.table(FOUND) == search.TABLE.read_text()

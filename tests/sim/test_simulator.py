@@ -35,7 +35,7 @@ def test_a_small_fleet_with_every_kind_of_fault_breaks_no_promise_and_comes_to_r
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("plan", FOUND, ids=SimulationPlan.words)
-def test_what_was_found_once_stays_found(plan: SimulationPlan) -> None:
+def test_seeds_that_once_found_a_bug_break_nothing(plan: SimulationPlan) -> None:
     lived(plan)
 
 
@@ -51,7 +51,7 @@ def test_a_week_of_200_vms_breaks_no_promise_and_comes_to_rest() -> None:
     assert outcome.counts["EventAnnounced"] > 0, "nobody began to read with something ahead"
 
 
-def test_without_faults_nobody_is_hit_unprepared_who_had_the_time() -> None:
+def test_without_faults_no_vm_that_had_the_time_is_hit_unprepared() -> None:
     counts = lived(SimulationPlan(5, vms=30, days=0.4, faults=(), pace=6.0)).counts
     assert counts["hit prepared"] > 20
     assert not any(name.startswith("fault") for name in counts)

@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 
 from forewarn import __version__
-from forewarn.cli.commands import (
-    activity,
-    agent,
-    az_env,
-    campaigns,
-    clocks,
-    events,
-    faults,
-    hosts,
-    journal,
-    nodes,
-    scale_sets,
-    scopes,
-    serve,
-    service,
-    sim,
-    stores,
-    trial,
-    vms,
-    whole_fleet,
-)
 from forewarn.cli.output import Output, complain
 from forewarn.cli.parsing import Handler, Parser, add_commands
 from forewarn.settings.errors import EXIT_HELP, CommandFailed, Exit
@@ -55,41 +35,47 @@ examples:
   forewarn clock advance 15m"""
 
 
-def build_parser() -> Parser:
-    """The whole command line."""
+# The modules of cli.commands and the commands that each declares, in the order in which help lists them.
+_PARTS = {
+    "trial": ("try",),
+    "serve": ("serve", "demo", "settings"),
+    "vms": ("vm",),
+    "scale_sets": ("vmss",),
+    "hosts": ("host",),
+    "campaigns": ("campaign",),
+    "events": ("event",),
+    "clocks": ("forecast", "clock"),
+    "scopes": ("scope",),
+    "faults": ("fault",),
+    "activity": ("activity",),
+    "journal": ("journal",),
+    "nodes": ("node",),
+    "stores": ("store",),
+    "whole_fleet": ("fleet", "search"),
+    "az_env": ("az-env",),
+    "agent": ("agent",),
+    "sim": ("sim",),
+    "service": ("ping", "portal", "version", "completion"),
+}
+
+
+def build_parser(only: str = "") -> Parser:
+    """The whole command line; or of it the part that declares one command, which is all that running this one needs."""
     statuses = "\n".join(f"  {status:<4} {text}" for status, text in EXIT_HELP.items())
     parser = Parser(prog="forewarn", description=_DESCRIPTION, epilog=_EPILOG.format(statuses=statuses))
     parser.add_argument("--version", action="version", version=f"forewarn {__version__}")
     subparsers = add_commands(parser, dest="command")
-    trial.add_to(subparsers)
-    serve.add_to(subparsers)
-    for part in (
-        vms,
-        scale_sets,
-        hosts,
-        campaigns,
-        events,
-        clocks,
-        scopes,
-        faults,
-        activity,
-        journal,
-        nodes,
-        stores,
-        whole_fleet,
-        az_env,
-    ):
-        part.add_to(subparsers)
-    agent.add_to(subparsers)
-    sim.add_to(subparsers)
-    service.add_to(subparsers, build_parser)
+    for name in [name for name, commands in _PARTS.items() if only in commands] or _PARTS:
+        part = importlib.import_module(f"forewarn.cli.commands.{name}")
+        part.add_to(subparsers, *((build_parser,) if name == "service" else ()))
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        args = build_parser().parse_args(arguments)
+        args = build_parser(only=words[0] if words else "").parse_args(words)
     except SystemExit as end:  # argparse's way to end after --help and after a complaint
         return int(end.code or 0)
     try:
@@ -113,7 +99,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _forget_stdout() -> None:
-    """The reader is gone: let the interpreter flush into nothing, instead of complaining at its end."""
+    """Point stdout to /dev/null after its reader has gone, so that the interpreter's last flush does not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

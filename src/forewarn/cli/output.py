@@ -183,7 +183,7 @@ def filled(text: str, width: int | None, indent: str = "", hang: str = "") -> st
 
 
 def harmless(text: str) -> str:
-    """Text with marks in the place of what would move a cursor, ring a bell or turn the reading around."""
+    """The text with marks in place of control and direction characters, which could move a cursor or fake a line."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _KEPT else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -8,13 +8,15 @@ import sys
 import textwrap
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
-from forewarn.cli.api.client import OperatorClient, Server
 from forewarn.cli.output import Output, complain
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.near import near_miss
 from forewarn.settings.times import parse_duration, parse_instant, show_instant
+
+if TYPE_CHECKING:
+    from forewarn.cli.api.client import OperatorClient
 
 Handler = Callable[[argparse.Namespace, Output], int]
 T = TypeVar("T")
@@ -125,7 +127,9 @@ def add_dry_run(parser: Parser) -> None:
 
 
 def client_of(args: argparse.Namespace) -> OperatorClient:
-    """The client that a command's options ask for."""
+    """The client that a command's options ask for. What becomes a server has no use for one."""
+    from forewarn.cli.api.client import OperatorClient, Server
+
     return OperatorClient(Server.find(args.url), getattr(args, "dry_run", False))
 
 

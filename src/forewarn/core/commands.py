@@ -130,7 +130,7 @@ class UpgradeInstances(Struct, frozen=True):
 
 
 class StartRollingUpgrade(Struct, frozen=True):
-    """Give the latest model to those who have another, batch by batch."""
+    """Give the latest model to the instances that have another, batch by batch."""
 
     scale_set: str
 

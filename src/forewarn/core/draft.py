@@ -8,6 +8,7 @@ from forewarn.core import facts as f
 from forewarn.core import keys
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.keys import Key
+from forewarn.core.looking.turns import in_turn
 from forewarn.core.phases import PENDING
 from forewarn.core.region import Region, fold
 from forewarn.core.rules import Rules
@@ -34,7 +35,7 @@ class Draft:
         self.facts.append(fact)
         self.touched.extend(_consequences(before, self.region, fact))
         if isinstance(fact, _LETS_CAMPAIGNS_GO_ON):
-            self.touched.extend(keys.of_campaign(campaign_id) for campaign_id in sorted(self.region.campaigns_waiting))
+            self.touched.extend(map(keys.of_campaign, in_turn(self.region, self.region.campaigns_waiting)))
 
 
 def _consequences(before: Region, after: Region, fact: f.Fact) -> list[Key]:

@@ -279,6 +279,7 @@ class Campaign(Struct, frozen=True, gc=False):
     open_events: Map[str, int] = Map()  # event id -> host
     events_total: int = 0
     ended_at: datetime | None = None
+    number: int = 0  # how many were started before it: whose turn comes first never depends on an id
 
 
 class Region(Struct, frozen=True, gc=False):

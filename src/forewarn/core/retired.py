@@ -10,7 +10,7 @@ from __future__ import annotations
 from immutables import Map
 from msgspec import Struct
 
-REMEMBERED = 10_000  # as many as operations: who holds a document of something deleted asks again soon or never
+REMEMBERED = 10_000  # as many as operations: a reader of something deleted asks again soon or never
 
 
 class Retired(Struct, frozen=True, gc=False):

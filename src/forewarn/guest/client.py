@@ -51,7 +51,7 @@ class Client(SansIoClient):
         return cast(Iterator[Change], stream)
 
     def readings(self) -> Iterator[Reading]:
-        """Every look at the document, for ever: what ``watch`` is made of, for those who must know of faults too."""
+        """Every look at the document, for ever, faults among them: what ``watch`` is made of."""
         return cast(Iterator[Reading], self._stream(self._session.readings()))
 
     def close(self) -> None:

@@ -156,7 +156,7 @@ class Shared(Protocol):
         """This node goes: it is listed no more, and leads no more."""
 
     def nodes(self) -> list[Node]:
-        """Who has been seen lately, by name."""
+        """Nodes that have been seen lately, by name."""
 
 
 class JournalFault(Exception):  # noqa: N818 - the name says enough

@@ -116,7 +116,7 @@ def _evolved(region: Region, records: Sequence[Record]) -> Region:
 def _tidy(region: Region, records: Sequence[Record]) -> Region:
     """Drop stale entries of the agenda.
 
-    Facts only ever add some, and who wrote them has looked at what was due by then.
+    Facts only ever add some, and the node that wrote them has settled what was due.
     """
     return tidied(region, records[-1].fact.at, 2 * len(records) + _TIDIED_LEAST) if records else region
 

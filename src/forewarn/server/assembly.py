@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
@@ -28,10 +29,9 @@ from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.desk import Visible
 from forewarn.web.operator.schema.answers import SettingView
-from forewarn.web.resource_manager import group_deletion, nic_bindings
-from forewarn.web.resource_manager.app import resource_manager_app
-from forewarn.web.resource_manager.call import ArmDesk
-from forewarn.web.resource_manager.login.access import Access
+
+if TYPE_CHECKING:
+    from forewarn.web.resource_manager.call import ArmDesk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +76,10 @@ class Assembly:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
         parts = self.parts
         portal = None
-        if parts.portal:  # it and its templates are loaded only where it is wanted
-            from forewarn.web.portal.app import Portal
+        if parts.portal:  # not loaded where it is not wanted
+            from forewarn.web.portal.door import PortalDoor
 
-            portal = Portal(parts.token, self.plane.system)
+            portal = PortalDoor(parts.token, self.plane.system)
         app = operator_app(
             self.plane,
             parts.faults,
@@ -101,6 +101,11 @@ class Assembly:
     @asynccontextmanager
     async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[ArmDesk, ASGIApp]]:
         """The face for az and the SDKs. Deletions of groups that an earlier run left go on from here."""
+        from forewarn.web.resource_manager import group_deletion, nic_bindings  # not loaded where it is not wanted
+        from forewarn.web.resource_manager.app import resource_manager_app
+        from forewarn.web.resource_manager.call import ArmDesk
+        from forewarn.web.resource_manager.login.access import Access
+
         desk = ArmDesk(self.plane, access=Access(self.parts.token), bind_nics=self.parts.bind_nics)
         await group_deletion.finish(desk)
         await nic_bindings.bind_all(desk)

@@ -16,7 +16,6 @@ from typing import Any
 import uvicorn
 
 from forewarn.server.guarded import Guarded
-from forewarn.server.neighbour import who_has
 from forewarn.settings.errors import CannotListen, CommandFailed
 from forewarn.settings.kinds import Address
 
@@ -57,6 +56,8 @@ def explained(address: Address, setting: str) -> Iterator[None]:
     except OSError as problem:
         reason = problem.strerror or str(problem)
         if problem.errno == errno.EADDRINUSE:
+            from forewarn.server.neighbour import who_has
+
             reason = f"{os.strerror(problem.errno)}: {who_has(address)}"
         flag = f"--{setting.replace('_', '-')}"
         raise CannotListen(f"cannot listen on {address} ({reason}); choose another address with {flag}.") from None

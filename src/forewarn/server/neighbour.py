@@ -10,7 +10,7 @@ from typing import Any
 from forewarn.settings.kinds import Address
 
 _PATIENCE_SECONDS = 2.0  # a server on the same machine answers in milliseconds, or not at all
-_HINT = "X-Forewarn-Hint"  # what the metadata face says to who is lost, on loopback
+_HINT = "X-Forewarn-Hint"  # what the metadata face adds to a 404 on loopback
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not listened on
 
 

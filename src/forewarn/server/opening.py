@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -21,7 +22,7 @@ from forewarn.server.listening import explained, hosts_of, listen, serve_app, ur
 from forewarn.server.parts import journal_of, parts_of, tell_if_short_of_files
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
-from forewarn.settings.extras import import_part
+from forewarn.settings.extras import import_part, look_for
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import Address
 from forewarn.settings.resolve import Settings
@@ -32,8 +33,9 @@ from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.app import end_streams
 from forewarn.web.operator.desk import Visible
-from forewarn.web.resource_manager.login.tls import CERTIFICATE, TlsFiles, prepare
-from forewarn.web.resource_manager.login.tokens import introduction
+
+if TYPE_CHECKING:
+    from forewarn.web.resource_manager.login.tls import TlsFiles
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,11 @@ async def open_server(
     settings: Settings, fleet: Sequence[FleetEntry] = (), bindings: Sequence[BindingEntry] = ()
 ) -> AsyncIterator[RunningServer]:
     """Everything that ``forewarn serve`` runs. It ends in the reverse order: the faces first, the journal last."""
-    if settings.portal and "control" in settings.faces:  # before anything is opened, a package may be missing
-        import_part("forewarn.web.portal.app", "forewarn serve --portal on")
+    _look_for_packages(settings)
     async with AsyncExitStack() as stack:
         opening = _Opening(settings, stack)
         health_url = await opening.open_health()
-        journal = await asyncio.to_thread(journal_of, settings)  # who holds a data directory serves its region
+        journal = await asyncio.to_thread(journal_of, settings)  # takes the lock of the data directory
         server = await stack.enter_async_context(running(parts_of(settings, journal)))
         plane = server.plane
         await create_missing(plane, fleet)
@@ -67,6 +68,14 @@ async def open_server(
         opening.health.started(plane)
         stack.callback(asyncio.create_task(plane.ticking.watch_on()).cancel)
         yield RunningServer(plane, opening.health, name, {**urls, **health_url})
+
+
+def _look_for_packages(settings: Settings) -> None:
+    """Before anything is opened. A face is loaded only where it is wanted, and the portal's pages not even then."""
+    if "resource_manager" in settings.addresses:
+        import_part("forewarn.web.resource_manager.login.tls", "forewarn serve")
+    if settings.portal and "control" in settings.faces:
+        look_for("jinja2", "forewarn serve --portal on")
 
 
 def _usual_name(host: str, urls: dict[str, str]) -> str:
@@ -84,12 +93,15 @@ def _certificates_in(settings: Settings) -> Iterator[Path]:
         yield Path(directory)
 
 
-def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...], now: datetime) -> TlsFiles:
+def _certificates(settings: Settings, directory: Path, hosts: tuple[str, ...], now: datetime) -> tuple[TlsFiles, str]:
     """In the data directory, which only its owner may write, also where the journal is in a database."""
+    from forewarn.web.resource_manager.login.tls import CERTIFICATE, prepare
+
     if not settings.ephemeral:
         own_directory.prepare(settings.data, directory.name)
         own_directory.prepare(directory, CERTIFICATE)
-    return prepare(directory, hosts, now)
+    files = prepare(directory, hosts, now)
+    return files, files.authority_pem()
 
 
 class _Opening:
@@ -134,6 +146,8 @@ class _Opening:
 
     async def _open_resource_manager(self, server: Assembly, address: Address) -> tuple[Introduction, str]:
         """The face for az and the SDKs, which insist on https; where it is told to be found, and where it listens."""
+        from forewarn.web.resource_manager.login.tokens import introduction
+
         settings, listening = self._settings, self._listen(address, "resource_manager")
         public = settings.resource_manager_url
         hosts = tuple(filter(None, (*hosts_of(address), *settings.hosts, urlsplit(public).hostname)))
@@ -142,8 +156,7 @@ class _Opening:
         with _certificates_in(settings) as directory:
             try:
                 now = server.parts.system.wall()
-                files = await asyncio.to_thread(_certificates, settings, directory, named, now)
-                authority = await asyncio.to_thread(files.authority_pem)
+                files, authority = await asyncio.to_thread(_certificates, settings, directory, named, now)
             except OSError as problem:
                 raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
             await self._serve(self._behind(app), listening, "Resource Manager", (files.certificate, files.key))

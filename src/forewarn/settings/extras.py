@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from types import ModuleType
 
 from forewarn.settings.errors import CommandFailed, Exit
@@ -29,11 +30,21 @@ def import_part(module: str, command: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as problem:
         name = (problem.name or "").partition(".")[0]
-        extra = _EXTRAS.get(name)
-        if extra is None:
+        if name not in _EXTRAS:
             raise
-        raise CommandFailed(
-            f"'{command}' needs {name}, a package of the {extra} extra; install it in a clone of forewarn: "
-            f"pip install '.[{extra}]'",
-            Exit.UNREACHABLE,
-        ) from None
+        raise _missing(name, command) from None
+
+
+def look_for(package: str, command: str) -> None:
+    """Say what is missing where a package is imported later than a command begins."""
+    if find_spec(package) is None:
+        raise _missing(package, command)
+
+
+def _missing(package: str, command: str) -> CommandFailed:
+    extra = _EXTRAS[package]
+    return CommandFailed(
+        f"'{command}' needs {package}, a package of the {extra} extra; install it in a clone of forewarn: "
+        f"pip install '.[{extra}]'",
+        Exit.UNREACHABLE,
+    )

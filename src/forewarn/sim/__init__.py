@@ -1,1 +1,1 @@
-"""A region, its VMs, its people and its misfortunes in one thread, on a clock that jumps, under one seed."""
+"""The simulator: a region, its VMs, people and faults in one thread, on a clock that jumps, repeatable by seed."""

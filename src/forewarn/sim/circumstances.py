@@ -1,4 +1,4 @@
-"""What those who judge may ask the world, and whom they tell."""
+"""What judges may ask of the simulated world, and how they report a violation."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Tenant(StrEnum):
 
 
 class Witness(Protocol):
-    """Who is told what a guest sees."""
+    """The judge's side of a guest: it is told every answer that the guest gets."""
 
     def saw(self, vm: str, request: OutgoingRequest, response: Response, asked_at: float) -> None: ...
 
@@ -67,7 +67,7 @@ class MachineSurroundings:
 
 
 class SeenClient(Client):
-    """Production's, whose answers are witnessed."""
+    """Production's client, whose answers are shown to the judge."""
 
     vm: str
     around: MachineSurroundings
@@ -183,14 +183,14 @@ class Machine:
         return self.process is not None
 
     def crash(self) -> None:
-        """The agent alone is killed; its supervisor starts it again."""
+        """Kill the agent alone; its supervisor starts it again."""
         if self.process is not None:
             self._generation += 1
             self._end_tenant()
             self._start_in(self.random.uniform(*_RESTART_SECONDS))
 
     def hush(self) -> None:
-        """Its programs send nothing until it is told to speak."""
+        """Keep its programs from sending anything until ``speak``."""
         self.hushed = True
         self._generation += 1
         self._end_tenant()

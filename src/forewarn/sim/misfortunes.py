@@ -29,7 +29,7 @@ _FAULTY_ANSWERS = tuple(FaultKind)
 
 
 class Misfortunes:
-    """Strikes until it is healed."""
+    """Injects faults until ``heal`` is called."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -54,7 +54,7 @@ class Misfortunes:
             await self._strikes[kind](random)
 
     def heal(self) -> None:
-        """Whatever is out of order is put in order; what was killed is coming back by itself."""
+        """End every fault; what was killed comes back by itself."""
         world = self._world
         world.network.loss = world.network.slow_seconds = 0.0
         world.network.mend_all()
@@ -186,7 +186,7 @@ class Misfortunes:
         self._world.skews[place] = step
 
     async def _leap(self, random: Random) -> None:
-        """For a moment a server's clock is hours ahead: what is not believed does nothing."""
+        """Set a server's clock ahead by hours, for a moment: too short to be believed, so it must have no effect."""
         place, seconds = self._server(random).place, random.uniform(5.0, 40.0)
         leap = timedelta(hours=random.uniform(1.0, 6.0))
         self._world.mishap("clock", f"the clock of {place} is {leap} ahead for a moment", seconds, ())

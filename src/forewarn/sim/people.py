@@ -83,7 +83,7 @@ class People:
             await self._ask("POST", "/v1/vms", body)
 
     def _number(self) -> int:
-        """A new one, or that of a VM that is gone: names come again, and must find nothing of the VM before."""
+        """A number for a new VM: a fresh one, or that of a VM that is gone, of which its name must find nothing."""
         gone = [number for number in range(self._made) if f"lone-{number}" not in self._world.truth.vms]
         if gone and self._random.random() < 0.6:
             return self._random.choice(gone)
@@ -186,7 +186,7 @@ class People:
             self._check_done(names, f"user-{verb}", asked_at)
 
     def _check_done(self, names: list[str], cause: str, asked_at: datetime) -> None:
-        """What a person was told is under way is under way, or was since it was asked for."""
+        """What a person was told is under way must be so, or must have been so since it was asked for."""
         lives = [life for life in self._world.history.lives.values() if life.cause == cause]
         for name in names:
             over = [life.impact_ended_at or life.ended_at for life in lives if name in life.vms]

@@ -34,7 +34,7 @@ LEAST_VMS, MOST_VMS, MOST_DAYS, MOST_NODES = 12, 5_000, 365.0, 3
 
 @dataclass(frozen=True, slots=True)
 class SimulationPlan:
-    """Together with the version of the program, this says all: the same plan is the same history."""
+    """With the version of the program this determines everything: the same plan gives the same history."""
 
     seed: int
     vms: int = 200  # with the seven days below a run of about a minute (docs/simulator.md)

@@ -115,7 +115,7 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class RunningProgram:
-    """A run as its agent, or a later one, has it in hand. None: it was over before this boot."""
+    """A run as its agent, or a later one, sees it. None: it was over before this boot."""
 
     programs: Programs
     run: _Run | None

@@ -142,7 +142,7 @@ async def _tell_on(world: World, tell: Progress) -> None:
 
 
 def _end(world: World) -> None:
-    """Let go of everything: no task, no strand of it is left."""
+    """Kill and cancel everything, so that no task and no strand is left."""
     for server in world.servers:
         server.died = lambda server: None
         server.kill()
@@ -178,7 +178,7 @@ def _stopped_by_ctrl_c(world: World) -> Iterator[None]:
 
 @contextmanager
 def _listening(world: World) -> Iterator[None]:
-    """What servers and agents log is not shown; what they should not have to log is a violation."""
+    """Silence the logs of servers and agents; an entry that should never be is a violation."""
     handler, loggers = InnerFaults(world.blame), quiet_loggers()
     before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
     try:
@@ -196,7 +196,7 @@ def _listening(world: World) -> Iterator[None]:
 
 @contextmanager
 def _collector_on_time() -> Iterator[None]:
-    """Garbage is collected at instants of the simulation: what it closes is closed at the same time again."""
+    """Collect garbage at fixed instants of the simulation: what it closes is closed at the same time in every run."""
     gc.collect()
     gc.freeze()
     gc.disable()

@@ -35,7 +35,7 @@ class _Try:
 
 
 class Strangers:
-    """One visit after the other; some of them last."""
+    """Visits by programs that are no agents; some visits last for many questions."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -110,7 +110,7 @@ class World:
         return self._begin + (at - START) / timedelta(seconds=1)
 
     def wall(self, place: str) -> datetime:
-        """What the clock on the wall of a place says."""
+        """The wall clock of a place."""
         return self.now() + self.skews.get(place, timedelta(0)) + self.leaps.get(place, timedelta(0))
 
     # Servers
@@ -242,7 +242,7 @@ class World:
     # Faults as the judge knows them
 
     def mishap(self, kind: str, what: str, seconds: float, places: Sequence[str]) -> None:
-        """Something is out of order for so long, for these VMs or for everybody."""
+        """Note that a fault lasts for so long, for these VMs or for all."""
         now = self.now()
         self.trace.note(self.elapsed, "fault", kind=kind, what=what, seconds=round(seconds, 3))
         self.history.mishaps.append(Mishap(kind, what, now, now + timedelta(seconds=seconds), tuple(places)))
@@ -251,7 +251,7 @@ class World:
         self._troubles.append((kind, self.loop.time() + seconds, frozenset(places)))
 
     def disturbed(self, vm: str, begin: float, kinds: Container[str] = ALL) -> bool:
-        """Whether something was out of order for a VM since ``begin``, or until shortly before it."""
+        """Whether a fault affected a VM since ``begin``, or until shortly before."""
         return any(
             end + 300.0 >= begin and kind in kinds and (not places or vm in places)
             for kind, end, places in self._troubles
@@ -263,7 +263,7 @@ class World:
         self.judge.eyes.saw(vm, request, response, asked_at)
 
     def blame(self, rule: str, sentence: str, subject: str) -> None:
-        """Something is wrong: tell its story and stop."""
+        """Record a violation with its story, and stop the simulation."""
         records = self.store.memory.about(subject, 1_000_000)[-_STORY:] if subject else []
         story = tuple(f"{record.seq} {record.fact.at:%F %T} {codec.encode(record.fact).decode()}" for record in records)
         step = self.store.memory.head()
@@ -286,7 +286,7 @@ class World:
 
 
 class InnerFaults(logging.Handler):
-    """Nothing of ours may fail inside and go on as if nothing were; the log is where that shows."""
+    """A log handler that takes errors of production code for violations: nothing may fail inside unnoticed."""
 
     def __init__(self, blame: Callable[[str, str, str], None]) -> None:
         super().__init__(logging.ERROR)

@@ -24,7 +24,7 @@ class EventHandle:
         self.type = CAUSES[event.cause].type.value
         self.resources = event.resources
         self.not_before = event.not_before
-        self.announced = event.announced  # False: nobody in the scope reads, so no document shows it
+        self.announced = event.announced  # False: no VM of the scope reads, so no document shows it
 
     @property
     def phase(self) -> str:

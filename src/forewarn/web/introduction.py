@@ -23,7 +23,7 @@ class Introduction:
     subscription: str
     tenant: str
     location: str
-    has_secret: bool  # without one everybody who asks gets a token
+    has_secret: bool  # without one every caller gets a token
     token_path: str  # where a managed identity asks for its token
     token: TokenMaker  # header fields and query, both with keys in lower case -> status and JSON body
     endpoints_path: str  # where `az cloud register` asks for all addresses

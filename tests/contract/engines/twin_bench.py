@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from forewarn.core.machines.values import SeenWhy
 from forewarn.engines.twin.engine import TwinEngine
-from forewarn.engines.twin.hosts import Misfortune, Mishap, TwinHosts, TwinMachine
+from forewarn.engines.twin.hosts import TwinHosts, TwinMachine, TwinMisfortune, TwinMishap
 from forewarn.plane.hands.engine import Engine
 from tests.contract.engines.bench import Copy
 
-_MISHAPS = {"answer lost": Mishap.LOST, "hangs": Mishap.HANGS, "refused": Mishap.REFUSED}
+_MISHAPS = {"answer lost": TwinMishap.LOST, "hangs": TwinMishap.HANGS, "refused": TwinMishap.REFUSED}
 
 
 class _NoWait:
@@ -61,7 +61,7 @@ class TwinBench:
             case "slow migration":
                 self._platform.migration_seconds = 30.0
             case _:
-                self._platform.misfortunes.append(Misfortune(_MISHAPS[what], sentence=sentence))
+                self._platform.misfortunes.append(TwinMisfortune(_MISHAPS[what], sentence=sentence))
 
     def wait(self, seconds: float) -> None:
         self._now += seconds

@@ -37,7 +37,7 @@ def test_each_request_is_a_line_that_says_who_what_whom_and_what_came_of_it(run:
     ]
 
 
-def test_moving_the_clock_is_its_movers_doing(run: Run, region: Region) -> None:
+def test_a_moved_clock_is_told_as_what_its_mover_did(run: Run, region: Region) -> None:
     run("clock", "advance", "1h")
 
     (line,) = run("activity", "--json").json

@@ -69,7 +69,7 @@ def document(*events: ScheduledEvent) -> str:
     return encode_document(Document(7, events), NEWEST).decode()
 
 
-def test_the_usual_path_is_the_guests() -> None:
+def test_the_path_that_the_command_line_takes_for_the_agents_file_is_the_agents_own_default() -> None:
     code = "import forewarn.cli.commands.agent_config as c; print(c.CONFIG_PATH)"
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 

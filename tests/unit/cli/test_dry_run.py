@@ -58,12 +58,12 @@ def commands(parser: argparse.ArgumentParser, *names: str) -> Iterator[list[str]
                 yield from commands(each, *names, name)
 
 
-def test_every_command_with_the_option_is_tried_here() -> None:
+def test_every_command_with_a_dry_run_option_is_tried_here() -> None:
     assert sorted(commands(build_parser())) == sorted(command[:2] for command in COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_dry_run_changes_nothing_and_says_what_it_is(run: Run, region: Region, command: list[str]) -> None:
+def test_a_dry_run_changes_nothing_and_says_that_it_is_one(run: Run, region: Region, command: list[str]) -> None:
     run("vm", "create", "web", "--count", "3", "--availability-set", "front", "--read")
     run("vm", "create", "cheap", "--spot", "--read")
     run("vm", "create", "down")
@@ -95,7 +95,7 @@ def test_a_new_event_is_shown_without_an_id_and_without_a_command_that_needs_one
     assert shown.lines[-1] == "1 event scheduled, not before 2026-01-01T12:15:00Z."
 
 
-def test_several_chunks_are_still_a_dry_run(run: Run, region: Region) -> None:
+def test_a_dry_run_that_is_sent_in_several_requests_changes_nothing(run: Run, region: Region) -> None:
     run("vm", "create", "n", "--count", "5001")
 
     told = run("vm", "stop", "-", "--dry-run", "--json", stdin=run("vm", "list", "--names").out)
@@ -121,7 +121,7 @@ class Old(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_server_that_would_act_is_not_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_too_old_for_dry_runs_which_would_act_is_not_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Old, "asked", [], raising=False)
     with HTTPServer(("127.0.0.1", 0), Old) as server:
         serving = threading.Thread(target=server.serve_forever)

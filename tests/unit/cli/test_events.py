@@ -17,7 +17,7 @@ def schedule(run: Run, region: Region, *names: str) -> list[str]:
     return [event["id"] for event in run("event", "list", "--json").json]
 
 
-def test_a_list_shows_when_and_whom(run: Run, region: Region) -> None:
+def test_a_list_of_events_shows_when_they_start_and_whom_they_hit(run: Run, region: Region) -> None:
     [event_id] = schedule(run, region, "web-0")
     run("clock", "advance", "5m")
 
@@ -66,7 +66,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_unique(run: Run, region: R
     assert run("event", "show", event_id[:4], "--json").json["id"] == event_id
 
 
-def test_an_id_that_is_too_short_or_unknown_changes_nothing(run: Run, region: Region) -> None:
+def test_an_event_id_that_is_too_short_or_unknown_is_refused_and_changes_nothing(run: Run, region: Region) -> None:
     [event_id] = schedule(run, region, "web-0")
     before = region.plane.seq
 
@@ -78,7 +78,7 @@ def test_an_id_that_is_too_short_or_unknown_changes_nothing(run: Run, region: Re
     assert region.plane.seq == before
 
 
-def test_a_canceled_event_leaves_and_a_started_one_cannot(run: Run, region: Region) -> None:
+def test_a_canceled_event_leaves_its_document_and_a_started_one_cannot_be_canceled(run: Run, region: Region) -> None:
     first, second = schedule(run, region, "web-0", "web-1")
     run("event", "approve", second)
 

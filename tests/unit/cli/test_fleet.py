@@ -50,7 +50,7 @@ async def test_nodes_that_start_together_make_every_vm_once(anyio_backend: str) 
     assert set(made.values()) == {1}
 
 
-async def test_what_is_there_is_left_alone_and_what_is_refused_is_named(anyio_backend: str) -> None:
+async def test_vms_that_exist_are_left_alone_and_a_refused_one_is_named(anyio_backend: str) -> None:
     plane = await start(SharedMemory(wall_time))
     await fleet.create_missing(plane, FLEET)
     seq = plane.seq
@@ -73,7 +73,7 @@ async def test_a_namespace_that_can_be_none_is_refused_before_the_first_vm_is_ma
     assert made == {}
 
 
-async def test_a_file_binds_what_exists_and_holds_at_each_start(
+async def test_a_region_files_bindings_are_applied_to_existing_vms_at_each_start(
     caplog: pytest.LogCaptureFixture, anyio_backend: str
 ) -> None:
     plane = await start(SharedMemory(wall_time))

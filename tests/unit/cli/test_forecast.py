@@ -46,7 +46,7 @@ def test_a_forecast_says_where_it_was_cut(run: Run, region: Region) -> None:
     assert len(run("forecast", "--scope", "vm/web-500", "--json").json["facts"]) == 1
 
 
-def test_what_is_not_there_is_refused(run: Run, region: Region) -> None:
+def test_a_forecast_of_something_unknown_is_refused(run: Run, region: Region) -> None:
     refused = run("forecast", "--vm", "nobody")
     assert (refused.status, refused.out) == (4, "")
     assert "There is no VM named 'nobody'" in refused.err

@@ -29,7 +29,7 @@ def test_maintenance_of_a_host_is_announced_to_those_who_read(run: Run, region: 
     assert "Live Migration" in result.out
 
 
-def test_maintenance_of_every_host_must_be_meant(run: Run, region: Region) -> None:
+def test_maintenance_without_naming_hosts_is_refused_unless_all_is_said(run: Run, region: Region) -> None:
     run("vm", "create", "web", "--count", "6")
     for number in range(6):
         region.read(f"web-{number}")

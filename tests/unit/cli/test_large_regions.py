@@ -44,7 +44,7 @@ def test_a_campaign_over_many_vms_is_told_in_counts(run: Run, large: Region) -> 
     )
 
 
-def test_the_ids_of_a_campaigns_events_are_there_for_who_asks(run: Run, large: Region) -> None:
+def test_the_ids_of_a_campaigns_events_are_listed_on_request(run: Run, large: Region) -> None:
     campaign = run("campaign", "start", "--kind", "freeze", "--json").json
     ids = run("campaign", "show", campaign["id"][:8], "--ids").lines
 

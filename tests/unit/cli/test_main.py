@@ -76,6 +76,16 @@ def test_the_commands_are_the_public_interface() -> None:
     assert {parser.prog for parser in leaves(build_parser())} == wanted
 
 
+def test_a_parser_made_for_one_command_is_the_whole_ones() -> None:
+    (whole,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for name, parser in whole.choices.items():
+        (part,) = (action for action in build_parser(name)._actions if isinstance(action, argparse._SubParsersAction))
+        assert name in part.choices
+        assert len(part.choices) < 5, "a part, so that running a command does not declare the others"
+        told, wanted = ([each.format_help() for each in (one, *leaves(one))] for one in (part.choices[name], parser))
+        assert told == wanted
+
+
 def test_every_command_teaches_with_a_description_and_an_example() -> None:
     for parser in leaves(build_parser()):
         assert parser.description, parser.prog
@@ -97,7 +107,7 @@ def test_help_lists_the_exit_statuses(run: Run) -> None:
         assert f"\n  {status}" in result.out
 
 
-def test_the_version_is_told_twice_the_same(run: Run) -> None:
+def test_both_ways_to_ask_for_the_version_tell_the_same(run: Run) -> None:
     assert run("version").out == run("--version").out == f"forewarn {__version__}\n"
     assert run("version", "--json").json == {"name": "forewarn", "version": __version__}
 
@@ -189,7 +199,9 @@ def test_another_program_at_that_address_is_told_from_forewarn(run: Run) -> None
 
 
 def test_client_commands_need_nothing_but_python() -> None:
-    code = f"import sys, forewarn.cli.main; sys.exit(bool(set({SERVER_PACKAGES!r}) & set(sys.modules)))"
+    code = f"""import sys, forewarn.cli.main
+forewarn.cli.main.build_parser()
+sys.exit(bool(set({SERVER_PACKAGES!r}) & set(sys.modules)))"""
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

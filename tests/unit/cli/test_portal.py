@@ -28,7 +28,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_it_prints_where_the_pages_are(open_region: Callable[..., Region], run: Run, opened: list[str]) -> None:
+def test_the_portal_command_prints_where_the_pages_are(
+    open_region: Callable[..., Region], run: Run, opened: list[str]
+) -> None:
     open_region(portal=True)
     url = run("portal").out.strip()
     assert url.endswith("/portal/")
@@ -37,7 +39,9 @@ def test_it_prints_where_the_pages_are(open_region: Callable[..., Region], run: 
     assert opened == []
 
 
-def test_it_opens_them(open_region: Callable[..., Region], run: Run, opened: list[str]) -> None:
+def test_the_portal_command_opens_the_pages_in_a_browser(
+    open_region: Callable[..., Region], run: Run, opened: list[str]
+) -> None:
     open_region(portal=True)
     assert run("portal", "--open").out.strip() == opened[0]
 

@@ -106,7 +106,7 @@ def test_a_file_that_is_not_there_or_not_text_is_a_sentence(tmp_path: Path) -> N
         read_region_file(tmp_path / "bytes.toml")
 
 
-def test_runs_are_bounded_and_leave_out_what_exists() -> None:
+def test_requests_for_a_fleet_are_bounded_and_leave_out_what_exists() -> None:
     entry = FleetEntry("n", 10)
 
     assert list(runs(entry, 4)) == [Stretch(0, 4), Stretch(4, 4), Stretch(8, 2)]
@@ -151,7 +151,7 @@ def test_the_example_is_a_region_file_and_its_vms_can_be_made(tmp_path: Path) ->
     ]
 
 
-def test_what_the_example_only_shows_is_right_too_and_nothing_is_left_out(tmp_path: Path) -> None:
+def test_the_commented_lines_of_the_example_are_valid_too_and_no_key_is_left_out(tmp_path: Path) -> None:
     text = uncommented(EXAMPLE)
     found = read(tmp_path, text)
 
@@ -162,7 +162,7 @@ def test_what_the_example_only_shows_is_right_too_and_nothing_is_left_out(tmp_pa
             assert re.search(rf"^{field.name} = ", text, re.MULTILINE), field.name
 
 
-def test_every_key_is_on_the_page() -> None:
+def test_every_key_of_a_region_file_is_in_its_documentation() -> None:
     page = PAGE.read_text()
     _, vm, binding = re.split(r"^### `\[.*$", page.partition("### An example")[0], flags=re.MULTILINE)[1:]
 

@@ -37,7 +37,7 @@ def refusal(flags: dict[str, str], environment: dict[str, str] | None = None) ->
     return caught.value.message
 
 
-def test_without_a_word_the_defaults_hold() -> None:
+def test_without_any_setting_the_defaults_hold() -> None:
     settings = resolve({}, {})
 
     assert settings.data == Path("forewarn-data")
@@ -277,7 +277,7 @@ def test_every_chosen_number_reaches_the_rules() -> None:
     assert rules.duration_seconds(Cause.REBOOT) == 90
 
 
-def test_the_command_shows_every_setting_and_its_source(
+def test_the_settings_command_shows_every_setting_and_its_source(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     file = tmp_path / "region.toml"
@@ -294,7 +294,7 @@ def test_the_command_shows_every_setting_and_its_source(
     assert "environment FOREWARN_CLOCK" in run("settings").out
 
 
-def test_the_command_refuses_what_the_server_would_refuse(run: Run) -> None:
+def test_the_settings_command_refuses_what_the_server_would_refuse(run: Run) -> None:
     result = run("settings", "--clock", "sundial")
 
     assert (result.status, result.out) == (2, "")

@@ -31,7 +31,7 @@ _SMALL = ["--seed", "4", "--vms", "12", "--days", "0.2", "--pace", "6"]
         (["--timeline", "week.png"], "--timeline draws FILE.html or FILE.svg."),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_sentence(
+def test_options_of_a_simulation_that_make_no_sense_are_refused_with_a_sentence(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sim", *words]) == Exit.USAGE
@@ -48,14 +48,14 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_simulated(
     assert "cannot be written" in capsys.readouterr().err
 
 
-def test_it_ends_with_a_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_simulation_ends_with_a_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", *_SMALL]) == Exit.OK
     said = capsys.readouterr().out
     for word in ("events", "ended", "warning used", "faults", "checked", "No violation."):
         assert word in said
 
 
-def test_it_ends_with_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_simulation_ends_with_json_for_programs_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", *_SMALL, "--faults", "none", "--json"]) == Exit.OK
     told = json.loads(capsys.readouterr().out)
     assert told["violations"] == []
@@ -91,7 +91,7 @@ def test_a_timeline_stands_alone(suffix: str, tmp_path: Path, capsys: pytest.Cap
     assert "prefers-color-scheme: dark" in text
 
 
-def test_interrupted_it_tells_what_was_seen_so_far(tmp_path: Path) -> None:
+def test_an_interrupted_simulation_tells_what_was_seen_so_far(tmp_path: Path) -> None:
     record = tmp_path / "record"
     command = [sys.executable, "-m", "forewarn", "sim", "--days", "300", "--record", str(record)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:

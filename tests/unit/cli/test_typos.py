@@ -84,7 +84,7 @@ def test_a_misspelled_id_is_answered_with_the_nearest_one(run: Run, region: Regi
         assert "Did you mean" not in run(command, "cancel", "00000000-0000-0000-0000-000000000000").err
 
 
-def test_what_is_like_nothing_gets_no_guess(run: Run, region: Region) -> None:
+def test_a_word_that_is_like_no_known_one_gets_no_guess(run: Run, region: Region) -> None:
     run("vm", "create", "web")
 
     assert run("vm", "show", "zookeeper").err == "forewarn: There is no VM named 'zookeeper'.\n"

@@ -37,7 +37,7 @@ def test_a_name_that_leads_elsewhere_names_no_namespace(name: str, world: World)
 
 
 @pytest.mark.parametrize("name", ["../etc", "..", "-x", "a b", "a/b", "x" * 16, "tap0:1", "ä"])
-def test_a_name_that_no_interface_has(name: str, world: World) -> None:
+def test_a_name_that_no_network_interface_can_have_is_refused(name: str, world: World) -> None:
     world.create("web")
     refusal = world.refused(c.BindVm("web", Binding(netns="n", interface=name)))
     assert (refusal.hint, "cannot name a network interface" in refusal.message) == (Hint.INVALID, True)
@@ -93,7 +93,7 @@ def test_an_instance_gets_the_address_of_its_number_or_the_next_that_is_free(wor
     assert [each.local_address for each in addresses] == ["127.5.0.1", "127.5.0.2", "127.5.0.3"]
 
 
-def test_who_goes_frees_what_it_had_and_who_comes_gets_it(world: World) -> None:
+def test_an_instance_that_goes_frees_its_address_and_the_next_one_gets_it(world: World) -> None:
     world.do(put(world, BindingPattern(address="10.0.0.0/30"), capacity=2))
     assert sorted(each.address for each in bound(world).values()) == ["10.0.0.1", "10.0.0.2"]
     world.do(c.DeleteInstances("web", ("web_0",), "s"))

@@ -190,7 +190,7 @@ def test_a_paused_campaign_can_be_canceled(world: World) -> None:
 
 
 @pytest.mark.parametrize("command", [c.PauseCampaign("C1"), c.ResumeCampaign("C1"), c.CancelCampaign("C1")])
-def test_what_has_ended_cannot_be_steered(command: c.Command, world: World) -> None:
+def test_a_campaign_that_has_ended_cannot_be_paused_resumed_or_canceled(command: c.Command, world: World) -> None:
     reading_set(world)
     world.start_campaign()
     world.do(c.CancelCampaign("C1"))
@@ -240,6 +240,20 @@ def test_a_second_campaign_over_the_same_hosts_waits_for_the_first(later: int, w
     assert {campaign.state for campaign in world.region.campaigns.values()} == {CampaignState.COMPLETED}
     assert [world.vm(f"web-{number}").boots for number in range(5)] == [3] * 5
     assert held_up(world.region, world.campaign("C2")) is None
+
+
+@pytest.mark.parametrize(("first", "second"), [("C1", "C2"), ("C2", "C1")])
+def test_of_campaigns_that_wait_for_the_same_the_one_that_was_started_first_goes_first(
+    first: str, second: str, world: World
+) -> None:
+    """Whatever their ids are, and though they were started at the same instant: a dry run has an id of its own."""
+    reading_set(world, 2)
+    (event_id,) = world.maintain(Cause.PREDICTED_FAILURE, "host-1")
+    for campaign_id in (first, second):
+        assert world.start_campaign(campaign_id) == []
+    world.cancel(event_id)
+    assert world.campaign(first).open_events
+    assert not world.campaign(second).open_events
 
 
 def test_campaigns_over_other_scopes_do_not_wait_for_each_other(world: World) -> None:
@@ -292,7 +306,7 @@ def test_a_campaign_that_was_paused_while_it_was_held_up_goes_on_when_it_is_resu
     assert world.campaign("C1").open_events
 
 
-def test_who_is_asked_for_a_host_does_as_asked_and_a_campaign_waits(world: World) -> None:
+def test_maintenance_ordered_for_a_host_is_done_as_ordered_and_a_campaign_waits_for_it(world: World) -> None:
     reading_set(world, 2)
     world.start_campaign("C1", Cause.FREEZE)
     assert len(world.maintain(Cause.FREEZE, "host-1")) == 1

@@ -27,7 +27,7 @@ def test_a_stopped_vm_keeps_its_host_and_starts_there_again(world: World) -> Non
     assert (world.vm("web").power, world.vm("web").host, world.vm("web").boots) == (Power.RUNNING, host, 2)
 
 
-def test_stopping_what_is_down_is_no_news(world: World) -> None:
+def test_stopping_a_vm_that_is_down_records_no_fact(world: World) -> None:
     world.create("a", "b")
     world.stop("a")
     world.deallocate("b")
@@ -163,7 +163,7 @@ def test_a_vm_is_not_moved_by_changing_it(spec: VmSpec, world: World) -> None:
 
 
 @pytest.mark.parametrize("minutes", [4, 16])
-def test_what_no_vm_could_be_made_with_no_vm_is_changed_to(minutes: int, world: World) -> None:
+def test_a_specification_that_no_new_vm_could_have_is_refused_as_a_change_too(minutes: int, world: World) -> None:
     world.create("web")
     assert world.refused(c.RespecifyVm("web", VmSpec(terminate_notice=minutes * MINUTE))).hint is Hint.INVALID
 

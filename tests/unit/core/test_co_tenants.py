@@ -55,7 +55,7 @@ def test_the_order_of_the_approvals_does_not_matter(order: tuple[str, ...], worl
     assert [world.statuses(name) for name in "abc"] == [["Started"]] * 3
 
 
-def test_at_not_before_all_go_whoever_has_approved(world: World) -> None:
+def test_at_not_before_all_events_of_a_host_start_whether_approved_or_not(world: World) -> None:
     world.reading("a")
     world.reading("b")
     world.maintain(Cause.FREEZE, "host-0")
@@ -96,7 +96,7 @@ def test_a_tenant_that_leaves_is_no_longer_awaited(world: World) -> None:
     assert world.statuses("a") == ["Started"]
 
 
-def test_the_last_two_approvals_in_one_request(world: World) -> None:
+def test_the_last_two_approvals_may_come_in_one_request(world: World) -> None:
     world.reading("a")
     world.reading("b")
     ids = world.maintain(Cause.FREEZE, "host-0")

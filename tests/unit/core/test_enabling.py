@@ -131,7 +131,7 @@ def test_an_event_of_a_silent_scope_runs_its_course(world: World) -> None:
     assert world.document("web") == Document(incarnation=2)
 
 
-def test_after_the_silence_nothing_waits(world: World) -> None:
+def test_once_a_scope_is_disabled_nothing_waits_for_its_approval(world: World) -> None:
     world.reading("web")
     world.advance(DAY)
     (event_id,) = world.restart("web")
@@ -163,7 +163,7 @@ _ONE_HOST = Rules(update_domains=1, fault_domains=1)
 
 
 @pytest.mark.parametrize("cause", [Cause.REBOOT, Cause.FREEZE, Cause.PREDICTED_FAILURE])
-def test_who_begins_to_read_is_told_what_is_ahead_and_waited_for(cause: Cause) -> None:
+def test_a_scope_that_begins_to_read_is_told_what_is_ahead_and_waited_for(cause: Cause) -> None:
     world = World(_ONE_HOST)
     world.reading("a")
     world.create("b")
@@ -184,7 +184,7 @@ def test_who_begins_to_read_is_told_what_is_ahead_and_waited_for(cause: Cause) -
     assert world.document("b").events == ()
 
 
-def test_who_begins_to_read_and_does_not_approve_is_hit_at_not_before() -> None:
+def test_a_scope_that_begins_to_read_and_does_not_approve_is_hit_at_not_before() -> None:
     world = World(_ONE_HOST)
     world.reading("a")
     world.create("b")
@@ -208,7 +208,7 @@ def test_where_all_who_begin_to_read_are_down_nobody_waits_for_them() -> None:
     assert world.statuses("a") == world.statuses("b") == ["Started"]
 
 
-def test_a_restart_that_waits_for_its_turn_is_told_to_who_begins_to_read() -> None:
+def test_a_restart_that_waits_for_its_turn_is_told_to_a_scope_that_begins_to_read() -> None:
     world = World(drives=False)
     world.create("web")
     (redeploy,), (restart,) = world.redeploy("web"), world.restart("web")
@@ -219,7 +219,7 @@ def test_a_restart_that_waits_for_its_turn_is_told_to_who_begins_to_read() -> No
     assert world.statuses("web") == ["Scheduled"], "it waits for the approval now"
 
 
-def test_with_a_policy_that_approves_it_still_waits_for_its_turn_only() -> None:
+def test_a_restart_that_the_policy_approves_waits_for_its_turn_and_for_no_approval() -> None:
     world = World(drives=False)
     world.create("web")
     world.set_policy("vm/web", auto_approve_reboot=True)
@@ -240,7 +240,7 @@ def test_a_reimage_that_nobody_is_told_of_stays_so() -> None:
     assert world.document("web").events == ()
 
 
-def test_an_owner_may_choose_another_silence() -> None:
+def test_an_owner_may_choose_after_how_long_a_silent_scope_is_disabled() -> None:
     world = World(Rules(disable_after=HOUR))
     world.reading("web")
     world.advance(HOUR - SECOND)
@@ -249,7 +249,7 @@ def test_an_owner_may_choose_another_silence() -> None:
     assert world.scope("web").enabled_at is None
 
 
-def test_a_shorter_silence_counts_from_the_next_read(world: World) -> None:
+def test_a_shorter_time_until_disabling_counts_from_the_next_read(world: World) -> None:
     world.reading("web")
     world.rules = Rules(disable_after=HOUR)
     world.advance(MINUTE)

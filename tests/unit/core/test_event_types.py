@@ -196,7 +196,7 @@ each_story = pytest.mark.parametrize("story", STORIES, ids=str)
 
 
 @each_story
-def test_the_document_says_what_is_coming_and_no_sooner_than_promised(story: Story, world: World) -> None:
+def test_the_document_announces_the_event_with_at_least_the_notice_of_its_cause(story: Story, world: World) -> None:
     world.reading("web", spec=story.spec)
     event_id = ask(world, story.cause)
     seen = world.seen("web")
@@ -207,7 +207,9 @@ def test_the_document_says_what_is_coming_and_no_sooner_than_promised(story: Sto
 
 
 @each_story
-def test_unapproved_it_starts_at_not_before_and_not_a_second_earlier(story: Story, world: World) -> None:
+def test_an_event_that_is_not_approved_starts_at_not_before_and_not_a_second_earlier(
+    story: Story, world: World
+) -> None:
     world.reading("web", spec=story.spec)
     event_id = ask(world, story.cause)
     world.advance(story.notice - SECOND)
@@ -217,7 +219,7 @@ def test_unapproved_it_starts_at_not_before_and_not_a_second_earlier(story: Stor
 
 
 @each_story
-def test_approved_it_starts_strikes_and_leaves_after_its_recovery(story: Story, world: World) -> None:
+def test_an_approved_event_starts_has_its_impact_and_leaves_after_its_recovery(story: Story, world: World) -> None:
     world.reading("web", spec=story.spec)
     home = world.vm("web").host
     event_id = ask(world, story.cause)
@@ -237,7 +239,9 @@ def test_approved_it_starts_strikes_and_leaves_after_its_recovery(story: Story, 
 
 
 @each_story
-def test_where_nobody_reads_it_happens_at_once_and_is_never_shown(story: Story, world: World) -> None:
+def test_in_a_scope_that_is_not_enabled_the_impact_happens_at_once_and_is_never_shown(
+    story: Story, world: World
+) -> None:
     world.create("web", spec=story.spec)
     event_id = ask(world, story.cause)
     (born,) = (fact for fact in world.facts if isinstance(fact, f.EventBornStarted))

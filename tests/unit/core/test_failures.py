@@ -62,7 +62,7 @@ def test_the_hosts_pending_maintenance_is_withdrawn(world: World) -> None:
     assert world.gone(pending)
 
 
-def test_what_the_owner_has_asked_for_stays(world: World) -> None:
+def test_a_restart_that_a_user_asked_for_survives_the_failure_of_its_host(world: World) -> None:
     world.reading("web")
     (restart,) = world.restart("web")
     world.fail("host-0")

@@ -72,7 +72,7 @@ def test_a_moved_vm_goes_to_another_host_of_its_domains_if_it_must_to_a_new_one(
 
 
 @pytest.mark.parametrize("name", ["a", "A", "0", "web-0", "web_", "a.b", "x" * 80, "FrontEnd_IN_0"])
-def test_names_that_a_vm_may_have(name: str, world: World) -> None:
+def test_valid_names_of_vms_are_accepted(name: str, world: World) -> None:
     world.create(name)
     assert world.vm(name.upper()).name == name
 
@@ -81,12 +81,12 @@ BAD_NAMES = ["", "-a", "a-", ".a", "a.", "_a", "a b", "a/b", "a\n", "ä", "x" * 
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_names_that_a_vm_may_not_have(name: str, world: World) -> None:
+def test_invalid_names_of_vms_are_refused(name: str, world: World) -> None:
     assert world.refused(c.CreateVms((name,), VmSpec(), "s")).hint is Hint.INVALID
 
 
 @pytest.mark.parametrize("name", BAD_NAMES[1:])
-def test_names_that_a_set_or_role_may_not_have(name: str, world: World) -> None:
+def test_invalid_names_of_sets_and_roles_are_refused(name: str, world: World) -> None:
     for spec in (in_set(name), in_service(name, "Web"), in_service("shop", name)):
         assert world.refused(c.CreateVms(("web",), spec, "s")).hint is Hint.INVALID
 
@@ -226,7 +226,7 @@ def test_an_address_has_one_spelling(world: World) -> None:
         Binding(local_address="::2"),
     ],
 )
-def test_addresses_that_are_none(binding: Binding, world: World) -> None:
+def test_what_is_no_ip_address_cannot_be_bound_to(binding: Binding, world: World) -> None:
     world.create("web")
     assert world.refused(c.BindVm("web", binding)).hint is Hint.INVALID
 

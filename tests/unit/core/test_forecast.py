@@ -12,7 +12,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.forecast import Foreseen, Lasting, course
 from forewarn.core.looking.deadlines import DUE_MOST
 from forewarn.core.region import Event, Region
-from forewarn.engines.simulated import SimulatedEngine
+from forewarn.engines.simulated import Durations, SimulatedEngine
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, SECOND, World, in_set
 
 
@@ -75,6 +75,21 @@ def test_an_impact_that_has_not_begun_yet_begins_now() -> None:
     world.do(c.RestartVms(("web",), "seed"))
     seen = foreseen(world)
     assert steps(seen)[:2] == [(NOON, "ImpactBegan"), (NOON + 30 * SECOND, "ImpactEnded")]
+
+
+def test_an_impact_that_begins_out_of_another_impact_is_foreseen_at_the_same_instant() -> None:
+    """One that takes no time ends as it begins; so the next event on the VM starts, and its impact begins, too."""
+    at_once = Durations(restart=timedelta(0))
+    world = World(durations=at_once)
+    world.reading("web")
+    world.do(c.RestartVms(("web",), "seed"))
+    world.maintain(Cause.REBOOT, "host-0")
+    seen = list(course(world.region, world.now, world.rules, SimulatedEngine(at_once).lasting))
+    began = [each.fact.event_id for each in seen if isinstance(each.fact, f.ImpactBegan)]
+    assert set(began) == set(world.region.events)
+    names = ["EventStarted", "ImpactBegan", "ImpactEnded"] * 2
+    assert steps(seen)[:6] == [(NOON + 15 * MINUTE, name) for name in names]
+    assert [each.fact for each in seen] == lives(world, 2 * DAY)
 
 
 def test_an_impact_whose_end_nobody_has_foretold_ends_when_it_is_expected_to() -> None:

@@ -74,6 +74,17 @@ def test_events_that_fall_due_together_start_over_several_steps() -> None:
     assert crowd.kinds().count("EventStarted") == 3 * DUE_MOST
 
 
+@pytest.mark.parametrize("ids", [("C1", "C2"), ("C2", "C1")])
+def test_campaigns_that_go_on_with_the_same_step_do_so_in_the_order_of_their_starts(ids: tuple[str, str]) -> None:
+    crowd = Crowd(7 * DUE_MOST)
+    hosts = [host.name for host in crowd.region.hosts.values() if host.update_domain == 0]
+    for campaign_id, chosen in zip(ids, (hosts[::2], hosts[1::2]), strict=True):
+        crowd.do(c.StartCampaign(campaign_id, Cause.FREEZE, hosts=tuple(chosen)))
+    assert all(crowd.region.campaigns[each].waiting for each in ids)
+    taken = [fact.campaign_id for fact in crowd.do(c.Tick()) if isinstance(fact, f.CampaignHostsTaken)]
+    assert list(dict.fromkeys(taken)) == list(ids)
+
+
 def test_a_command_does_not_take_on_all_that_is_due() -> None:
     crowd = Crowd(3 * DUE_MOST)
     crowd.do(c.MaintainHosts((), Cause.FREEZE, "M"))

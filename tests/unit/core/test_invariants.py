@@ -158,7 +158,7 @@ def test_a_region_that_lives_has_no_violations(healthy: Region) -> None:
 
 
 @pytest.mark.parametrize(("broken", "sentence"), BREAKS.values(), ids=list(BREAKS))
-def test_what_is_broken_is_named(broken: Break, sentence: str, healthy: Region) -> None:
+def test_each_broken_invariant_of_a_region_is_named(broken: Break, sentence: str, healthy: Region) -> None:
     found = invariants.violations(broken(healthy))
     assert any(sentence in each for each in found), found
     with pytest.raises(AssertionError):
@@ -170,13 +170,13 @@ def test_too_many_user_operations_are_named(healthy: Region) -> None:
     assert any("the limit is 1" in each for each in invariants.violations(two, user_operation_limit=1))
 
 
-def test_what_is_overdue_is_named(healthy: Region) -> None:
+def test_an_overdue_deadline_is_named(healthy: Region) -> None:
     late = invariants.violations(healthy, now=NOON + DAY)
     assert any("something is still due since" in each for each in late)
     assert any("may start and has not" in each for each in late)
 
 
-def test_what_happened_after_now_is_named(healthy: Region) -> None:
+def test_an_instant_in_the_future_is_named(healthy: Region) -> None:
     assert any("after" in each for each in invariants.violations(healthy, now=NOON - MINUTE))
 
 

@@ -146,6 +146,6 @@ def test_a_region_with_sets_and_operations_has_no_violations(healthy: Region) ->
 
 
 @pytest.mark.parametrize(("broken", "sentence"), BREAKS.values(), ids=list(BREAKS))
-def test_what_is_broken_is_named(broken: Break, sentence: str, healthy: Region) -> None:
+def test_each_broken_invariant_of_sets_and_operations_is_named(broken: Break, sentence: str, healthy: Region) -> None:
     found = invariants.violations(broken(healthy))
     assert any(sentence in each for each in found), found

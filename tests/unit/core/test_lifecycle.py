@@ -21,13 +21,13 @@ def impossible() -> Iterable[tuple[Phase | None, type[EventFact]]]:
 
 
 @pytest.mark.parametrize(("phase", "kind"), impossible())
-def test_what_is_not_in_the_table_cannot_happen(phase: Phase | None, kind: type[EventFact]) -> None:
+def test_a_transition_that_is_not_in_the_table_raises(phase: Phase | None, kind: type[EventFact]) -> None:
     with pytest.raises(AssertionError, match=f"{kind.__name__} cannot follow"):
         phase_after(phase, kind)
 
 
 @pytest.mark.parametrize(("phase", "kind"), TRANSITIONS)
-def test_what_is_in_the_table_happens(phase: Phase | None, kind: type[EventFact]) -> None:
+def test_every_transition_in_the_table_happens(phase: Phase | None, kind: type[EventFact]) -> None:
     assert phase_after(phase, kind) is TRANSITIONS[phase, kind]
 
 

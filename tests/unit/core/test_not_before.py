@@ -24,7 +24,7 @@ _MICROSECOND = timedelta(microseconds=1)
         (NOON - _MICROSECOND, NOON),
     ],
 )
-def test_rounding_goes_up(instant: datetime, rounded: datetime) -> None:
+def test_not_before_is_rounded_up_to_a_whole_second(instant: datetime, rounded: datetime) -> None:
     assert whole_seconds_up(instant) == rounded
 
 

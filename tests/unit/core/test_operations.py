@@ -75,7 +75,7 @@ def test_the_events_of_all_its_commands_are_waited_for(world: World) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_whoever_asks_for_the_same_deletion_again_waits_for_the_same_event(count: int, world: World) -> None:
+def test_a_second_deletion_of_the_same_vm_waits_for_the_same_event(count: int, world: World) -> None:
     world.reading_set()
     events = [world.together(f"OP{n}", c.DeleteInstances("web", ("web_0",), f"s{n}")) for n in range(count)]
     events.append(world.together("SET", c.DeleteScaleSet("web", "s")))
@@ -87,7 +87,7 @@ def test_whoever_asks_for_the_same_deletion_again_waits_for_the_same_event(count
     assert {ended(world, name) for name in world.region.operations} == {10 * MINUTE + 5 * SECOND}
 
 
-def test_whoever_asks_for_the_same_eviction_again_waits_for_the_same_event(world: World) -> None:
+def test_a_second_eviction_of_the_same_vm_waits_for_the_same_event(world: World) -> None:
     world.reading("web", spec=SPOT)
     first = world.together("OP1", c.EvictVms(("web",), "1"))
     assert world.together("OP2", c.EvictVms(("web",), "2")) == []
@@ -203,7 +203,7 @@ def test_commands_that_go_together_are_all_refused_with_the_last_of_them(world: 
     assert ("db" in world.region.vms, len(world.region.operations)) == (False, 0)
 
 
-def test_what_goes_together_counts_together_for_a_limit(world: World) -> None:
+def test_commands_that_go_together_count_together_for_a_limit(world: World) -> None:
     names = [f"vm-{number}" for number in range(11)]
     world.reading(*names)
     world.refused(c.Together(tuple(c.RestartVms((name,), name) for name in names), "OP", "test"))

@@ -96,7 +96,7 @@ def test_an_event_whose_vm_is_stopped_is_approved_at_once(world: World) -> None:
     assert (world.vm("web").power, world.vm("web").boots) == (Power.DEALLOCATED, 1)
 
 
-def test_all_its_vms_must_be_stopped() -> None:
+def test_an_event_is_approved_by_the_policy_only_if_all_its_vms_are_stopped() -> None:
     world = World(Rules(update_domains=1, fault_domains=1))
     world.reading("web-0", "web-1", spec=in_set("front"))
     world.maintain(Cause.FREEZE)
@@ -158,7 +158,7 @@ def test_a_stopped_tenant_is_not_awaited_by_its_neighbours() -> None:
     assert world.statuses("a") == ["Started"]
 
 
-def test_what_a_delete_makes_is_never_automatic(world: World) -> None:
+def test_a_terminate_event_is_never_approved_by_the_policy(world: World) -> None:
     world.reading("web", spec=VmSpec(terminate_notice=5 * MINUTE))
     world.set_policy("vm/web", auto_approve_reboot=True, auto_approve_redeploy=True)
     world.delete("web")

@@ -38,7 +38,7 @@ def test_what_is_forgotten_is_gone_and_may_be_forgotten_again(world: World) -> N
 
 
 @pytest.mark.parametrize("owner", ["vm/web", "vm/Web", "scale-set/pool", "availability-set/front"])
-def test_what_has_an_owner_goes_with_it(owner: str, world: World) -> None:
+def test_a_kept_document_goes_with_its_owner(owner: str, world: World) -> None:
     world.create("web", spec=in_set("front"))
     world.put_set("pool", 1)
     keep(world, ID, owner)
@@ -49,7 +49,7 @@ def test_what_has_an_owner_goes_with_it(owner: str, world: World) -> None:
     assert list(world.region.resources) == ["/other"]
 
 
-def test_an_instance_owns_too(world: World) -> None:
+def test_a_kept_document_of_an_instance_goes_with_it(world: World) -> None:
     world.reading_set(capacity=1)
     keep(world, ID, "vm/web_0")
     world.delete_instances("web_0")
@@ -58,7 +58,7 @@ def test_an_instance_owns_too(world: World) -> None:
     assert len(world.region.resources) == 0
 
 
-def test_an_owner_has_one_resource(world: World) -> None:
+def test_an_owner_has_at_most_one_kept_document(world: World) -> None:
     world.create("web")
     keep(world, "/first", "vm/web")
     keep(world, "/second", "vm/web")

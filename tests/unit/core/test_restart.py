@@ -46,7 +46,7 @@ def test_an_approved_restart_starts_at_once_and_loses_its_not_before(world: Worl
     assert (event.approved_by, event.approved_at, event.started_at) == ("web", world.now, world.now)
 
 
-def test_nobody_approves_and_the_restart_starts_at_not_before(world: World) -> None:
+def test_a_restart_that_is_not_approved_starts_at_not_before(world: World) -> None:
     world.reading("web")
     (event_id,) = world.restart("web")
     world.advance(15 * MINUTE - SECOND)
@@ -102,7 +102,7 @@ def test_a_second_restart_joins_the_first_until_its_impact_is_over(world: World)
     assert [event.event_id for event in world.document("web").events] == [first, second]
 
 
-def test_whoever_waits_for_a_joined_restart_waits_for_the_event_that_is_there(world: World) -> None:
+def test_an_operation_that_joins_a_restart_waits_for_the_event_that_is_there(world: World) -> None:
     world.reading("web")
     (first,) = world.restart("web")
     world.do(c.Together((c.RestartVms(("web",), world.seed()),), "0f0e", "restart"))
@@ -123,7 +123,7 @@ def test_another_operation_waits_until_the_vm_is_out_of_the_first_ones_hands(wor
     assert (world.vm("web").power, world.vm("web").boots) == (Power.RUNNING, 3)
 
 
-def test_not_even_not_before_lets_impacts_overlap() -> None:
+def test_impacts_on_one_vm_do_not_overlap_even_when_not_before_has_passed() -> None:
     world = World(drives=False)
     world.reading("web")
     (restart,) = world.restart("web")
@@ -137,7 +137,7 @@ def test_not_even_not_before_lets_impacts_overlap() -> None:
 
 
 @pytest.mark.parametrize("automatic", [False, True])
-def test_what_nobody_is_asked_about_waits_for_its_turn_too(automatic: bool) -> None:
+def test_an_event_that_needs_no_approval_waits_for_its_turn_too(automatic: bool) -> None:
     world = World(drives=False)
     (world.reading if automatic else world.create)("web")
     if automatic:

@@ -42,7 +42,7 @@ def test_instances_of_a_flexible_set_have_eight_digits_of_their_own(world: World
     assert len({*first, *world.instances()}) == 6
 
 
-def test_digits_that_somebody_has_are_passed_over(world: World) -> None:
+def test_instance_names_that_a_vm_has_are_passed_over(world: World) -> None:
     taken = f"web_{derive_guid('S', 'web', '0', '0')[:8].lower()}"
     world.create(taken)
     world.put_set(capacity=1, orchestration=FLEXIBLE, seed="S")

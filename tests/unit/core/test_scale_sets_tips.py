@@ -17,7 +17,7 @@ TEN = VmSpec(terminate_notice=10 * MINUTE)
 # No mandatory wait for the timeout
 
 
-def test_nobody_has_to_wait_for_the_timeout(world: World) -> None:
+def test_an_approved_deletion_does_not_wait_for_the_timeout(world: World) -> None:
     world.reading_set()
     (event_id,) = world.delete_instances("web_0")
     world.advance(MINUTE)
@@ -27,7 +27,7 @@ def test_nobody_has_to_wait_for_the_timeout(world: World) -> None:
     assert ("web_0" in world.region.vms, world.document("web_1").events) == (False, ())
 
 
-def test_an_instance_that_is_stopped_has_nobody_to_wait_for(world: World) -> None:
+def test_an_instance_that_is_stopped_is_deleted_without_waiting_for_an_approval(world: World) -> None:
     world.reading_set()
     world.stop("web_0")
     (event_id,) = world.delete_instances("web_0")

@@ -77,7 +77,7 @@ def test_the_next_deadline_is_when_something_happens(world: World) -> None:
     assert next_deadline(world.region) == NOON + DAY
 
 
-def test_what_no_longer_matters_is_not_a_deadline(world: World) -> None:
+def test_an_entry_of_the_agenda_that_no_longer_matters_is_not_a_deadline(world: World) -> None:
     world.reading("web")
     (event_id,) = world.restart("web")
     world.cancel(event_id)

@@ -24,7 +24,7 @@ from forewarn.core.region import Campaign, Event, Host, Operation, Region, Scale
 from forewarn.core.rules import Rules
 from forewarn.core.specs import EvictionPolicy, Policy, ScaleSetSpec, ScopeKind, VmSpec
 from forewarn.core.step import step
-from forewarn.engines.simulated import SimulatedEngine
+from forewarn.engines.simulated import Durations, SimulatedEngine
 from forewarn.terms import Document, ScheduledEvent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -44,12 +44,19 @@ def in_service(name: str, role: str) -> VmSpec:
 class World:
     """``drives`` false leaves the impacts to the test."""
 
-    def __init__(self, rules: Rules | None = None, *, start: datetime = NOON, drives: bool = True) -> None:
+    def __init__(
+        self,
+        rules: Rules | None = None,
+        *,
+        start: datetime = NOON,
+        drives: bool = True,
+        durations: Durations | None = None,
+    ) -> None:
         self.rules = rules or Rules()
         self.now = start
         self.region = Region()
         self.facts: list[f.Fact] = []
-        self._engine = SimulatedEngine() if drives else None
+        self._engine = SimulatedEngine(durations) if drives else None
         self._replayed = Region()
         self._seeds = (f"seed-{number}" for number in count())
 

@@ -11,7 +11,7 @@ from tests.e2e.metadata_region import metadata_region
 PAGE = Path(__file__).parents[3] / "docs" / "library.md"
 
 
-def test_the_pages_program_follows_an_event_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_program_of_the_library_page_follows_an_event_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     told: list[str] = []
     with metadata_region() as region:

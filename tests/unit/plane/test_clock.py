@@ -88,7 +88,7 @@ async def test_a_sleep_on_a_running_clock_leaves_no_waiter_behind() -> None:
     assert len(clock._sleepers) <= 1
 
 
-async def test_the_real_clock_is_the_machines() -> None:
+async def test_the_real_clock_shows_the_machines_time() -> None:
     clock = RealClock()
     assert (clock.kind, clock.speed) == ("real", 1)
     before = wall_time()

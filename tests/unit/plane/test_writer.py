@@ -91,7 +91,7 @@ def test_commands_that_lead_to_very_much_are_answered_in_several_transactions() 
     assert len(one.region.vms) == 9_000
 
 
-def test_who_only_follows_does_not_keep_what_others_have_done_long_ago() -> None:
+def test_a_node_that_only_follows_drops_agenda_entries_that_others_have_settled() -> None:
     journal, now = ShakyJournal(), NOON
     rules, follower = Rules(user_operation_limit=0), writer(journal)
     one = Writer(journal, load(journal), rules, lambda: now, ReadBook(), elapsed)
@@ -119,7 +119,7 @@ def test_a_journal_that_was_loaded_tells_how_much_of_it_had_to_be_read() -> None
     assert (again.snapshot_seq, again.seq) == (2, one.seq)
 
 
-def test_a_batch_tells_who_was_taken_and_a_fault_is_the_answer_to_those_who_had_asked() -> None:
+def test_a_batch_names_the_commands_it_took_and_a_fault_answers_those_that_waited() -> None:
     journal = ShakyJournal()
     one, line = writer(journal), Line([create("a"), create("b"), create("c")])
     journal.failures = 1

@@ -167,7 +167,7 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Scope: "key kind name policy resource_group members counts enabled_at last_read_at lapses_at incarnation events "
     "changed_at domains",
     Host: "number fault_domain update_domain capacity health vms",
-    Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at",
+    Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at number",
     ScaleSet: "name resource_group orchestration single_placement_group computer_prefix seed created_at spec model "
     "vm_spec changed_at next_id instances leaving deleting fault_domains rolling",
     Operation: "id kind started_at waiting ended_at error number",

@@ -42,7 +42,7 @@ def test_a_journal_of_0_1_folds_to_numbers_that_are_never_lower_than_those_it_to
     assert invariants.violations(region) == []
 
 
-def test_folded_anew_a_number_names_one_document_of_a_scope() -> None:
+def test_after_a_replay_each_incarnation_still_names_one_document_of_a_scope() -> None:
     region, named = Region(), dict[tuple[str, int], tuple[ScheduledEvent, ...]]()
     for seq, line in enumerate(_lines(), 1):
         region = evolve(region, codec.decode(seq, 1, bytes(line.body)))

@@ -50,7 +50,7 @@ def test_a_quarter_of_an_hour_passes_when_it_is_told_to(region: Region) -> None:
     assert (event.phase, vm.power, vm.boots) == ("completed", "running", 2)
 
 
-def test_next_stops_at_each_change(region: Region) -> None:
+def test_next_turns_the_clock_to_each_change(region: Region) -> None:
     region.vm("web-0")
     event = region.restart("web-0")
     phases = []

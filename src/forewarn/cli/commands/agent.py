@@ -150,7 +150,7 @@ def _add_config(parser: Parser) -> None:
 
 
 def _run(args: argparse.Namespace, out: Output) -> int:
-    """As it is in ``forewarn.__main__``, for those who come through the parser."""
+    """The same as in ``forewarn.__main__``, which bypasses the parser."""
     from forewarn.guest.agent.run import AgentOrder, start
 
     if args.patience is not None and not args.once:

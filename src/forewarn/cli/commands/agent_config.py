@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from forewarn.guest.agent.values import AgentConfig
 
 PATIENCE_SECONDS = 5.0  # ours: of a person at a terminal
-CONFIG_PATH = "/etc/forewarn/agent.toml"  # of guest.agent.defaults, for whose import every command would pay
+CONFIG_PATH = "/etc/forewarn/agent.toml"  # of guest.agent.config.defaults, for whose import every command would pay
 
 
 def check_config(path: str) -> Checked:

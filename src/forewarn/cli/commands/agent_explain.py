@@ -65,7 +65,7 @@ def _document(source: str) -> Document:
 
 
 def _only_name(document: Document, out: Output) -> str:
-    """On a developer's machine no name is known. A document that names a single VM can only mean that one."""
+    """The name of the only VM that a document names: on a developer's machine no other name is known."""
     names = {name for event in document.events for name in event.resources}
     if len(names) > 1:
         raise usage(f"say which VM this is with --name; the document names {', '.join(sorted(names))}.")

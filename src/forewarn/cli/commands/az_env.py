@@ -182,7 +182,7 @@ def _configure(path: Path, sections: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """For its owner's eyes: az adds to these files what it keeps for itself."""
+    """Readable by its owner only: az adds to these files what it keeps for itself."""
     write_whole(path, text.encode(), 0o600)
 
 

@@ -137,7 +137,7 @@ def _export(args: argparse.Namespace, out: Output) -> int:
 
 
 def _write(path: Path, lines: Iterator[str], out: Output, total: int) -> int:
-    """A file that is there is complete: it is written beside its place and then moved into it."""
+    """Write to a temporary file and rename it, so that a file that is there is complete."""
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("w") as file, out.progress("exporting", total) as progress:

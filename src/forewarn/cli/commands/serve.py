@@ -1,7 +1,7 @@
 """``forewarn serve`` and ``forewarn settings``: what a server is told, and telling what it would be told.
 
-The server itself is put together in ``cli.assembly`` and run by ``cli.serving``, which are imported only when they are
-wanted: they need the packages of the server extra, and the rest of the command line does not.
+The server itself is put together and run by ``forewarn.server``, which is imported only when it is wanted: it needs the
+packages of the server extra, and the rest of the command line does not.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _serve(args: argparse.Namespace, out: Output) -> int:
     serving = import_part("forewarn.server.life", "forewarn serve")
 
     def greet(server: Any) -> None:
-        """Flushed, into a pipe too: the program that started the server may be waiting for this line."""
+        """Print the ready line, flushed into a pipe too: the program that started the server may be waiting for it."""
         print(serving.ready_line(order.settings, server), flush=True)
 
     return int(serving.run(order.settings, order.fleet, order.bindings, greet))

@@ -82,7 +82,7 @@ def _portal(args: argparse.Namespace, out: Output) -> int:
 
 
 def _signed_in(client: OperatorClient, name: str) -> str:
-    """A link that signs in; empty where nobody has to."""
+    """A link that signs in, by a one-time code; empty where the server wants no token."""
     made = client.server.ask("POST", "/v1/portal/code", body={"name": name})
     return f"{client.server.url}/portal/sign-in#code={made['code']}" if made["wanted"] else ""
 

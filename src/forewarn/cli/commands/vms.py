@@ -17,7 +17,6 @@ from forewarn.cli.parsing import Subparsers
 from forewarn.cli.vm_card import show_vm
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.fleet_file import EVICTION_POLICIES, FleetEntry, check, runs
-from forewarn.settings.region_file import read_region_file
 from forewarn.settings.times import parse_instant
 
 # operation -> (summary, description)
@@ -252,6 +251,8 @@ def _entry_of(args: argparse.Namespace, name: str) -> FleetEntry:
 
 
 def _create_from_file(client: OperatorClient, out: Output, path: Path) -> int:
+    from forewarn.settings.region_file import read_region_file  # with all the settings; most commands read no file
+
     file = read_region_file(path)
     entries = file.fleet
     wanted = sum(entry.count for entry in entries)

@@ -65,7 +65,7 @@ def _fleet(args: argparse.Namespace, out: Output) -> int:
 
 
 def _counted(client: OperatorClient, out: Output) -> Fleet:
-    """The first who asks waits for the counts."""
+    """The counts. They are made at the first request, so this asks again until they are ready."""
     until = time.monotonic() + _PATIENCE_SECONDS
     while not (fleet := client.fleet())["ready"] and time.monotonic() < until:
         time.sleep(_LOOK_AGAIN_SECONDS)

@@ -92,7 +92,7 @@ def _server(data: str, speed: float) -> Iterator[tuple[str, str]]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let go of the pipe, at which the server ends by itself; see ``demo_server``."""
+    """Close the pipe, at which the server ends by itself; see ``cli.demo.server``."""
     if process.stdin is not None:
         process.stdin.close()
     try:

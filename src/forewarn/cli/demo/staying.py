@@ -1,4 +1,4 @@
-"""After the stories: a region that waits for somebody to click in it, and how long it does."""
+"""After the stories: the region stays up so that a person can click in it, for a while."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def somebody_looks(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def leave_something_open(client: OperatorClient) -> list[str]:
-    """Two things that wait for an approval, on a clock that goes as slowly as the reader's; what they are."""
+    """Leave two events that wait for approval, on a clock at its usual speed; returns what they are."""
     client.set_speed(1.0)
     host = client.vm("db")["host"] or ""
     left = [*client.operate("restart", ["web-1"])["events"], *client.maintain([host], "freeze")["events"]]

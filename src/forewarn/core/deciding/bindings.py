@@ -162,5 +162,5 @@ def _from(network: IPv4Network | IPv6Network, start: int) -> Iterator[str]:
     """The addresses that a host may have, beginning with the one of that number, once round."""
     size, skipped = network.num_addresses, 0
     if size > 2:
-        size, skipped = size - 2, 1  # the first names the network and the last, in IPv4, everybody
+        size, skipped = size - 2, 1  # the first is the network and the last, in IPv4, broadcast
     return (str(network[skipped + (start + step) % size]) for step in range(size))

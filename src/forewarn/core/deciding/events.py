@@ -110,7 +110,7 @@ def whole_seconds_up(instant: datetime) -> datetime:
 
 
 def _tenants(draft: Draft, host: Host, cause: Cause) -> list[tuple[Scope, list[Vm]]]:
-    """Those who live there, by scope. What has failed with its host fails no second time while it is being rebuilt."""
+    """The VMs of a host, by scope. One that failed with its host does not fail again while it is being rebuilt."""
     by_scope: dict[str, list[Vm]] = {}
     for key in sorted(host.vms):
         vm = draft.region.vms[key]

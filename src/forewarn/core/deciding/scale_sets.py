@@ -52,7 +52,7 @@ def put(draft: Draft, command: c.PutScaleSet) -> None:
 
 
 def put_as_it_is(scale_set: ScaleSet, seed: str) -> c.PutScaleSet:
-    """A command that changes nothing yet, for who lays a change over it."""
+    """A command that changes nothing yet: the base for a partial change."""
     return c.PutScaleSet(
         name=scale_set.name,
         resource_group=scale_set.resource_group,

@@ -12,9 +12,9 @@ from forewarn.core import facts as f
 from forewarn.core.deciding import campaigns, operations, rolling
 from forewarn.core.deciding.impacts import end_impact
 from forewarn.core.draft import Draft
-from forewarn.core.keys import Key, KeyKind, kind_of, of_scope
+from forewarn.core.keys import Key, KeyKind, kind_of, of_campaign, of_scope
 from forewarn.core.looking.deadlines import DUE_MOST
-from forewarn.core.looking.turns import is_in_hand
+from forewarn.core.looking.turns import in_turn, is_in_hand
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import DOWN, Event, Region, Scope, replace
 
@@ -48,9 +48,18 @@ def settle(draft: Draft) -> None:
 def _collect_due(draft: Draft, most: int) -> int:
     due, left = draft.region.agenda.split(draft.now, most)
     if due:
-        draft.touched += [each.key for each in due]
+        draft.touched += _in_turn(draft.region, [each.key for each in due])
         draft.region = replace(draft.region, agenda=left)
     return len(due)
+
+
+def _in_turn(region: Region, due: list[Key]) -> list[Key]:
+    """The same, but campaigns in the order of their starts: the agenda orders what is due at one instant by key."""
+    places = [place for place, key in enumerate(due) if kind_of(key)[0] is KeyKind.CAMPAIGN]
+    ids = in_turn(region, (kind_of(due[place])[1] for place in places))
+    for place, campaign_id in zip(places, ids, strict=True):
+        due[place] = of_campaign(campaign_id)
+    return due
 
 
 def _look(draft: Draft, key: Key) -> None:

@@ -8,20 +8,24 @@ from forewarn.core import facts as f
 from forewarn.core import keys
 from forewarn.core.region import Campaign, CampaignState, Region, replace
 
-CampaignFact: TypeAlias = (
-    f.CampaignStarted
-    | f.CampaignWaveBegan
+_Moved: TypeAlias = (
+    f.CampaignWaveBegan
     | f.CampaignHostsTaken
     | f.CampaignPaused
     | f.CampaignResumed
     | f.CampaignCanceled
     | f.CampaignCompleted
 )
+CampaignFact: TypeAlias = f.CampaignStarted | _Moved
 
 
 def fold_campaign(region: Region, fact: CampaignFact) -> Region:
     """The region after a fact about one campaign."""
-    return _put_campaign(region, _campaign_after(region.campaigns.get(fact.campaign_id), fact))
+    if isinstance(fact, f.CampaignStarted):
+        number = len(region.campaigns)
+        started = Campaign(fact.campaign_id, fact.cause, fact.at, fact.hosts, fact.hosts_at_once, number=number)
+        return _put_campaign(region, started)
+    return _put_campaign(region, _campaign_after(region.campaigns[fact.campaign_id], fact))
 
 
 def _put_campaign(region: Region, campaign: Campaign) -> Region:
@@ -35,10 +39,7 @@ def _put_campaign(region: Region, campaign: Campaign) -> Region:
     return replace(region, campaigns=region.campaigns.set(campaign.id, campaign), campaigns_waiting=waiting)
 
 
-def _campaign_after(campaign: Campaign | None, fact: CampaignFact) -> Campaign:
-    if isinstance(fact, f.CampaignStarted):
-        return Campaign(fact.campaign_id, fact.cause, fact.at, fact.hosts, fact.hosts_at_once)
-    assert campaign is not None
+def _campaign_after(campaign: Campaign, fact: _Moved) -> Campaign:
     match fact:
         case f.CampaignWaveBegan(wave=wave, hosts=hosts):
             return replace(campaign, wave=wave, waiting=hosts)

@@ -57,7 +57,7 @@ def put_scope(region: Region, scope: Scope) -> Region:
 
 
 def scope_left(region: Region, key: str) -> Region:
-    """A scope goes. Who has read its documents may ask again under the same name: their numbers are not used twice."""
+    """A scope goes. Its readers may ask again under the same name, so its document numbers are not used twice."""
     incarnation = region.scopes[key].incarnation
     retired = region.retired.having(key, incarnation) if incarnation else region.retired
     return replace(region, scopes=region.scopes.delete(key), retired=retired)

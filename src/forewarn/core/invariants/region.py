@@ -184,7 +184,7 @@ def _of_events(region: Region) -> Iterator[str]:
 
 
 def _of_telling(region: Region) -> Iterator[str]:
-    """Who reads is told of all that is still ahead."""
+    """A scope that reads is told of all that is still ahead."""
     for event in region.events.values():
         scope = region.scopes.get(event.scope)
         reads = scope is not None and scope.enabled_at is not None

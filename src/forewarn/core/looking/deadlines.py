@@ -39,7 +39,10 @@ def is_behind(region: Region, now: datetime) -> bool:
 
 
 def tidied(region: Region, now: datetime, most: int) -> Region:
-    """Without entries that were due by ``now`` and mean nothing any more: who only follows facts never settles them."""
+    """Without entries that were due by ``now`` and mean nothing any more.
+
+    A node that only follows facts never settles them.
+    """
     due, agenda = region.agenda.split(now, most)
     for key in dict.fromkeys(each.key for each in due):
         actual = _deadline(region, key)

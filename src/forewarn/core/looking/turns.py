@@ -6,6 +6,7 @@ update domain of a scope while another one is open, and works on no VM that othe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from forewarn.core.phases import Phase
@@ -32,6 +33,11 @@ def may_take(region: Region, campaign: Campaign) -> bool:
         return False
     turn = whose_turn_it_is(region, campaign)
     return bool(turn) and (not campaign.open_events or any(region.hosts[each].vms for each in turn))
+
+
+def in_turn(region: Region, campaigns: Iterable[str]) -> list[str]:
+    """Ids of campaigns in the order in which they were started."""
+    return sorted(campaigns, key=lambda each: region.campaigns[each].number)
 
 
 class HeldUp(NamedTuple):

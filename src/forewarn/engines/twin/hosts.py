@@ -30,7 +30,7 @@ class TwinCall(StrEnum):
     REMOVE = "remove"
 
 
-class Mishap(StrEnum):
+class TwinMishap(StrEnum):
     """What may go wrong with one call."""
 
     REFUSED = "refused"  # in the platform's own words, for good
@@ -44,10 +44,10 @@ class Mishap(StrEnum):
     LIES = "lies"  # LIST: some are left out, and it does not say so
 
 
-class Misfortune(Struct, frozen=True):
+class TwinMisfortune(Struct, frozen=True):
     """One thing that will go wrong, with the next call that it fits."""
 
-    mishap: Mishap
+    mishap: TwinMishap
     call: str = ""  # any that changes something where this is empty
     host: str = ""
     seconds: float = CALL_SECONDS
@@ -58,7 +58,7 @@ class CallLost(Exception):  # noqa: N818 - it says what happened
     """No answer: whether it was done is not known."""
 
 
-class CallRefused(Exception):  # noqa: N818
+class CallRefused(Exception):  # noqa: N818 - it says what happened
     """The platform's own words. ``lasting``: asking again cannot help."""
 
     def __init__(self, sentence: str, *, lasting: bool) -> None:
@@ -66,7 +66,7 @@ class CallRefused(Exception):  # noqa: N818
         self.lasting = lasting
 
 
-class Flag(Protocol):
+class TwinFlag(Protocol):
     """As ``threading.Event``."""
 
     def set(self) -> None: ...
@@ -92,7 +92,7 @@ class TwinMachine:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class TwinDeed:
     """One change that was really made."""
 
     call: TwinCall
@@ -107,17 +107,17 @@ class TwinHosts:
 
     names: tuple[str, ...]
     elapsed: Callable[[], float] = lambda: 0.0
-    make_flag: Callable[[], Flag] = threading.Event
+    make_flag: Callable[[], TwinFlag] = threading.Event
     migration_seconds: float = 0.0
     machines: dict[tuple[str, str], TwinMachine] = field(default_factory=dict)  # by host and ref
-    deeds: list[Deed] = field(default_factory=list)
+    deeds: list[TwinDeed] = field(default_factory=list)
     silent: set[str] = field(default_factory=set)
-    misfortunes: list[Misfortune] = field(default_factory=list)
+    misfortunes: list[TwinMisfortune] = field(default_factory=list)
     made: int = 0
     changes: dict[str, int] = field(default_factory=dict)  # hints given, by host
     hints: str = "given"  # or "lost", "doubled", "late"
-    _watchers: list[tuple[str, Flag]] = field(default_factory=list)
-    _hung: list[Flag] = field(default_factory=list)
+    _watchers: list[tuple[str, TwinFlag]] = field(default_factory=list)
+    _hung: list[TwinFlag] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     # What happens to machines by themselves, or by people
@@ -186,7 +186,7 @@ class TwinHosts:
                 if name == host:
                     flag.set()
 
-    def watch(self, host: str) -> Flag:
+    def watch(self, host: str) -> TwinFlag:
         """A flag that the next hint about a host sets."""
         flag = self.make_flag()
         self._watchers = [(name, each) for name, each in self._watchers if not each.is_set()]
@@ -202,24 +202,24 @@ class TwinHosts:
         self._pass_time()
         with self._lock:
             found = [replace(each) for (name, _), each in sorted(self.machines.items()) if name == host]
-        if fate is not None and fate.mishap in (Mishap.INCOMPLETE, Mishap.LIES):
+        if fate is not None and fate.mishap in (TwinMishap.INCOMPLETE, TwinMishap.LIES):
             found = found[1:]
         self._come_back(host, fate)
-        return fate is None or fate.mishap is not Mishap.INCOMPLETE, found
+        return fate is None or fate.mishap is not TwinMishap.INCOMPLETE, found
 
     def change(self, call: TwinCall, host: str, ref: str, errand: str, *, to: str = "", vm: str = "") -> None:
         """One change to one machine."""
         fate = self._fate(call, host)
         self._reach(host, fate)
-        if fate is None or fate.mishap is not Mishap.FORGOTTEN:
+        if fate is None or fate.mishap is not TwinMishap.FORGOTTEN:
             self._pass_time()
             with self._lock:
                 self._act(call, host, ref, errand, to, vm)
-                self.deeds.append(Deed(call, ref, host, errand))
+                self.deeds.append(TwinDeed(call, ref, host, errand))
             self.hint(host)
         self._come_back(host, fate)
 
-    def _fate(self, call: TwinCall, host: str) -> Misfortune | None:
+    def _fate(self, call: TwinCall, host: str) -> TwinMisfortune | None:
         with self._lock:
             for fate in self.misfortunes:
                 fits = fate.call == call or (not fate.call and call is not TwinCall.LIST)
@@ -228,7 +228,7 @@ class TwinHosts:
                     return fate
         return None
 
-    def _reach(self, host: str, fate: Misfortune | None) -> None:
+    def _reach(self, host: str, fate: TwinMisfortune | None) -> None:
         """What goes wrong before anything is done."""
         if host not in self.names:
             raise CallRefused(f"no such host: {host}", lasting=True)
@@ -238,18 +238,18 @@ class TwinHosts:
                 raise CallLost(f"{host} does not answer")
         if fate is None:
             return
-        if fate.mishap in (Mishap.REFUSED, Mishap.FAILED):
-            raise CallRefused(fate.sentence, lasting=fate.mishap is Mishap.REFUSED)
-        if fate.mishap in (Mishap.HANGS, Mishap.SLOW):
+        if fate.mishap in (TwinMishap.REFUSED, TwinMishap.FAILED):
+            raise CallRefused(fate.sentence, lasting=fate.mishap is TwinMishap.REFUSED)
+        if fate.mishap in (TwinMishap.HANGS, TwinMishap.SLOW):
             self._wait(fate.seconds)
-        if fate.mishap is Mishap.HANGS:
+        if fate.mishap is TwinMishap.HANGS:
             raise CallLost(f"{host} did not answer within {fate.seconds:g} s")
 
-    def _come_back(self, host: str, fate: Misfortune | None) -> None:
+    def _come_back(self, host: str, fate: TwinMisfortune | None) -> None:
         """What goes wrong with the answer."""
-        if fate is not None and fate.mishap is Mishap.HANGS_DONE:
+        if fate is not None and fate.mishap is TwinMishap.HANGS_DONE:
             self._wait(fate.seconds)
-        if fate is not None and fate.mishap in (Mishap.LOST, Mishap.HANGS_DONE):
+        if fate is not None and fate.mishap in (TwinMishap.LOST, TwinMishap.HANGS_DONE):
             raise CallLost(f"the connection to {host} broke")
         if host in self.silent:
             raise CallLost(f"{host} does not answer")

@@ -23,7 +23,7 @@ _LEAST_BYTES = 300  # what relays of the time of BOOTP pass on
 
 
 def build_discover(mac: bytes, transaction: int) -> bytes:
-    """Who is there? The answer is wanted as a broadcast: the address it offers is not ours, nor will it be taken."""
+    """A DHCPDISCOVER. It asks for a broadcast answer: the address that is offered is not ours, and is not taken."""
     assert len(mac) == 6, "an Ethernet address has six bytes"
     assert 0 <= transaction < 1 << 32, "a transaction is 32 bits"
     fixed = _FIXED.pack(

@@ -215,7 +215,7 @@ class Files(Protocol):
         """In the place of what is there."""
 
     def touch(self, path: Path) -> None:
-        """An empty file, and the directories above it, where there is none; for everybody to see."""
+        """An empty file, and the directories above it, where there is none; readable by all."""
 
     def remove(self, path: Path) -> None:
         """Durably. One that is not there is no fault."""

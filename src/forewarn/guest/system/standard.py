@@ -72,7 +72,7 @@ class StandardThreads:
         return threading.BoundedSemaphore(count)
 
     def queue(self, most: int = 0) -> Queue[_T]:
-        import queue  # one who only polls needs none
+        import queue  # a program that only polls needs none
 
         if not most:
             return queue.SimpleQueue()

@@ -7,13 +7,16 @@ at the next request. Where none comes for very many facts, the models are droppe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 from forewarn.core.region import Region
 from forewarn.plane.ports import Published, Record
 from forewarn.plane.read_models.making import Models, Steps, made, moved, steps_of
 from forewarn.plane.read_models.touched import Touched
 
+_VERY_MANY = 100_000  # ours: things to put in order; a search for garbage among fewer takes a few milliseconds
 PORTION_SECONDS = 0.003  # ours, of the loop's time at once: a read in between waits for so long
 _UNASKED_MOST = 20_000  # ours: facts noted for the next request; after more, making the models anew costs less
 
@@ -81,7 +84,8 @@ class ReadModels:
         else:
             steps = _taken_up(self._models, region, seq, self._noted)
             self._noted, self._noted_total = [], 0
-        models = await self._in_portions(steps, life)
+        with _collector_at_rest(region) if self._models is None else nullcontext():
+            models = await self._in_portions(steps, life)
         if life == self._life:
             self._models = models
 
@@ -127,6 +131,20 @@ class ReadModels:
                 await asyncio.sleep(0)
                 until = self._elapsed() + PORTION_SECONDS
         return None
+
+
+@contextmanager
+def _collector_at_rest(region: Region) -> Iterator[None]:
+    """While very many keys are put in order, which all stay: one search for garbage among them takes 100 ms."""
+    if not gc.isenabled() or len(region.vms) + len(region.events) < _VERY_MANY:
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _taken_up(models: Models, region: Region, seq: int, noted: Sequence[Sequence[Record]]) -> Steps[Models]:

@@ -8,52 +8,69 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice, takewhile
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Any)
 
 _BLOCK = 1_000  # ours: keys of a block, about; one change copies a block, and a million keys make a thousand
 _BLOCK_MOST = 2 * _BLOCK  # a block is cut in halves, so all but one hold at least half of it, as in a B-tree
+_RUN = 4_000  # ours: keys that are sorted at once, which takes two milliseconds
 _SAMPLE = 4  # ours: keys of the sample for each block
-_PAIRS = 1_024  # ours: bits that note which pairs of letters a block has; 128 bytes a block
+_SHIFT = 97  # prime, from run to run: samples at the same place of each would all be of the same few keys
+_END = "\n"  # of a key in a text of many; no key has it
+_NOTHING: frozenset[str] = frozenset()
 
 
 class Block(Generic[K]):
-    """Some keys in order. Where they are texts, they can be searched together, which is noted on first use."""
+    """Some keys in order. Where they are texts, they can be searched together, which is noted on first use.
 
-    __slots__ = ("_pairs", "_text", "keys")
+    Neighbours begin alike (``web-123001``, ``web-123002``), so what all begin with is kept once and the rest of them
+    is the text that a search goes through.
+    """
+
+    __slots__ = ("_beginning", "_letters", "_text", "keys")
 
     def __init__(self, keys: Sequence[K]) -> None:
         self.keys = tuple(keys)
-        self._text = ""
-        self._pairs = 0
+        self._beginning = self._text = ""
+        self._letters = _NOTHING
 
     def prepare(self: Block[str]) -> None:
         """Build the search index of this block, which is most of the cost of a first search."""
         if not self._text:
-            self._text = "\n".join(self.keys)
-            self._pairs = pairs_of(self._text)
+            self._beginning = _common(self.keys[0], self.keys[-1])
+            common = f"{_END}{self._beginning}"
+            self._text = f"{_END}{_END.join(self.keys)}{_END}".replace(common, _END)
+            self._letters = frozenset(self._text)
 
-    def having(self: Block[str], part: str, pairs: int) -> Iterator[str]:
-        """The keys with this part in them; ``pairs`` are those of the part. Most blocks have not even these."""
+    def having(self: Block[str], part: str, letters: frozenset[str]) -> Iterator[str]:
+        """The keys with this part in them; ``letters`` are those of the part. Many blocks have not even these."""
         self.prepare()
-        if self._pairs & pairs != pairs:
+        beginning, text = self._beginning, self._text
+        if part in beginning:
+            yield from self.keys
             return
-        text, at = self._text, self._text.find(part)
-        while at >= 0:
-            begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-            end = len(text) if end < 0 else end
-            yield text[begin:end]
-            at = text.find(part, end)
+        found = set(_places(text, part)) if letters <= self._letters else set()
+        for size in range(1, len(part)):
+            if beginning.endswith(part[:size]):  # it may begin there and end in the rest
+                found.update(_places(text, _END + part[size:]))
+        yield from (beginning + text[at : text.index(_END, at)] for at in sorted(found))
 
 
-def pairs_of(text: str) -> int:
-    """Which pairs of letters stand beside each other in a text, as bits; several pairs share a bit."""
-    found = 0
-    for pair in set(pairwise(text)):
-        found |= 1 << (hash(pair) % _PAIRS)
-    return found
+def _common(first: str, last: str) -> str:
+    """What both begin with."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return first[: sum(1 for _ in alike)]
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    """Where the keys begin that have this part in them."""
+    at = text.find(part)
+    while at >= 0:
+        begin = text.rfind(_END, 0, at + 1) + 1
+        yield begin
+        at = text.find(part, text.index(_END, begin))
 
 
 class Order(Generic[K]):
@@ -87,11 +104,15 @@ class Order(Generic[K]):
         """All after this key."""
         return (each for each in self.since(key) if each != key)
 
-    def having(self: Order[str], part: str, after: str = "") -> Iterator[str]:
-        """The keys after ``after`` with this part in them, in order."""
-        pairs = pairs_of(part)
+    def having(self: Order[str], part: str, after: str = "", before: str = "") -> Iterator[str]:
+        """The keys after ``after``, and before ``before`` where that is given, with this part in them, in order."""
+        if _END in part:
+            return
+        letters = frozenset(part)
         for block in islice(self._blocks, bisect_right(self._lasts, after), None):
-            yield from (key for key in block.having(part, pairs) if key > after)
+            if before and block.keys[0] >= before:
+                return
+            yield from (key for key in block.having(part, letters) if key > after and not (before and key >= before))
 
     def prepared(self: Order[str]) -> Generator[None, None, Order[str]]:
         """The same, ready to be searched, block by block."""
@@ -136,33 +157,48 @@ def cut(keys: Sequence[K]) -> list[Block[K]]:
 class Sorting(Generic[K]):
     """Sorts very many keys a few at a time, because sorting them at once would block the loop.
 
-    ``begins`` says where heaps begin. Each key is put on its heap, and at the end each heap is sorted by itself.
+    Keys are sorted in runs as they come. At the end a sample of all runs says where blocks begin, and each block is
+    sorted from the pieces that the runs have of it.
     """
 
-    def __init__(self, begins: Sequence[K]) -> None:
-        self._begins = begins
-        self._heaps: list[list[K]] = [[] for _ in range(len(self._begins) + 1)]
+    def __init__(self) -> None:
+        self._keys: list[K] = []
+        self._runs: list[list[K]] = []
 
     def add(self, keys: Iterable[K]) -> None:
-        begins, heaps = self._begins, self._heaps
-        for key in keys:
-            heaps[bisect_right(begins, key)].append(key)
+        """Some hundreds at once."""
+        self._keys += keys
+        if len(self._keys) >= _RUN:
+            self._close_run()
 
     def ordered(self) -> Generator[None, None, Order[K]]:
-        """Sort the heaps, one at a time."""
+        """The order of all of them, a block at a time, from the last one on."""
+        self._close_run()
+        yield
         blocks: list[Block[K]] = []
-        keys: list[K] = []
-        while self._heaps:
-            heap = self._heaps.pop()
-            heap.sort()
-            keys = heap + keys
-            if len(keys) >= _BLOCK or not self._heaps:
-                blocks += reversed(cut(keys))
-                keys = []
+        for begin in reversed(self._begins()):
+            blocks += reversed(cut(self._taken_from(begin)))
             yield
-        return Order(blocks[::-1])
+        first = sorted(key for run in self._runs for key in run)
+        return Order([*cut(first), *reversed(blocks)])
 
+    def _close_run(self) -> None:
+        self._keys.sort()
+        self._runs.append(self._keys)
+        self._keys = []
 
-def begins_of(sample: Iterable[K], total: int) -> Sequence[K]:
-    """Where heaps begin, by a sample that must stand for all: a hash map gives its keys in no order."""
-    return sorted(islice(sample, total // _BLOCK * _SAMPLE))[_SAMPLE::_SAMPLE]
+    def _begins(self) -> Sequence[K]:
+        """Where blocks begin, but for the first: so that none becomes much longer than others, however keys came."""
+        each = _BLOCK // _SAMPLE
+        sample = [key for number, run in enumerate(self._runs) for key in run[number * _SHIFT % each :: each]]
+        return sorted(sample)[_SAMPLE::_SAMPLE]
+
+    def _taken_from(self, begin: K) -> list[K]:
+        """The keys from this one on, taken out of the runs."""
+        keys: list[K] = []
+        for run in self._runs:
+            at = bisect_left(run, begin)
+            keys += run[at:]
+            del run[at:]
+        keys.sort()
+        return keys

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from immutables import Map
 from msgspec import Struct
 
-from forewarn.core.phases import PENDING
+from forewarn.core.causes import CAUSES
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import Event, Power, Region, Vm, replace
 from forewarn.plane.read_models.order import K, Order
+from forewarn.terms import EventType
 
 At: TypeAlias = tuple[datetime, str]  # an instant of an event, and its id
+
+
+class Cohort(NamedTuple):
+    """Events that are alike. A campaign has one for each update domain and phase; without one they are told by type."""
+
+    campaign: str  # empty without one
+    update_domain: int  # -1 without a campaign
+    type: EventType
+    phase: Phase
+    announced: bool
+
 
 _NO_NAMES: Order[str] = Order()
 _NO_INSTANTS: Order[At] = Order()
@@ -30,6 +44,7 @@ class Register(Struct, frozen=True):
     events: Order[str] = _NO_NAMES
     events_by_schedule: Order[At] = _NO_INSTANTS
     events_by_not_before: Order[At] = _NO_INSTANTS
+    cohorts: Map[Cohort, Order[At]] = Map()  # by NotBefore, of all events that have not ended; none is empty
 
     def with_vms(self, old: Sequence[Vm], before: Region, new: Sequence[Vm], after: Region) -> Register:
         """VMs as they are in ``after`` in place of what they were in ``before``."""
@@ -48,6 +63,7 @@ class Register(Struct, frozen=True):
             events=_moved(self.events, (event.id for event in was), (event.id for event in now)),
             events_by_schedule=_moved(self.events_by_schedule, map(by_schedule, was), map(by_schedule, now)),
             events_by_not_before=_moved(self.events_by_not_before, map(by_not_before, was), map(by_not_before, now)),
+            cohorts=_cohorts_moved(self.cohorts, by_cohort(old), by_cohort(new)),
         )
 
     def with_scopes(self, keys: Collection[str], after: Region) -> Register:
@@ -63,6 +79,19 @@ def _moved(order: Order[K], old: Iterable[K], new: Iterable[K]) -> Order[K]:
     """With the new keys in place of the old ones; most things that change keep theirs."""
     was, now = set(old), set(new)
     return order.changed(was - now, now - was)
+
+
+def _cohorts_moved(
+    cohorts: Map[Cohort, Order[At]], old: dict[Cohort, list[At]], new: dict[Cohort, list[At]]
+) -> Map[Cohort, Order[At]]:
+    changed = cohorts.mutate()
+    for cohort in {**old, **new}:
+        order = _moved(changed.get(cohort, _NO_INSTANTS), old.get(cohort, ()), new.get(cohort, ()))
+        if order:
+            changed[cohort] = order
+        else:
+            changed.pop(cohort, None)
+    return changed.finish()
 
 
 def down(vms: Iterable[Vm]) -> list[str]:
@@ -94,3 +123,12 @@ def by_schedule(event: Event) -> At:
 
 def by_not_before(event: Event) -> At:
     return event.not_before, event.id
+
+
+def by_cohort(events: Iterable[Event]) -> dict[Cohort, list[At]]:
+    found: dict[Cohort, list[At]] = {}
+    for event in events:
+        domain = event.update_domain if event.campaign else -1
+        cohort = Cohort(event.campaign, domain, CAUSES[event.cause].type, event.phase, event.announced)
+        found.setdefault(cohort, []).append((event.not_before, event.id))
+    return found

@@ -31,7 +31,7 @@ class Disks:
     # What happens to machines
 
     def lose_power(self, vm: str) -> None:
-        """What was not synced is lost from some byte on."""
+        """Lose what was not synced, from a random byte on."""
         for path, file in self._files.items():
             if path.startswith(f"/{vm}/") and file.synced < len(file.data):
                 del file.data[self._random.randint(file.synced, len(file.data)) :]
@@ -42,7 +42,7 @@ class Disks:
             del self._files[path]
 
     def write(self, path: str, data: bytes) -> None:
-        """From outside of any process, and safe."""
+        """Write a file from outside of any process; it is durable at once."""
         self._files[path] = _File(bytearray(data), len(data))
 
     def exists(self, path: str) -> bool:
@@ -51,7 +51,7 @@ class Disks:
     # What programs do
 
     def process(self) -> Process:
-        """The process that calls. Raises where it has been killed."""
+        """The process that calls; raises ``Killed`` where it has been killed."""
         process = self._hub.current().process
         process.check()
         return process

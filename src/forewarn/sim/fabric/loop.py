@@ -49,10 +49,10 @@ class SimLoop(asyncio.BaseEventLoop):
         return timer
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is passed over when its time comes."""
+        """Does nothing: a canceled timer is passed over when its time comes."""
 
     def _run_once(self) -> None:
-        """Everything that is ready; where nothing is, be at the next timer already."""
+        """Run everything that is ready; where nothing is, jump to the next timer."""
         ready, timers = self._ready, self._timers
         if not ready:
             while timers and timers[0][2].cancelled():
@@ -80,7 +80,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return task
 
     def abandon(self, place: str) -> None:
-        """Whatever the place was doing is not done any more."""
+        """Cancel every task of a place."""
         for task in [*self._tasks_of.pop(place, {})]:
             task.cancel()
 

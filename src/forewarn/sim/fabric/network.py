@@ -41,7 +41,7 @@ class End(Protocol):
     def take_reset(self) -> None: ...
 
     def die(self) -> None:
-        """The process that held it is gone, and closes nothing any more."""
+        """Its process was killed; nothing is closed properly."""
 
 
 class Listener:
@@ -66,7 +66,7 @@ class Listener:
 
 
 class Network:
-    """All listeners and connections, and the weather."""
+    """All listeners and connections, and the delays, losses and cuts between places."""
 
     def __init__(self, loop: SimLoop, random: Random) -> None:
         self.loop = loop
@@ -112,7 +112,10 @@ class Network:
         return len(ends)
 
     def vanish(self, place: str, *, silent: bool) -> None:
-        """A place hears nothing more. Where its program has died, the kernel sends resets; lost power sends nothing."""
+        """A place hears nothing more.
+
+        The kernel of a program that died sends resets; a machine without power sends nothing.
+        """
         for listener in [each for each in self._listeners.values() if each.place == place]:
             self.forget(listener)
         for end in [*self._ends.pop(place, {})]:
@@ -149,7 +152,7 @@ class Network:
             del self._listeners[key]
 
     def find(self, place: str, host: str, port: int) -> Listener | None:
-        """Who answers there, or None while nothing can pass."""
+        """The listener at an address, or None while nothing can pass."""
         to = self.route(place, host, port) or host
         if self.is_cut(place, to):
             return None
@@ -302,7 +305,7 @@ class Pipe(asyncio.Transport):
         return 0
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """What is written is gone at once."""
+        """Does nothing: what is written is sent at once, so no buffer fills up."""
 
     def pause_reading(self) -> None:
         self._paused = self._paused or []

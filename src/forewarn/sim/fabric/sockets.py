@@ -59,7 +59,7 @@ class Sock:
         self._wake()
 
     def die(self) -> None:
-        """Its strand is gone with it."""
+        """Its strand was killed with its process."""
 
     def _wake(self) -> None:
         if self._waiting is not None:

@@ -1,4 +1,4 @@
-"""The store that the nodes of a simulated region have in common: production's journal in memory, with a fate.
+"""The store of a simulated region: production's journal in memory, with faults.
 
 A node sees it through a ``Handle``, which can be cut off, can fail, and can die with its node before or after a commit.
 With one node it behaves as a file does; with several it is shared, and its clock is the one they agree on.
@@ -43,7 +43,7 @@ Committed = Callable[[Sequence[Record], str], None]
 
 
 class Store:
-    """The facts, and who waits for more of them."""
+    """The facts, and the nodes that wait for more of them."""
 
     def __init__(self, hub: Strands, random: Random, now: Callable[[], datetime], *, shared: bool) -> None:
         self.hub = hub
@@ -65,7 +65,7 @@ class Store:
             self.waiting.popleft().wake(self.hub)
 
     def release(self, handle: Handle) -> None:
-        """A node is gone: what it held is free."""
+        """Free the locks and the lead of a node that is gone."""
         if self.leader is handle:
             self.leader = None
         if self.editor is handle:

@@ -110,7 +110,7 @@ class Strand:
 
 
 class Strands:
-    """The hub: the loop's own greenlet, to which every strand comes back when it waits."""
+    """The scheduler: the loop's own greenlet, to which every strand switches back when it waits."""
 
     def __init__(self, loop: SimLoop) -> None:
         self.loop = loop
@@ -279,7 +279,7 @@ class Condition:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing was taken."""
+        """Does nothing: no lock was taken."""
 
     def wait(self, timeout: float | None = None) -> bool:
         self._waiting.append(Ticket(self._hub))
@@ -292,7 +292,7 @@ class Condition:
 
 
 class Semaphore:
-    """As ``threading.BoundedSemaphore``, for those who never wait for one."""
+    """As ``threading.BoundedSemaphore``, without waiting: guests only ever try to acquire."""
 
     def __init__(self, value: int = 1) -> None:
         self._left = value

@@ -35,7 +35,7 @@ class _Known:
 
 
 class Eyes:
-    """Sees every answer of the metadata service, and knows what it should have been."""
+    """Compares every answer of the metadata service with what it should have been."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Eyes:
     # What was to be seen
 
     def keep(self, scope: str, number: int) -> None:
-        """The scope's document has this number from now on."""
+        """Note that the scope's document has this number from now on."""
         latest = self._latest.get(scope)
         if latest is not None and latest.number == number:
             return
@@ -114,7 +114,7 @@ class Eyes:
             self._blame("forbidden", told, f"vm/{vm}")
 
     def _on_time(self, vm: str, response: Response) -> None:
-        """The date of an answer is the region's time, which is as right as its servers' clocks."""
+        """The Date of an answer is the region's time, within what its servers' clocks are off by."""
         told = parsedate_to_datetime(response.headers["date"])
         gap = self._world.ticks() - self._world.seconds(told)
         late = self._world.disturbed(vm, self._world.ticks() - 600.0, DELAYING)
@@ -133,7 +133,7 @@ class Eyes:
                 self._blame("refused", f"{vm} may approve {work.id} and was answered {response.body!r}", work.id)
 
     def _unchanged(self, vm: str, scope: str, request: OutgoingRequest, response: Response, asked_at: float) -> None:
-        """Who is told that nothing has changed has the document that there is."""
+        """A 304 is right only for a caller that has the present document."""
         self._counts["answers without news"] += 1
         tag = response.headers.get("etag", "").strip('"')
         asked = dict(request.headers).get("If-None-Match", "")
@@ -191,7 +191,7 @@ class Eyes:
             self._blame("late", told, scope)
 
     def _watch_endings(self, vm: str, response: Response) -> None:
-        """What production's watcher says about an end is true, or it says that it does not know."""
+        """What production's ``Watcher`` says of an event's end is true, or is "unknown"."""
         at, document = self._world.truth.latest_at, decode_document(response.body)
         assert at is not None
         assert document is not None

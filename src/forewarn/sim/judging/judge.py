@@ -1,7 +1,7 @@
-"""What must never be. The judge folds the journal with the oracle, which knows no rule from the product.
+"""The judge: folds the journal with the oracle, which shares no rule with the product, and reports violations.
 
-It tells of facts that no rule allows, of documents that are not what the facts make, of agents that break their word,
-and, as a second opinion, of the region's own invariants.
+It reports facts that no rule allows, documents that are not what the facts make, agents that break their promise, and
+the region's own invariants.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from forewarn.core.facts import EventBornStarted, EventScheduled
 from forewarn.sim.oracle.memory import Audience, Memory, OracleEvent, OracleVm
@@ -33,7 +33,7 @@ def born(memory: Memory, settings: OracleSettings, fact: EventScheduled | EventB
         host=event.host,
         campaign=event.campaign,
         update_domain=named[0].update_domain,
-        batch=_batch(event.id, cause, event.host, event.campaign, fact.at, named),
+        batch=_batch(memory, fact, named),
         shown=shown,
         started_at=fact.at if started else None,
     )
@@ -45,13 +45,19 @@ def _is_shown(audience: Audience, cause: str, named: list[OracleVm]) -> bool:
     return audience.reading and not silent
 
 
-def _batch(event_id: str, cause: str, host: int | None, campaign: str, at: datetime, named: list[OracleVm]) -> str:
-    """A host is worked on once, for all who live there; deletions of one scale set wait for each other."""
-    if host is not None:
-        return f"host {host} {cause} {campaign} {at.isoformat()}"
+def _batch(memory: Memory, fact: EventScheduled | EventBornStarted, named: list[OracleVm]) -> str:
+    """A host is worked on once, for all who live there; deletions of one scale set wait for each other.
+
+    One work on a host has one event for each scope. A second one at the same instant was ordered once more.
+    """
+    event, cause = fact.event, str(fact.event.cause.value)
+    if event.host is not None:
+        work = f"host {event.host} {cause} {event.campaign} {fact.at.isoformat()}"
+        before = [each for each in memory.works.values() if each.scope == event.scope and each.batch.startswith(work)]
+        return f"{work} {len(before)}"
     if cause == "deletion" and named[0].scale_set:
         return f"scale set {named[0].scale_set}"
-    return event_id
+    return event.id
 
 
 def wrong_births(

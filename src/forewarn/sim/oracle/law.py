@@ -314,7 +314,7 @@ class Oracle:
             self._forget(machine.scope)
 
     def _forget(self, scope: str) -> None:
-        """All but its numbers: who comes back under the name does not begin again."""
+        """Forget all but its document numbers: a VM of the same name counts on from there."""
         before = self.memory.audience(scope)
         self.memory.audiences[scope] = Audience(before.kind, number=before.number, noted=before.noted)
 

@@ -73,7 +73,7 @@ GRANT SELECT, INSERT, DELETE ON {schema}.snapshots TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.lead, {schema}.nodes TO {role};
 """
 
-_LOCK_CLASS = int.from_bytes(b"FWjr")  # our name among those who use advisory locks
+_LOCK_CLASS = int.from_bytes(b"FWjr")  # tells our advisory locks from those of other programs
 _LOCK = """
 SELECT pg_advisory_xact_lock(%s, oid::bigint::bit(32)::int) FROM pg_namespace WHERE nspname = current_schema()
 """

@@ -26,7 +26,7 @@ DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots WHERE part = 0
 
 
 def keep(connection: PostgresSession, region: Region, place: Position, key: int, part_bytes: int = PART_BYTES) -> None:
-    """Write a snapshot beside the others, then delete the oldest. ``key`` is the advisory lock of those who do that."""
+    """Write a snapshot beside the others, then delete the oldest, under the advisory lock ``key``."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
         connection.execute("DELETE FROM snapshots WHERE seq = %s", (place.seq,))

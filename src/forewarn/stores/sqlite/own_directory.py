@@ -20,8 +20,8 @@ _OTHERS_WRITE = 0o022  # the mode bits that let group or others write
 def prepare(directory: Path, ours: str = sqlite_file.NAME) -> None:
     """Make sure of the directory; raises ``OSError``, or ``JournalFault`` where others may change it.
 
-    One that is ours, by what is in it, or empty, is closed to others. Who names a place that many use, such as /tmp,
-    did not mean that.
+    One that is ours, by what is in it, or empty, is closed to others. A place that many use, such as /tmp, is
+    refused instead.
     """
     make_directory(directory)
     found = directory.stat()

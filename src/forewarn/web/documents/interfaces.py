@@ -42,8 +42,16 @@ def shared_address(region: Region, vm: Vm) -> str:
     if holder != vm.key:
         return f"not bound to {address}, which its network interface has: VM '{region.vms[holder].name}' is"
     bound = vm.binding.address
-    others = sorted(each.name for each in region.vms.values() if bound and each is not vm and _has(region, each, bound))
+    if not bound or not _is_told_elsewhere(region, vm, bound):
+        return ""
+    others = sorted(each.name for each in region.vms.values() if each is not vm and _has(region, each, bound))
     return f"{bound} is also at the network interface of {', '.join(others)}, not bound to it" if others else ""
+
+
+def _is_told_elsewhere(region: Region, vm: Vm, address: str) -> bool:
+    """Whether anything that is kept has this address, but for the VM's own: else no VM has to be looked at."""
+    own = {fold(each) for each in vm.spec.about.interfaces}
+    return any(address in each.body for key, each in region.resources.items() if key not in own)
 
 
 def _has(region: Region, vm: Vm, address: str) -> bool:
@@ -134,6 +142,9 @@ def _reference(inner: dict[str, Any], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _properties(body: str) -> dict[str, Any]:
-    """Of a kept document. Cached, for VMs ask often and a network may be large: callers must not change it."""
+    """The properties of a kept document.
+
+    Cached, because VMs ask often and a network may be large: do not change the result.
+    """
     found = msgspec.json.decode(body).get("properties")
     return found if isinstance(found, dict) else {}

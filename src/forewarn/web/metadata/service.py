@@ -1,4 +1,4 @@
-"""From a request to what comes of it. Nothing here knows a socket, and nothing that goes wrong here leaves it."""
+"""From a request to its outcome. It knows no socket, and every failure in it becomes an answer."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Service:
             return self._failed()
 
     async def carry_out(self, later: Later) -> Outcome:
-        """Do what an answer needs."""
+        """Await what a ``Later`` needs: the journal, news, or a delay."""
         try:
             return await later.start()
         except JournalFault as fault:

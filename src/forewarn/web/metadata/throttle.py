@@ -1,4 +1,4 @@
-"""How often a VM may ask."""
+"""A rate limit for each VM."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Throttle:
         return len(self._granted)
 
     def _sweep(self, now: float) -> None:
-        """Forget those who have been silent, each time their number has doubled."""
+        """Forget VMs that have been silent, each time the number of VMs has doubled."""
         if len(self._granted) < self._sweep_at:
             return
         self._granted = {

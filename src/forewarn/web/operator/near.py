@@ -9,7 +9,7 @@ from itertools import islice
 from forewarn.core.refusal import Missing
 from forewarn.core.region import Region, fold
 
-_MOST_COMPARED = 2_000  # comparing takes some ten microseconds each, and everybody waits
+_MOST_COMPARED = 2_000  # comparing takes some ten microseconds each, and all other requests wait
 _LIKE = {"event": 0.9, "campaign": 0.9}  # ids are as like each other as chance makes them
 _LIKE_NAMES = 0.7  # ours: difflib's default of 0.6 offers names that share little
 

@@ -35,7 +35,7 @@ class Addresses:
 
 
 def api(path: str, **query: object) -> str:
-    """An address of the operator API, for whoever wants the bytes behind a page."""
+    """The address of the operator API that gives the bytes behind a page."""
     return f"{path}?{urlencode({name: _text(value) for name, value in query.items()})}"
 
 

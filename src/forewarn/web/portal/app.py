@@ -1,4 +1,4 @@
-"""Putting the portal onto the operator's app: a route for each page, for static files, and for what is not there."""
+"""The portal put together: a route for each page, for static files, and for what is not there."""
 
 from __future__ import annotations
 
@@ -11,22 +11,17 @@ from typing import Any, TypeAlias
 
 from fastapi import FastAPI
 from jinja2 import Environment
-from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Mount, Route, Router
+from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from forewarn.core.refusal import Hint, Refused
-from forewarn.plane.system import ServerSystem
 from forewarn.web.current import be_current
 from forewarn.web.operator.desk import Desk, look_at
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.live.changes import clock_fields
-from forewarn.web.operator.schema.answers import Answer
-from forewarn.web.operator.schema.requests import Body
-from forewarn.web.portal.addresses import ROOT, Addresses, lasting
+from forewarn.web.portal.addresses import Addresses, lasting
 from forewarn.web.portal.forms import Given, NotRight, gathered, read_form
 from forewarn.web.portal.frame import frame_of
 from forewarn.web.portal.news import news_of
@@ -34,7 +29,7 @@ from forewarn.web.portal.page import GoTo, PortalPage, View, Visit
 from forewarn.web.portal.pages import PAGES
 from forewarn.web.portal.preferences import preferences_of
 from forewarn.web.portal.rendering import PART, answer, environment, rendered
-from forewarn.web.portal.session import CODE_SECONDS, LONGEST_NAME, TokenSessions
+from forewarn.web.portal.session import TokenSessions
 from forewarn.web.portal.static_files import StaticFiles
 
 Endpoint: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -43,22 +38,6 @@ _FRAME_PARTS = {f"part-{name}": f"parts/{name}.html" for name in ("nav", "speed"
 _PROBLEM = PortalPage("problem", "", "Problem", lambda visit: None, "pages/problem.html")
 
 _log = logging.getLogger(__name__)
-
-
-async def _lead_in(request: Request) -> Response:
-    return RedirectResponse(f"{ROOT}/", 303)
-
-
-class CodeBody(Body):
-    name: str = Field("", max_length=LONGEST_NAME, description="What activity shows; may be empty.", examples=["anna"])
-
-
-class CodeAnswer(Answer):
-    """What stands behind the # of a link to the sign-in page."""
-
-    code: str = Field(description="To be posted to /portal/sign-in; it opens once.", examples=["eyJ.0f"])
-    seconds: int = Field(description="How long it holds.", examples=[60])
-    wanted: bool = Field(description="False where this server wants no token, so that none is needed.", examples=[True])
 
 
 @dataclass(frozen=True)
@@ -71,41 +50,15 @@ class _Problem:
 class Portal:
     """The ASGI app below ``/portal``. Every failure in it is answered as a page."""
 
-    def __init__(self, token: str, system: ServerSystem, pages: tuple[PortalPage, ...] = PAGES) -> None:
-        """Reads templates and static files, so it blocks."""
-        self.sessions = TokenSessions(token, system)
-        self._pages = pages
-        self._files = StaticFiles()
+    def __init__(
+        self, sessions: TokenSessions, files: StaticFiles, operator: FastAPI, pages: tuple[PortalPage, ...] = PAGES
+    ) -> None:
+        self._sessions, self._operator, self._pages = sessions, operator, pages
         addresses = Addresses({page.name: page.path for page in pages})
-        self._env: Environment = environment(addresses, self._files)
+        self._env: Environment = environment(addresses, files)
         routes = [Route(page.path, self._endpoint(page), methods=_methods(page)) for page in pages]
-        static = Route("/static/{digest}/{name}", self._files.answer)
+        static = Route("/static/{digest}/{name}", files.answer)
         self._router = Router([*routes, static], redirect_slashes=False, default=_nothing_here)
-
-    def add_to(self, app: FastAPI) -> None:
-        """Pages at ``/portal/``, and ``/`` that leads there."""
-        self._operator = app
-        self._desk().changes.portal = self._files.digest
-        for path in ("/", ROOT):
-            app.router.routes.append(Route(path, _lead_in))
-        app.router.routes.append(Mount(ROOT, self))
-        app.add_api_route(
-            "/v1/portal/code",
-            self._new_code,
-            methods=["POST"],
-            status_code=201,
-            tags=["service"],
-            summary="Make a link that signs in",
-        )
-
-    async def _new_code(self, body: CodeBody, request: Request) -> CodeAnswer:
-        """A code that opens the portal once within a minute, for `forewarn portal --open`: a link without the token.
-
-        Only the token makes one. A session that could would never have to end.
-        """
-        if hasattr(request.state, "visitor"):
-            raise Refused(Hint.CONFLICT, "A browser's session cannot make a link that signs in; ask with the token.")
-        return CodeAnswer(code=self.sessions.new_code(body.name), seconds=CODE_SECONDS, wanted=self.sessions.wanted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -183,7 +136,7 @@ class Portal:
             here=lasting(f"{request.url.path}{'?' if asked else ''}{asked}"),
             preferences=preferences_of(request.cookies),
             request_id=request.state.request_id,
-            sessions=self.sessions,
+            sessions=self._sessions,
             scheme=request.url.scheme,
             host=request.headers["host"],
             caller=request.client.host if request.client else "",

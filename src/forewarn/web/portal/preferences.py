@@ -1,4 +1,4 @@
-"""How somebody wants the pages: theme, zone of times, single-key shortcuts. A cookie that holds nothing else."""
+"""A visitor's preferences: theme, time zone, single-key shortcuts. The cookie holds nothing else."""
 
 from __future__ import annotations
 

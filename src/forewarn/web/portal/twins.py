@@ -36,7 +36,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class Here:
-    """Where this server is, as whoever looks at the page reaches it."""
+    """The address of this server, as the browser that shows the page reaches it."""
 
     url: str  # scheme, host and port
     has_token: bool = False

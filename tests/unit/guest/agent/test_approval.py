@@ -39,7 +39,7 @@ def test_an_approval_that_was_taken_is_repeated_a_few_times_in_a_whole_notice() 
 
 
 @pytest.mark.parametrize(("taken", "ago", "pause"), [(1, 10, 20), (3, 10, 110), (1, 3600, 0), (1, -5, None)])
-def test_a_new_agent_goes_on_where_the_last_one_was(taken: int, ago: float, pause: float | None) -> None:
+def test_a_restarted_agent_continues_the_pauses_between_approvals(taken: int, ago: float, pause: float | None) -> None:
     approvals = Approvals()
     approvals.resume("A", taken, ago, 1000.0)
     if pause:

@@ -232,7 +232,7 @@ def test_restoring_makes_way_for_a_new_event() -> None:
     assert owed(moment(state, 1, RunningStep("leave", 7, undo=True, began=1000))).stop
 
 
-def test_what_two_events_want_is_done_once_and_undone_after_both() -> None:
+def test_a_step_that_two_events_want_is_done_once_and_undone_after_both() -> None:
     state = done(seen(AgentState(), event("A"), event("B", seconds=1800)), *STEPS)
     assert owed(moment(state)).approve == ("A", "B")
     state = seen(state, event("B", seconds=1800))

@@ -65,7 +65,7 @@ def test_configuring_again_writes_each_line_once() -> None:
     assert second.getvalue().count("\n") == 1
 
 
-def test_nobody_can_forge_a_line() -> None:
+def test_text_from_outside_cannot_forge_a_log_line() -> None:
     stream = io.StringIO()
     log = configure("text", stream)
     log.info("event %s", "A1\n2026-01-01T12:00:00Z info approved", extra={"said": "a\x1b[2Jb"})

@@ -236,7 +236,7 @@ def test_a_bad_file_is_refused_with_its_line_and_a_way_out(what: str) -> None:
     assert str(found[0]).startswith(f"etc/agent.toml:{line}: {found[0].message}")
 
 
-def test_there_are_twenty_kinds_at_least() -> None:
+def test_at_least_twenty_kinds_of_faulty_files_are_tested() -> None:
     assert len(BAD) >= 20
 
 

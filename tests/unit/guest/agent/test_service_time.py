@@ -13,7 +13,9 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 @given(st.floats(0, 0.999), st.lists(st.floats(0, 40), max_size=20))
-def test_with_a_clock_that_runs_it_never_goes_back_and_is_right_to_the_second(begin: float, gaps: list[float]) -> None:
+def test_the_services_time_never_goes_back_while_its_clock_runs_and_is_right_to_the_second(
+    begin: float, gaps: list[float]
+) -> None:
     time, elapsed, last = ServiceTime(), begin, NOON
     for gap in (0.0, *gaps):
         elapsed += gap

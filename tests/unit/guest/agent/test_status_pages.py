@@ -115,7 +115,7 @@ def test_metrics_tell_health_too(address: str, health: AgentHealth, clock: Hands
     assert "forewarn_agent_last_good_read_age_seconds 61\n" in text
 
 
-def test_what_is_not_there_and_what_is_not_asked_for_properly(address: str) -> None:
+def test_unknown_paths_other_methods_and_malformed_requests_are_refused_by_their_status(address: str) -> None:
     assert get(address, "/")[0] == 404
     assert get(address, "/healthz", "POST")[0] == 405
     assert get(address, "/healthz", "HEAD") == (200, "")
@@ -138,7 +138,7 @@ def test_an_address_that_is_taken_is_an_error_at_once(address: str, health: Agen
         StatusServer(MACHINE, address, health, Metrics(MACHINE.threads)).open()
 
 
-def test_it_listens_on_ipv6_and_gives_its_address_back(health: AgentHealth) -> None:
+def test_the_status_server_listens_on_ipv6_and_frees_its_address_when_closed(health: AgentHealth) -> None:
     server = StatusServer(MACHINE, "[::1]:0", health, Metrics(MACHINE.threads))
     address = server.open()
     assert address.startswith("[::1]:")

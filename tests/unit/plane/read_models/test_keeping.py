@@ -122,7 +122,7 @@ async def test_without_a_request_for_long_everything_is_dropped() -> None:
     await models.close()
 
 
-async def test_a_plane_keeps_them_and_leaves_no_work_behind_when_it_closes() -> None:
+async def test_a_plane_keeps_its_read_models_up_to_date_and_leaves_no_work_behind_when_it_closes() -> None:
     async with opened() as bench:
         await bench.create("web-0", "web-1")
         asked = asyncio.create_task(bench.plane.read_models.at_hand())

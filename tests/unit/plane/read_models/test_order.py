@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forewarn.plane.read_models.order import Order, Sorting, begins_of, cut
+from forewarn.plane.read_models.order import Order, Sorting, cut
 
 keys = st.text("ab0-", min_size=1, max_size=4)
+names = st.builds("ab-1{}".format, st.text("ab-1", max_size=3))
 
 
 def order_of(found: set[str]) -> Order[str]:
@@ -32,33 +33,44 @@ def test_an_order_is_what_a_sorted_list_is(
 def test_a_part_is_found_wherever_it_stands(found: set[str], part: str, after: str) -> None:
     assert list(order_of(found).having(part)) == sorted(key for key in found if part in key)
     assert list(order_of(found).having(part, after)) == sorted(key for key in found if part in key and key > after)
+    between = sorted(key for key in found if part in key and "a" < key < after)
+    assert list(order_of(found).having(part, "a", after)) == between
 
 
 def test_an_order_of_many_blocks_is_changed_and_searched_like_one_of_few() -> None:
-    names = {f"vm-{number}" for number in range(10_000)}
-    order = order_of(names)
+    some = {f"vm-{number}" for number in range(10_000)}
+    order = order_of(some)
     before = list(order)
     gone, new = {f"vm-{number}" for number in range(0, 10_000, 7)}, {f"web-{number}" for number in range(5_000)}
     changed = order.changed(gone, new)
-    assert list(changed) == sorted(names - gone | new)
-    assert list(changed.having("99")) == sorted(key for key in names - gone | new if "99" in key)
+    assert list(changed) == sorted(some - gone | new)
+    assert list(changed.having("99")) == sorted(key for key in some - gone | new if "99" in key)
     assert list(order) == before, "whoever holds the first one sees it as it was"
 
 
+@given(found=st.lists(names, unique=True, max_size=80), part=st.text("ab-1\n", min_size=1, max_size=4))
+def test_a_part_is_found_also_where_it_begins_in_what_all_names_have_in_common(found: list[str], part: str) -> None:
+    assert list(order_of(set(found)).having(part)) == sorted(key for key in found if part in key)
+
+
 def test_keys_that_come_in_any_order_are_sorted_a_few_at_a_time() -> None:
-    names = sorted((f"vm-{number}" for number in range(20_000)), key=hash)
-    sorting = Sorting(begins_of(names, len(names)))
-    sorting.add(names)
-    order, portions = finished(sorting)
-    assert list(order) == sorted(names)
-    assert portions > 10
+    many = sorted((f"vm-{number}" for number in range(20_000)), key=hash)
+    for arrived in (many, sorted(many), sorted(many, reverse=True)):
+        order, portions = finished(added(arrived))
+        assert list(order) == sorted(many)
+        assert portions > 10
 
 
-def test_a_sample_that_stands_for_nothing_still_gives_the_right_order() -> None:
-    names = [f"vm-{number:06}" for number in range(5_000)]
-    sorting = Sorting(begins_of(["zzz"] * 20, len(names)))
-    sorting.add(reversed(names))
-    assert list(finished(sorting)[0]) == names
+@given(found=st.lists(keys, unique=True))
+def test_few_keys_are_sorted_too(found: list[str]) -> None:
+    assert list(finished(added(found))[0]) == sorted(found)
+
+
+def added(arrived: list[str]) -> Sorting[str]:
+    sorting = Sorting[str]()
+    for first in range(0, len(arrived), 500):
+        sorting.add(arrived[first : first + 500])
+    return sorting
 
 
 def finished(sorting: Sorting[str]) -> tuple[Order[str], int]:

@@ -32,7 +32,7 @@ async def open_client(token: str | None = None) -> AsyncIterator[httpx.AsyncClie
         yield client
 
 
-async def test_where_the_resource_manager_is(anyio_backend: str) -> None:
+async def test_the_api_tells_where_the_resource_manager_is(anyio_backend: str) -> None:
     async with open_client() as client:
         found = (await client.get("/v1/resource-manager")).json()
 

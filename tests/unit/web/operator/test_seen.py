@@ -113,7 +113,7 @@ async def test_the_instance_metadata_is_byte_for_byte_what_the_metadata_face_sen
 
 
 @pytest.mark.parametrize("version", DATES)
-async def test_where_nobody_reads_it_is_the_document_of_the_first_read_and_the_scope_stays_not_enabled(
+async def test_for_a_scope_that_is_not_enabled_it_is_the_document_of_the_first_read_and_the_scope_stays_disabled(
     faces: Both, version: str
 ) -> None:
     await faces.bench.create("web", count=2, availability_set="front")

@@ -187,7 +187,7 @@ async def test_a_code_opens_once_and_within_a_minute() -> None:
     assert sessions.use_code("x.y") is None
 
 
-async def test_a_code_is_made_for_whoever_has_the_token_and_signs_in(open_portal: OpenPortal) -> None:
+async def test_a_one_time_code_is_made_with_the_token_and_signs_a_browser_in(open_portal: OpenPortal) -> None:
     async with open_portal(token=TOKEN) as browser:
         assert (await browser.client.post("/v1/portal/code", json={})).status_code == 401
         made = (await browser.client.post("/v1/portal/code", json={"name": "anna"}, headers=BEARER)).json()

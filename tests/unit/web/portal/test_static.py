@@ -33,7 +33,7 @@ async def test_what_a_browser_loads_is_small(open_portal: OpenPortal, kind: str,
 
 
 @pytest.mark.anyio
-async def test_comments_stay_here_and_nothing_else_does(open_portal: OpenPortal) -> None:
+async def test_comments_are_stripped_from_what_browsers_load_and_nothing_else_is(open_portal: OpenPortal) -> None:
     files = StaticFiles()
     async with open_portal() as browser:
         script = (await browser.client.get(files.url("page.js"))).text

@@ -24,7 +24,7 @@ _FORBIDDEN = {
 
 @pytest.mark.parametrize("template", _TEMPLATES, ids=lambda path: str(path.relative_to(FOLDER)))
 @pytest.mark.parametrize("what", _FORBIDDEN)
-def test_no_template_has(template: Path, what: str) -> None:
+def test_no_template_has_a_forbidden_construct(template: Path, what: str) -> None:
     assert not _FORBIDDEN[what].search(template.read_text()), f"{template}: {what}"
 
 
@@ -39,5 +39,5 @@ def test_no_template_has(template: Path, what: str) -> None:
         ("a script of its own", "<script>1</script>"),
     ],
 )
-def test_a_template_that_had_it_would_be_found(what: str, example: str) -> None:
+def test_a_template_with_a_forbidden_construct_is_found(what: str, example: str) -> None:
     assert _FORBIDDEN[what].search(example)

@@ -34,7 +34,7 @@ async def test_a_group_is_made_once(bench: Bench) -> None:
     }
 
 
-async def test_whether_a_group_exists(bench: Bench) -> None:
+async def test_a_head_request_tells_whether_a_group_exists(bench: Bench) -> None:
     await bench.ask("HEAD", RG, status=404)
     await bench.group()
     await bench.ask("HEAD", RG, status=204)

@@ -48,11 +48,11 @@ async def names(bench: Bench, text: str, path: str = f"{S}/resources", **more: s
         ("startswith(tagName, 'depart')", ["vm-rg2", "net-rg2"]),
     ],
 )
-async def test_documented_filters_of_resources(bench: Bench, text: str, found: list[str]) -> None:
+async def test_lists_of_resources_take_the_documented_filters(bench: Bench, text: str, found: list[str]) -> None:
     assert await names(bench, text) == found
 
 
-async def test_a_group_and_a_number_of_results(bench: Bench) -> None:
+async def test_lists_can_be_of_one_group_and_limited_to_a_number_of_results(bench: Bench) -> None:
     assert await names(bench, "substringof('net', name)", f"{RG}/resources") == ["net-rg1"]
     assert await names(bench, "", **{"$top": "3"}) == ["vm-rg1", "vm-rg2", "net-rg1"]
     assert await names(bench, "location eq 'eastus'", **{"$top": "1"}) == ["vm-rg2"]
@@ -60,7 +60,7 @@ async def test_a_group_and_a_number_of_results(bench: Bench) -> None:
     assert [each["provisioningState"] for each in shown["value"]] == ["Succeeded"] * 4
 
 
-async def test_groups_and_deployments(bench: Bench) -> None:
+async def test_lists_of_groups_and_deployments_take_their_documented_filters(bench: Bench) -> None:
     await bench.put(f"{S}/resourceGroups/rg3", {"location": "westus", "tags": {"team": "web"}})
     template = {"properties": {"mode": "Incremental", "template": {"resources": []}}}
     await bench.put(f"{DEPLOYMENTS}/d", template)

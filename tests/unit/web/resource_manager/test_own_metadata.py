@@ -267,7 +267,9 @@ async def test_every_image_says_what_it_runs(bench: Bench, alias: str) -> None:
         ({}, "Linux"),
     ],
 )
-async def test_what_an_image_of_ones_own_runs(bench: Bench, profile: dict[str, Any], system: str) -> None:
+async def test_the_operating_system_of_a_custom_image_is_that_of_its_definition(
+    bench: Bench, profile: dict[str, Any], system: str
+) -> None:
     disk = {"storageProfile": {"osDisk": {"osType": "Windows", "osState": "Generalized"}}}
     await bench.put(f"{COMPUTE}/images/golden", {"location": "westus", "properties": disk}, 200)
     await bench.put(f"{COMPUTE}/galleries/g", {"location": "westus"}, 200)

@@ -195,7 +195,7 @@ def test_a_nested_resource_is_part_of_the_one_it_stands_in() -> None:
     assert plan.body_of(subnet) == {"properties": {"x": "ab"}}
 
 
-def test_conditions_and_symbolic_names() -> None:
+def test_templates_may_have_conditions_and_symbolic_names() -> None:
     resources = {
         "here": resource("a"),
         "there": resource("b", existing=True),

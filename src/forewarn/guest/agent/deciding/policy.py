@@ -36,7 +36,7 @@ class Decision:
 def rules_of(config: AgentConfig) -> tuple[Rule, ...]:
     """The file's rules and behind them the built-in ones, the last of which fits every event.
 
-    Who has neither steps nor a barrier by which this VM says that it is ready has not been asked anything yet.
+    A file with neither steps nor a barrier has not said what being prepared means: ``NO_STEPS_RULE`` stands behind it.
     """
     barrier = config.barrier
     is_set_up = bool(config.steps or barrier.listen or barrier.sharing is Sharing.ALONE)

@@ -30,7 +30,7 @@ class Key:
 
     check: Check
     about: str  # what it is, in Markdown, for the table in docs/agent.md
-    example: str = ""  # a value as it stands in the file, for who gave a wrong one or none
+    example: str = ""  # a value as it stands in the file, for the complaint about a wrong or missing one
     required: bool = False
 
 

@@ -195,10 +195,12 @@ def _feed(process: subprocess.Popen[bytes], data: bytes) -> None:
 
 
 def _end_group(pid: int, mark: str, *, everything: bool) -> None:
-    """End what is left of the group, kindly first. ``everything``: also those who left it, whom our mark betrays.
+    """End what is left of the process group, SIGTERM first.
 
-    A program that ended in its time may have left a proper daemon behind, in a session of its own: that one is meant
-    to stay. What just went to the background is not.
+    ``everything``: also processes that left it, found by our mark.
+
+    A program that ended in its time may have left a proper daemon behind, in a session of its own: that one is meant to
+    stay. What just went to the background is not.
     """
     if pid <= 1:
         return

@@ -52,7 +52,10 @@ def reply_to(answer: ErrorReply) -> Reply:
 
 
 class Signer:
-    """Fills the gap. Ids are GUIDs in shape: a part that differs from process to process, then a count."""
+    """Fills in request id and Date.
+
+    Ids have the shape of GUIDs: a part that differs from process to process, then a count.
+    """
 
     def __init__(self, now: Callable[[], datetime], seed: bytes) -> None:
         text = seed[:8].hex()
@@ -64,7 +67,7 @@ class Signer:
         self._second_ends = datetime.min.replace(tzinfo=UTC)
 
     def mint(self) -> str:
-        """An id for a request whose id is wanted before its answer is ready."""
+        """An id for a request whose id is needed before its answer is ready."""
         self._count += 1
         return f"{self._prefix}{self._count:012x}"
 
@@ -90,7 +93,7 @@ class Signer:
 
 
 class Served(NamedTuple):
-    """A document in both forms: for those who want it, and for those who have it."""
+    """A document in both forms: the 200 for readers that want it, the 304 for those that have it."""
 
     incarnation: int
     whole: Reply

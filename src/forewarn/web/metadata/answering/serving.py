@@ -1,5 +1,4 @@
-"""Documents for those who ask: at once where there is one to give, later where a scope must first be enabled, or where
-the reader would rather wait for news."""
+"""Documents for readers: at once where there is one, later where a scope must first be enabled or a reader waits."""
 
 from __future__ import annotations
 
@@ -51,13 +50,13 @@ class Serving:
         self._follow_faults()
 
     def begin(self) -> None:
-        """From here on every publication is told; what came before shows as it is."""
+        """Start from this region; every later one comes by ``publish``."""
         self._before = self._published.region
         if self._lag is not None:
             self._lag.begin(self._published.region)
 
     def publish(self, region: Region, records: Sequence[Record]) -> None:
-        """The plane has a new region: wake those who wait for it, as soon as it shows."""
+        """The plane has a new region: wake the readers that wait for it, as soon as it may show."""
         if not records:
             return
         before, self._before = self._before, region
@@ -91,7 +90,7 @@ class Serving:
         return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply, now)
 
     def _renew(self, known: RememberedAnswer) -> bool:
-        """Something has changed in the region, most often somewhere else."""
+        """The answer after a publication, which most often changed something else."""
         region, question = self._published.region, known.question
         vm = identify(region, known.caller, question.named)
         if vm is None or vm.key != question.vm.key:
@@ -106,7 +105,7 @@ class Serving:
     # A question
 
     def read(self, question: ReadDocument, caller: Caller) -> Outcome:
-        """The document, or how to come by it."""
+        """The document, or a ``Later`` that gets it."""
         scope = self._published.region.scope_of(question.vm)
         if self._is_ready(scope):
             served = self._served(question.vm, scope, question)
@@ -140,13 +139,13 @@ class Serving:
         return STALE if self._standing.stale else _NOT_FOUND
 
     def _is_ready(self, scope: Scope) -> bool:
-        """Whether the scope has a document: enabling takes its time, if the owner of the region wants it so."""
+        """Whether the scope has a document. A region's owner may have first answers delayed, as Azure's are."""
         if scope.enabled_at is None:
             return False
         return not self._first_read_delay or scope.enabled_at + self._first_read_delay <= self._plane.now()
 
     def _served(self, vm: Vm, scope: Scope, question: ReadDocument) -> Served:
-        """The document that this VM gets to see now, and a note that it has looked."""
+        """The document that this VM sees now; notes the read as a sign of life."""
         self._plane.read_by(vm)
         shown = self._skips.shown(vm, self.visible(scope.key))
         return self._documents.served(shown, shown.scopes[scope.key], question.version)
@@ -171,7 +170,7 @@ class Serving:
 
 
 def _pick(served: Served, question: ReadDocument) -> Reply:
-    """The whole document for those who do not have it yet."""
+    """The whole document, or a 304 for a reader that has it."""
     reply = served.unchanged if question.unless.covers(served.incarnation) else served.whole
     if question.wait_seconds is None:
         return reply

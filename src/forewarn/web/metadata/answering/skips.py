@@ -39,7 +39,7 @@ class Skips:
         self._at_work: dict[str, _Skipping] = {}
 
     def follow(self, region: Region) -> None:
-        """Rules came or went; a new one counts from what there is to see now."""
+        """Take up rules that came or went; a new one counts from what there is to see now."""
         rules = [rule.id for rule in self._faults.list() if rule.kind is FaultKind.SKIP]
         self._at_work = {rule: self._at_work.get(rule) or _Skipping(region) for rule in rules}
 

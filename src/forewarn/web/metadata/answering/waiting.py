@@ -14,7 +14,7 @@ WOKEN_AT_ONCE = 100  # ours: answers before others have their turn
 
 
 class Patience:
-    """How long one reader is willing to wait. It ends by itself, or by ``end``."""
+    """How long one reader waits. It ends by itself, or by ``end``."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.over = seconds <= 0
@@ -47,9 +47,9 @@ class Patience:
 
 
 class Waiters:
-    """Who waits for which scope. Waking costs what waits for the scopes that changed, not what waits.
+    """Readers that wait, by scope: waking costs the readers of the scopes that changed, not all that wait.
 
-    Who came first is woken first, so that what follows is the same whenever the same has happened.
+    They are woken in the order in which they came, so that a simulation repeats itself.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Waiters:
             self._by_scope.pop(scope, None)
 
     def wake(self, scopes: Iterable[str]) -> None:
-        """Let those who wait for these scopes look again, some at a time: answers take a while, and others ask too."""
+        """Let the readers of these scopes look again, some at a time, so that other requests are served in between."""
         self._to_wake.extend(patience for scope in scopes for patience in self._by_scope.get(scope, ()))
         if not self._waking:
             self._wake_some()

@@ -2,7 +2,7 @@
 
 What may happen in which state is the table of ``connection_states``; ``docs/connections.md`` draws it. While a
 connection is *resting*, the same bytes as last time are the same question as last time, and are answered without
-parsing them; so are bytes that ``memory`` knows. That path changes no state.
+parsing them; so are bytes that ``answering.recall`` knows. That path changes no state.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Roster(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    """Reading stops while too many answers are owed, or while the client does not take those it has."""
+    """Back-pressure: reading stops while too many answers are owed, or while the client does not take those it has."""
 
     def __init__(self, service: Service, entrance: Entrance, limits: Limits, roster: Roster) -> None:
         self._service = service
@@ -138,7 +138,7 @@ class Connection(asyncio.Protocol):
     # Of the roster
 
     def sweep(self, seconds: float) -> None:
-        """So much time has passed. A client that keeps us waiting for longer than the state allows has to go."""
+        """Called by the timer. Ends a connection whose client keeps us waiting for longer than its state allows."""
         self._waited += seconds
         state = self._state
         if state is ConnectionState.WORKING:
@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def hang_up(self) -> None:
-        """The server closes: what is owed is still paid, nothing new is taken."""
+        """The server closes: answer what is owed, read nothing new."""
         self._deafen()
         if self._state not in LEAVING:
             self._end()
@@ -321,7 +321,10 @@ class Connection(asyncio.Protocol):
         self._unread = b""
 
     def _regulate(self) -> None:
-        """Read as long as we keep up. A client that waits for its answer is read on, so that its going is noticed."""
+        """Stop or resume reading (back-pressure).
+
+        A client that waits for its answer is read on, so that its leaving is noticed.
+        """
         reading = self._state in LEAVING or (self._writable and len(self._owed) < self._limits.queued_requests)
         if reading is self._reading or self._transport.is_closing():
             return

@@ -139,7 +139,7 @@ class Listeners:
             _log.info("Listening in %s.", place)
 
     def _tell(self, place: ListeningPlace, why: str) -> None:
-        """Once for each reason, not at each look."""
+        """Log each reason once, not at each look."""
         if self._told.get(place) != why:
             self._told[place] = why
             _log.warning("Cannot listen in %s yet (%s); looking again in a while.", place, why)

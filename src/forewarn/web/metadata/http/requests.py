@@ -71,7 +71,7 @@ class RequestReader:
         return arrivals
 
     def close(self) -> None:
-        """Nothing more will be read. Parser and reader know each other; this parts them."""
+        """Stop reading, and break the reference cycle between parser and reader."""
         self._parser = None
         self._deaf = True
         self.partial = False
@@ -100,7 +100,7 @@ class RequestReader:
         return b"\r\n".join(lines) + b"\r\n\r\n"
 
     def _weigh(self, length: int) -> None:
-        """A request that fills one piece of data after the other and never ends must not fill our memory too."""
+        """Count the bytes of a request that is not complete, and refuse it at the limit."""
         self._raw_bytes += length
         if not self._head_complete and self._raw_bytes > self._limits.head_bytes:
             self._refuse(HEAD_TOO_LARGE)
@@ -112,7 +112,10 @@ class RequestReader:
         raise HttpParserError(answer.body)
 
     def _end_with(self, arrival: Arrival) -> None:
-        """Only once: after a request that was cut short, the parser's complaint about the cut is no news."""
+        """The last answer of the connection.
+
+        Only once: after a request that was cut short, the parser complains of the cut, too.
+        """
         if not self._deaf:
             self._arrivals.append(arrival)
             self.close()

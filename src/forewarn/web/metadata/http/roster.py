@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 class Connections:
-    """One timer for everybody: a timer for each request would cost more than the request."""
+    """One timer for all connections: a timer for each request would cost more than the request."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.connections

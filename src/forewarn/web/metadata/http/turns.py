@@ -1,8 +1,8 @@
-"""Whose turn it is: pipelines of one VM do not hold up the others.
+"""Fair turns: pipelined requests of one VM do not hold up other VMs.
 
-Whatever is at hand when a request comes alone is answered at once. Of several that came together, the rest waits here,
-and in each turn of the loop each party gets so many answers and no more. A party is a VM that is known by its network,
-with all its connections; on loopback it is a single connection.
+A request that comes alone is answered at once. Of several that came together, the rest waits here, and in each turn of
+the loop each party gets so many answers and no more. A party is a VM that is known by its network, with all its
+connections; on loopback it is a single connection.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from forewarn.web.operator.schema.listing import EventPage
 
 
 def events_of(listed: Listed, page: EventPage) -> Chosen[Event]:
-    """Those that documents show now. Who names a VM, scope, host or campaign that is not there is told so."""
+    """Those that documents show now. A filter that names a VM, scope, host or campaign that is not there is refused."""
     region = listed.look.region
     _check_names(region, page)
     after = instant_of(page.after) if page.after else None

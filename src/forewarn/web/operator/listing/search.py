@@ -72,9 +72,8 @@ def _sets_having(listed: Listed, part: str, limit: int) -> Iterator[FoundThing]:
 
 
 def _scopes_having(order: Order[str], kind: ScopeKind, part: str) -> Iterator[str]:
-    begin = f"{kind.value}/"
-    of_kind = takewhile(lambda key: key.startswith(begin), order.having(part, begin))
-    return (key for key in of_kind if part in key.removeprefix(begin))
+    begin, end = f"{kind.value}/", f"{kind.value}0"  # which follows the slash
+    return (key for key in order.having(part, begin, end) if part in key.removeprefix(begin))
 
 
 def _hosts_beginning(listed: Listed, part: str, limit: int) -> Iterator[FoundThing]:

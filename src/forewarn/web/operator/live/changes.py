@@ -39,11 +39,11 @@ class Told:
 class Changes:
     """Makes the hints of one app. All of it belongs to one loop.
 
-    ``portal`` is a digest of the portal's files, which a page compares with its own to know that it is outdated.
+    ``portal`` gives a digest of the portal's files, which a page compares with its own to know that it is outdated.
     """
 
     def __init__(self, plane: Plane, faults: FaultRules, seconds_between: float = SECONDS_BETWEEN) -> None:
-        self.portal = ""
+        self.portal: Callable[[], str] = str
         self._plane, self._faults, self._seconds_between = plane, faults, seconds_between
         self._wakers: list[Callable[[], None]] = []
         self._before = plane.region
@@ -129,7 +129,7 @@ class Changes:
             more=subjects.more,
             faults=len(self._faults.list()),
             events=len(region.events),
-            portal=self.portal,
+            portal=self.portal(),
         )
         return f"id: {seq}\ndata: {hint.model_dump_json()}\n\n".encode()
 

@@ -66,7 +66,7 @@ def add_metadata_routes(app: FastAPI, introduction: Introduction) -> None:
     async def identity(request: Request) -> JSONResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
         here = urlsplit(f"//{headers.get('host', '')}").hostname in LOOPBACK_HOSTS
-        if not here and not introduction.has_secret:  # where everybody gets a token, only this machine may ask
+        if not here and not introduction.has_secret:  # where every caller gets a token, only this machine may ask
             return JSONResponse({"error": "invalid_request", "error_description": "Ask on this machine."}, 400)
         query = {name.lower(): value for name, value in request.query_params.items()}
         status, body = introduction.token(headers, query)

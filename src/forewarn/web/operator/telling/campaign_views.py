@@ -11,7 +11,7 @@ from forewarn.core.phases import PENDING
 from forewarn.core.region import Campaign, CampaignState, Host, Region
 from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignHosts
 
-# Over a large fleet it has so many events that nobody reads them, and all wait for the list.
+# Ours: over a large fleet it has more events than a person reads, and listing them holds up the loop.
 _EVENTS_SHOWN = 1000
 
 

@@ -62,7 +62,7 @@ class ScaleSetPage:
     rows: tuple[InstanceRow, ...]
     following: int | None  # where the next page of instances begins
     old: int  # instances without the latest model
-    silent: tuple[str, ...]  # placement groups for which nobody reads
+    silent: tuple[str, ...]  # placement groups that are not enabled: no VM of them reads
     activity: list[ActivityAnswer]
     given: Given
     termination: tuple[FormField, ...] = (NOTIFICATION, DELAY)

@@ -42,7 +42,7 @@ class VmPageView:
     vm: VmStory
     tab: str
     tabs: dict[str, str]
-    enabled: bool  # whether somebody reads for its scope
+    enabled: bool  # whether a VM of its scope reads
     first: tuple[PortalDeed, ...]
     more: tuple[PortalDeed, ...]
     metadata_url: str

@@ -64,7 +64,7 @@ def _concerns(region: Region, event_id: str, scopes: set[str] | None) -> bool:
 
 
 def _scopes(desk: ArmDesk, call: Call) -> set[str] | None:
-    """Whose events the path speaks of; None means everybody's."""
+    """Whose events the path speaks of; None means all scopes'."""
     if "kind" not in call.names:
         return None
     region, kind = desk.plane.region, fold(call.names["kind"])

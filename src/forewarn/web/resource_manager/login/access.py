@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 TOKEN_LIFE = timedelta(days=1)
-IDENTITY = "00000000-0000-0000-0000-00000000f0e2"  # the client and object id of everybody here
+IDENTITY = "00000000-0000-0000-0000-00000000f0e2"  # the client and object id of every caller
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,9 @@ async def test_values_out_of_range_are_refused(bench: Bench, properties: dict[st
     assert (error["code"], error["target"]) == ("InvalidParameter", target)
 
 
-async def test_a_set_that_cannot_be_or_is_elsewhere(bench: Bench) -> None:
+async def test_an_availability_set_with_a_bad_name_or_without_a_location_or_of_another_group_is_refused(
+    bench: Bench,
+) -> None:
     await bench.put(SET, {"location": "westus"})
 
     assert (await bench.refused(404, "GET", SET, group="rg2"))["code"] == "ResourceNotFound"

@@ -31,7 +31,9 @@ def set_with(profile: dict[str, Any], **more: Any) -> dict[str, Any]:
         (None, 5),
     ],
 )
-async def test_five_to_fifteen_minutes_in_any_spelling(bench: Bench, text: str | None, minutes: float) -> None:
+async def test_timeouts_of_five_to_fifteen_minutes_are_accepted_in_any_spelling(
+    bench: Bench, text: str | None, minutes: float
+) -> None:
     await bench.put(SET, set_with(terminate(text)), 201)
 
     assert bench.plane.region.scale_sets["web"].vm_spec.terminate_notice == timedelta(minutes=minutes)

@@ -19,7 +19,7 @@ async def made(bench: Bench, capacity: int = 2, **more: Any) -> None:
     await bench.put(SET, scale_set_body(capacity, **more), 201)
 
 
-async def test_an_instance_of_a_uniform_set(bench: Bench) -> None:
+async def test_an_instance_of_a_uniform_set_is_shown_with_its_id_name_and_model(bench: Bench) -> None:
     await made(bench, 12, **SPOT)
 
     shown = await bench.get(f"{SET}/virtualMachines/11")
@@ -180,7 +180,7 @@ async def test_only_spot_instances_are_evicted(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_an_instance_that_is_not_there(bench: Bench, method: str) -> None:
+async def test_an_unknown_instance_is_not_found(bench: Bench, method: str) -> None:
     await made(bench)
     for number in ("2", "00", "99999999999999999999"):
         error = await bench.refused(404, method, f"{SET}/virtualMachines/{number}", {})

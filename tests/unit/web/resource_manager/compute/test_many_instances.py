@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 SET = "virtualMachineScaleSets/web"
 
 
-async def test_a_thousand_instances_made_scaled_in_and_approved(bench: Bench) -> None:
+async def test_a_scale_set_of_a_thousand_instances_is_made_scaled_in_and_its_deletions_approved(bench: Bench) -> None:
     body = scale_set_body(1000, profile={"scheduledEventsProfile": terminate("PT5M")})
     made = await bench.begin("PUT", SET, body, 201)
     assert await made.status() == "Succeeded"

@@ -83,7 +83,7 @@ async def test_what_was_kept_of_a_vm_goes_with_it_whoever_deletes_it(bench: Benc
     assert not bench.plane.region.owned
 
 
-async def test_a_scale_set_of_the_command_line(bench: Bench) -> None:
+async def test_a_scale_set_made_by_the_command_line_is_shown(bench: Bench) -> None:
     spec = ScaleSetSpec(UpgradeMode.ROLLING, ScaleInRule.OLDEST_VM, Policy(auto_approve_redeploy=True))
     vm = VmSpec(spot=True, eviction_policy=EvictionPolicy.DELETE, os_type="Windows")
     await do(bench, PutScaleSet("web", OURS, vm, "SEED", spec, capacity=2))
@@ -119,7 +119,9 @@ async def test_a_scale_set_changed_by_another_door_is_shown_as_it_is(bench: Benc
     assert shown["properties"]["virtualMachineProfile"]["scheduledEventsProfile"] == {}
 
 
-async def test_availability_sets_and_cloud_services_of_the_command_line(bench: Bench) -> None:
+async def test_availability_sets_and_cloud_service_vms_made_by_the_command_line_can_be_shown_and_changed(
+    bench: Bench,
+) -> None:
     front = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="front")
     await do(bench, CreateVms(("one",), front, "SEED"))
     await do(bench, CreateVms(("two",), VmSpec(kind=ScopeKind.CLOUD_SERVICE, set_name="shop", role="FE"), "SEED2"))
@@ -135,7 +137,7 @@ async def test_availability_sets_and_cloud_services_of_the_command_line(bench: B
     assert bench.plane.region.vms["two"].spec.role == "FE"
 
 
-async def test_a_flexible_set_of_the_command_line(bench: Bench) -> None:
+async def test_a_flexible_scale_set_made_by_the_command_line_is_shown(bench: Bench) -> None:
     await do(bench, PutScaleSet("web", OURS, VmSpec(), "S", orchestration=Orchestration.FLEXIBLE, capacity=1))
 
     (listed,) = (await bench.get("virtualMachines", group=OURS))["value"]

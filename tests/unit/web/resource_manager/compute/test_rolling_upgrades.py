@@ -42,7 +42,7 @@ async def test_a_new_model_of_a_rolling_set_is_told_batch_by_batch(bench: Bench)
     assert await told(bench) == ("Completed", "Start", 4, 0)
 
 
-async def test_one_is_started_and_canceled(bench: Bench) -> None:
+async def test_a_rolling_upgrade_is_started_and_canceled(bench: Bench) -> None:
     await bench.put(SET, body("Manual"), 201)
     assert "no rolling upgrade" in (await bench.refused(409, "POST", f"{SET}/rollingUpgrades/cancel"))["message"]
     await bench.ok("PATCH", SET, {"sku": {"name": "Standard_F2", "capacity": 4}})
@@ -67,7 +67,9 @@ async def test_one_is_started_and_canceled(bench: Bench) -> None:
         ({"pauseTimeBetweenBatches": "P8D"}, "pauseTimeBetweenBatches"),
     ],
 )
-async def test_batches_that_cannot_be_are_refused(bench: Bench, batches: dict[str, Any], member: str) -> None:
+async def test_impossible_batch_sizes_and_pauses_are_refused(
+    bench: Bench, batches: dict[str, Any], member: str
+) -> None:
     error = await bench.refused(400, "PUT", SET, body(**batches))
 
     assert error["target"] == f"properties.upgradePolicy.rollingUpgradePolicy.{member}"

@@ -98,7 +98,7 @@ async def test_a_vm_keeps_a_policy_that_turns_nothing_on(bench: Bench) -> None:
     assert not bench.plane.region.scopes["vm/one"].policy.auto_approve_reboot
 
 
-async def test_a_vm_in_an_availability_set(bench: Bench) -> None:
+async def test_a_vm_is_put_into_an_availability_set_and_stays_there(bench: Bench) -> None:
     await bench.put(SET, {"location": "westus"})
 
     await made(bench, availabilitySet={"id": path_of("AvailabilitySets/FRONT")})
@@ -172,7 +172,7 @@ async def test_a_vm_cannot_be_put_into_a_scale_set(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("place", [VM, f"{VM}/instanceView"])
-async def test_a_vm_that_is_not_there(bench: Bench, place: str) -> None:
+async def test_an_unknown_vm_is_not_found(bench: Bench, place: str) -> None:
     error = await bench.refused(404, "GET", place)
 
     assert error == {
@@ -268,7 +268,7 @@ async def test_a_spot_vm_is_evicted_by_simulate_eviction(bench: Bench) -> None:
     assert error["message"] == "Operation 'simulateEviction' is allowed only for Spot Virtual Machines"
 
 
-async def test_a_deletion_with_notice_and_the_name_is_free_again(bench: Bench) -> None:
+async def test_a_deletion_with_notice_lasts_until_it_is_approved_and_then_the_name_is_free_again(bench: Bench) -> None:
     await made(bench, scheduledEventsProfile=terminate("PT5M"), licenseType="old")
     await bench.read("one")
 
@@ -284,7 +284,7 @@ async def test_a_deletion_with_notice_and_the_name_is_free_again(bench: Bench) -
     assert (shown["etag"], "licenseType" in shown["properties"]) == ('"1"', False)
 
 
-async def test_lists_of_a_group_and_of_all(bench: Bench) -> None:
+async def test_vms_are_listed_by_group_and_for_the_whole_subscription(bench: Bench) -> None:
     await made(bench)
     await bench.put("virtualMachines/two", vm_body(), 201, group="rg2")
 
@@ -298,7 +298,7 @@ async def test_lists_of_a_group_and_of_all(bench: Bench) -> None:
     assert page["value"][0]["properties"]["instanceView"]["statuses"]
 
 
-async def test_a_method_that_is_not_there_and_a_verb_that_is_not(bench: Bench) -> None:
+async def test_unknown_methods_and_unknown_verbs_are_refused(bench: Bench) -> None:
     await made(bench)
 
     assert (await bench.refused(405, "POST", VM, {}))["code"] == "MethodNotAllowed"
