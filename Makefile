@@ -7,7 +7,7 @@ SPREAD := --numprocesses auto --maxprocesses 4
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help try demo serve check test torture fuzz bench docs pictures lock advisories clean system
+.PHONY: help try demo serve check test platforms torture fuzz bench docs pictures lock advisories clean system
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +30,10 @@ check: system-check $(VENV)/dev ## the fast part: style, types, import layers, u
 	$(BIN)/pytest -q $(SPREAD) tests/unit tests/docs
 
 test: system-test check .build/az/ready .build/sdk/ready .build/js/ready .build/portal/ready ## everything, as CI runs it
-	$(BIN)/pytest -q $(SPREAD) --dist loadfile --no-loadscope-reorder --ignore=tests/unit --ignore=tests/docs
+	$(BIN)/pytest -q $(SPREAD) --dist loadfile --no-loadscope-reorder --ignore=tests/unit --ignore=tests/docs --ignore=tests/platforms
+
+platforms: system-platforms $(VENV)/dev ## events on real machines: engines of Debian, started in namespaces (needs root), see docs/machines.md
+	$(BIN)/pytest -q -rs tests/platforms
 
 torture: system-test $(VENV)/dev ## nodes, wires, clocks, disks, power and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
 	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)

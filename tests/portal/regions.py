@@ -10,9 +10,9 @@ from tests.e2e.program import ServerProgram, ask
 FRONT = {"name": "web", "count": 6, "availability_set": "front", "read": True}
 
 
-def tell(server: ServerProgram, path: str, body: Any) -> Any:
+def tell(server: ServerProgram, path: str, body: Any, method: str = "POST") -> Any:
     """A write that must succeed; what came of it."""
-    answer = ask(server.control, path, {"Content-Type": "application/json"}, "POST", json.dumps(body).encode())
+    answer = ask(server.control, path, {"Content-Type": "application/json"}, method, json.dumps(body).encode())
     assert answer.status in (200, 201, 202), (path, answer.status, answer.body)
     return json.loads(answer.body)
 

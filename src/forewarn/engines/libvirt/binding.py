@@ -18,9 +18,9 @@ MISSING = (
 )
 # libvirt's virErrorNumber, from include/libvirt/virterror.h: that asking again cannot help
 _LASTING = frozenset({3, 8, 27, 67, 84})  # NO_SUPPORT INVALID_ARG XML_ERROR CONFIG_UNSUPPORTED OPERATION_UNSUPPORTED
-NO_DOMAIN = 42
-NO_DOMAIN_METADATA = 80
-NO_STORAGE_VOL = 50
+NO_DOMAIN = 42  # of the same list
+NO_DOMAIN_METADATA = 80  # of the same list
+NO_STORAGE_VOL = 50  # of the same list
 
 
 @cache

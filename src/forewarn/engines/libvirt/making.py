@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from string import Template
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -102,7 +103,7 @@ class Making:
             if domain.isActive():
                 act(warrant, domain.destroy)
             for pool, volume in owned:
-                act(warrant, lambda pool=pool, volume=volume: delete_volume(connection, pool, volume))  # type: ignore[misc]
+                act(warrant, partial(delete_volume, connection, pool, volume))
             domain = found(connection, errand.ref)  # a transient one has gone with its memory
             if domain is not None:
                 act(warrant, lambda: undefine(domain))
@@ -138,7 +139,7 @@ class Making:
         stamp = stamp_of(domain, running=False)
         for pool, volume in stamp.owned:
             if (pool, volume) != kept:
-                act(warrant, lambda pool=pool, volume=volume: delete_volume(connection, pool, volume))  # type: ignore[misc]
+                act(warrant, partial(delete_volume, connection, pool, volume))
         if len(stamp.owned) > 1:
             last = structs.replace(stamp, disks="/".join(kept))
             act(warrant, lambda: put_stamp(domain, last, running=False))

@@ -9,7 +9,8 @@ from typing import Any
 from forewarn.web.portal.deeds.scale_set_form import OS_IMAGE_SECONDS, POLICY
 from forewarn.web.portal.twins import NOT_RUN, Twin, az, forewarn
 
-_API_VERSION = "2024-07-01"
+_API_VERSION = "2025-04-01"  # the first that knows allInstancesDown
+_SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 _USUAL = {
     "capacity": 2, "orchestration": "Uniform", "resource_group": "forewarn", "os_type": "Linux", "upgrade": "Manual",
     "scale_in": "Default", "eviction_policy": "Deallocate", "size": "Standard_D2s_v5",
@@ -29,7 +30,8 @@ def creating(body: Mapping[str, Any]) -> tuple[Twin, ...]:
     )
 
 
-def changing(group: str, name: str, body: Mapping[str, Any]) -> tuple[Twin, ...]:
+def changing(group: str, name: str, body: Mapping[str, Any], there: Mapping[str, Any]) -> tuple[Twin, ...]:
+    """``there`` is the set as the operator face tells it: a template says all of it, also what stays as it is."""
     notice = body["terminate_notice_seconds"]
     az_words = ["--enable-terminate-notification", "true" if notice else "false"]
     if notice:
@@ -40,7 +42,7 @@ def changing(group: str, name: str, body: Mapping[str, Any]) -> tuple[Twin, ...]
         forewarn([*words, *_notices(body, always=True), *_switches(body, POLICY, always=True)]),
         az(["vmss", "update", "-g", group, "-n", name, *az_words]),
         _power_shell("Update-AzVmss", shell, "az.compute/update-azvmss"),
-        Twin("ARM template", tuple(json.dumps({"properties": _properties(body)}, indent=2).splitlines())),
+        Twin("ARM template", tuple(json.dumps(_template({**there, **body}), indent=2).splitlines())),
     )
 
 
@@ -86,7 +88,7 @@ def _az_options(body: Mapping[str, Any]) -> Iterator[str]:
 def _config_words(body: Mapping[str, Any]) -> list[str]:
     """As the document on terminate notifications has them."""
     return [
-        "-Location 'forewarn'",
+        f"-Location (Get-AzResourceGroup -Name {_quoted(body.get('resource_group', 'forewarn'))}).Location",
         f"-SkuCapacity {body['capacity']}",
         f"-SkuName {_quoted(body['size'])}",
         f"-UpgradePolicyMode {_quoted(body['upgrade'])}",
@@ -109,11 +111,16 @@ def _quoted(value: str) -> str:
 
 
 def _template(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole one, as ``az deployment group create --template-file`` takes it."""
+    return {"$schema": _SCHEMA, "contentVersion": "1.0.0.0", "resources": [_resource(body)]}
+
+
+def _resource(body: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "type": "Microsoft.Compute/virtualMachineScaleSets",
         "apiVersion": _API_VERSION,
         "name": body["name"],
-        "location": "forewarn",
+        "location": "[resourceGroup().location]",
         "sku": {"name": body["size"], "capacity": body["capacity"]},
         "properties": {
             "orchestrationMode": body["orchestration"],

@@ -15,6 +15,7 @@ from forewarn.web.operator.schema.scale_set_requests import (
     ScaleBody,
     ScaleSetChangeBody,
 )
+from forewarn.web.operator.telling.scale_set_views import scale_set_fields
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, outcome, some
 from forewarn.web.portal.deeds.scale_set_form import FORM, MANAGEMENT, values_of
 from forewarn.web.portal.deeds.scale_set_twins import changing, creating
@@ -108,6 +109,13 @@ def _protection(protected: bool) -> PortalDeed:
     )
 
 
+def _configure_twins(filled: Filled, region: Region) -> tuple[Twin, ...]:
+    found = _found(filled, region)
+    if found is None:
+        return ()
+    return changing(*_named(filled, region), values_of(filled), scale_set_fields(region, found).model_dump())
+
+
 def _scale_twins(filled: Filled, region: Region) -> tuple[Twin, ...]:
     group, name = _named(filled, region)
     capacity = str(filled.values["capacity"])
@@ -175,7 +183,7 @@ DEEDS = (
         do=_configure,
         tell=told,
         call=lambda filled: ApiCall("PUT", _path(filled), values_of(filled)),
-        twins=lambda filled, region: changing(*_named(filled, region), body=values_of(filled)),
+        twins=_configure_twins,
         hint="Notices, upgrade and scale-in policy of an existing set.",
     ),
     PortalDeed(

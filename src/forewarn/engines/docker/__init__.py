@@ -1,0 +1,1 @@
+"""Containers as machines, on any engine that speaks Docker's API: dockerd and podman were tried."""

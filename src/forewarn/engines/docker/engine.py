@@ -1,0 +1,264 @@
+"""Containers behind one or several Docker-compatible sockets, as the machines of an engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, structs
+
+from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower, SeenWhy
+from forewarn.engines.docker.calls import EngineAnswer, EngineSocket
+from forewarn.engines.docker.containers import (
+    ERRAND_LABEL,
+    HOST_LABEL,
+    VM_LABEL,
+    Container,
+    container_of,
+    is_aside,
+    name_aside,
+)
+from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of
+from forewarn.engines.docker.making import Blueprint
+from forewarn.engines.docker.remarks import remarks_on
+from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, NotYet, Remark, Unknown, Warrant
+
+CHANGES_MOST = 16  # of one errand in one go; the longest way (a container put in another's place) has nine; ours
+CALL_SECONDS = 30.0  # ours; machines.md's call_timeout
+
+
+class Refusal(Struct, frozen=True):
+    """A change that the engine did not make, in its words."""
+
+    scene: Scene
+    result: Failed
+
+
+class DockerEngine:
+    """Each host is a socket. Hosts may share one: the containers that forewarn made are then told apart by a label, and
+    all others count at the first of these hosts."""
+
+    def __init__(
+        self,
+        name: str,
+        hosts: Mapping[str, str],
+        blueprints: Iterable[Blueprint] = (),
+        call_seconds: float = CALL_SECONDS,
+    ) -> None:
+        self._name = name
+        by_path = {path: EngineSocket(path, call_seconds) for path in dict.fromkeys(hosts.values())}
+        self._sockets = {host: by_path[path] for host, path in hosts.items()}
+        self._blueprints = {blueprint.name: blueprint for blueprint in blueprints}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def kinds(self) -> frozenset[ErrandKind]:
+        return KINDS
+
+    def carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
+        """Look, change one thing, look again, until what was seen is what is wanted, or nothing moves."""
+        try:
+            return self._carry_out(errand, warrant)
+        except EngineFault as fault:  # at a look: nothing is known, so nothing is said
+            return Unknown(str(fault))
+
+    def _carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
+        refused: Refusal | None = None
+        for _ in range(CHANGES_MOST):
+            scene = self._look(errand, warrant)
+            if refused is not None and _alike(refused.scene, scene):
+                return refused.result
+            step = decide(errand, scene)
+            if not isinstance(step, EngineCall):
+                return step
+            if not warrant.may():
+                return NotYet("Nothing may be touched just now.", 1.0)
+            result = self._change(step)
+            refused = None if result is None else Refusal(scene, result)
+        return NotYet("The container does not stay as it was seen; somebody else is at it.", 1.0)
+
+    def _change(self, change: EngineCall) -> Failed | None:
+        """What to say if nothing has changed by it; ``None`` where the engine says that it did as asked."""
+        answer = self._at(change.host).ask(
+            change.method, change.path, change.query, change.body, more_seconds=change.more_seconds
+        )
+        if answer.fine:
+            return None
+        return Failed(
+            f"The engine at {change.host} would not {change.words}: {answer.words()}", answer.status in (400, 404, 409)
+        )
+
+    def _look(self, errand: Errand, warrant: Warrant) -> Scene:
+        ref = ref_of(errand)
+        source = errand.host or self._whereabouts(ref) or errand.to
+        target = errand.to or source
+        here, there = self._at(source), self._at(target)
+        old = self._inspect(here, ref)
+        new = self._made_by(there, ref, errand)
+        if old is None or (new is not None and old.id == new.id):
+            old = self._inspect(here, name_aside(ref, "old", errand.id))
+        if errand.kind is ErrandKind.DELETE:
+            new = next(self._left_of(there, ref), None)
+        return Scene(
+            ref=ref,
+            source=source,
+            target=target,
+            one_socket=here is there,
+            dialect=there.dialect(),
+            old=old,
+            new=new,
+            volumes=self._volumes_of(here, errand) if errand.kind is ErrandKind.DELETE else (),
+            blueprint=self._blueprints.get(errand.blueprint),
+            again=warrant.again,
+            left=warrant.left() if errand.kind is ErrandKind.PAUSE else 0.0,
+        )
+
+    def _whereabouts(self, ref: str) -> str:
+        """The host of a machine that the region has at none."""
+        for host, at in self._sockets.items():
+            found = self._inspect(at, ref)
+            if found is not None and self._host_of(at, found.labels) == host:
+                return host
+        return ""
+
+    def _made_by(self, at: EngineSocket, ref: str, errand: Errand) -> Container | None:
+        """What this errand made for this machine; not somebody's copy of its labels."""
+        if errand.kind not in (ErrandKind.CREATE, ErrandKind.START, ErrandKind.REDEPLOY, ErrandKind.REIMAGE):
+            return None
+        names = {f"/{ref}", f"/{name_aside(ref, 'new', errand.id)}"}
+        rows = self._rows(at, {"label": [f"{ERRAND_LABEL}={errand.id}"]})
+        return next((self._inspect(at, row["Id"]) for row in rows if names & set(row.get("Names") or ())), None)
+
+    def _left_of(self, at: EngineSocket, ref: str) -> Iterator[Container]:
+        """Containers that an errand put aside, or began to make, before a person asked for all to go."""
+        for row in self._rows(at, {}):
+            for name in row.get("Names") or ():
+                if is_aside(name) and name.removeprefix("/").rpartition(".forewarn-")[0] == ref:
+                    found = self._inspect(at, row["Id"])
+                    if found is not None:
+                        yield found
+
+    def _volumes_of(self, at: EngineSocket, errand: Errand) -> tuple[str, ...]:
+        if not errand.vm_id:
+            return ()
+        wanted = json.dumps({"label": [f"{VM_LABEL}={errand.vm_id}"]})
+        told = _fine(at.ask("GET", "/volumes", {"filters": wanted})).value() or {}
+        return tuple(volume["Name"] for volume in told.get("Volumes") or ())
+
+    def abandon(self, errand: Errand) -> None:
+        """Only a pause is worth it: a container that stands still is the one thing that harms by being left."""
+        if errand.kind is not ErrandKind.PAUSE:
+            return
+        at = self._at(errand.host)
+        found = self._inspect(at, errand.ref)
+        if found is not None and found.power is MachinePower.PAUSED:
+            at.ask("POST", f"/containers/{found.id}/unpause")
+
+    def listing(self, host: str) -> Listing:
+        """All containers but those that stand aside for an errand and are off."""
+        at = self._at(host)
+        try:
+            rows = [row for row in self._rows(at, {}) if self._host_of(at, row.get("Labels") or {}) == host]
+            found = [self._inspect(at, row["Id"]) for row in rows]
+        except EngineFault as fault:
+            raise EngineFault(f"Host {host}: {fault}") from None
+        there = [each for each in found if each is not None]
+        shown = [each for each in there if not is_aside(each.name) or each.power is not MachinePower.OFF]
+        return Listing(host, True, tuple(each.seen(host) for each in shown))
+
+    def _host_of(self, at: EngineSocket, labels: Mapping[str, str]) -> str:
+        sharing = [name for name, other in self._sockets.items() if other is at]
+        label = labels.get(HOST_LABEL, "")
+        return label if label in sharing else sharing[0]
+
+    def changes(self, host: str, cursor: str) -> Iterator[str]:
+        """One hint when watching begins, since nobody knows what was missed, then one for each thing that happened."""
+        at = self._at(host)
+        yield cursor or "0"
+        for told in at.stream("/events", {"filters": json.dumps({"type": ["container"]})}):
+            action = str(told.get("Action") or told.get("status") or "")
+            if not action.startswith(("exec", "health_status", "top", "attach", "resize")):
+                yield str(told.get("timeNano") or told.get("time") or "0")
+
+    def adopt(self, host: str, ref: str, vm: str, vm_id: str) -> None:
+        """A container cannot be marked once it is there; the region knows it by its name."""
+        self._need(host, ref)
+
+    def release(self, host: str, ref: str) -> None:
+        """Nothing was marked."""
+
+    def remarks(self, host: str, ref: str) -> tuple[Remark, ...]:
+        return remarks_on(self._need(host, ref))
+
+    def close(self) -> None:
+        for at in self._sockets.values():
+            at.close()
+
+    def _at(self, host: str) -> EngineSocket:
+        found = self._sockets.get(host)
+        if found is None:
+            raise EngineFault(f"The engine {self._name} has no host named {host!r}; see [[host]] in the region file.")
+        return found
+
+    def _need(self, host: str, ref: str) -> Container:
+        found = self._inspect(self._at(host), ref)
+        if found is None:
+            raise EngineFault(f"There is no container {ref} at {host}.")
+        return found
+
+    def _rows(self, at: EngineSocket, filters: dict[str, list[str]]) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = (
+            _fine(at.ask("GET", "/containers/json", {"all": "1", "filters": json.dumps(filters)})).value() or []
+        )
+        return rows
+
+    def _inspect(self, at: EngineSocket, name: str) -> Container | None:
+        """By its whole name or id; an engine would take the beginning of an id too."""
+        answer = at.ask("GET", f"/containers/{name}/json")
+        if answer.status == 404:
+            return None
+        found = container_of(_fine(answer).value())
+        if name not in (found.name, found.id):
+            return None
+        if found.power is MachinePower.OFF and found.why is SeenWhy.UNKNOWN and not at.dialect().podman:
+            return structs.replace(found, why=_why_killed(at, found))
+        return found
+
+
+def _alike(one: Scene, other: Scene) -> bool:
+    """Whether nothing moved between two looks."""
+    return [_state(one.old), _state(one.new), one.volumes] == [_state(other.old), _state(other.new), other.volumes]
+
+
+def _state(container: Container | None) -> tuple[object, ...]:
+    if container is None:
+        return ()
+    return (container.id, container.name, container.power, container.boot_mark, container.policy, container.networks)
+
+
+def _why_killed(at: EngineSocket, container: Container) -> SeenWhy:
+    """dockerd remembers whether somebody asked it for the signal that ended the container. podman does not say."""
+    state = container.told["State"]
+    since, until = _instant(state["StartedAt"]), _instant(state["FinishedAt"]) + 1
+    filters = {"type": ["container"], "container": [container.id], "event": ["kill"]}
+    query = {"since": str(int(since)), "until": str(int(until)), "filters": json.dumps(filters)}
+    lines = _fine(at.ask("GET", "/events", query)).body.splitlines()
+    times = [json.loads(line).get("timeNano", 0) / 1e9 for line in lines if line.strip()]
+    return SeenWhy.ASKED if any(since - 0.001 <= told for told in times) else SeenWhy.CRASH
+
+
+def _instant(text: str) -> float:
+    """An engine writes nine digits after the point, or fewer; Python reads six."""
+    whole, _, rest = text.rstrip("Z").partition(".")
+    return datetime.fromisoformat(f"{whole}+00:00").timestamp() + float(f"0.{rest or 0}")
+
+
+def _fine(answer: EngineAnswer) -> EngineAnswer:
+    if not answer.fine:
+        raise EngineFault(f"The engine would not say what is there: {answer.words()}")
+    return answer
