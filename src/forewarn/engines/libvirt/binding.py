@@ -19,6 +19,8 @@ MISSING = (
 # libvirt's virErrorNumber, from include/libvirt/virterror.h: that asking again cannot help
 _LASTING = frozenset({3, 8, 27, 67, 84})  # NO_SUPPORT INVALID_ARG XML_ERROR CONFIG_UNSUPPORTED OPERATION_UNSUPPORTED
 NO_DOMAIN = 42  # of the same list
+CHANGED_MEANWHILE = frozenset({NO_DOMAIN, 55})  # of the same list; 55 is OPERATION_INVALID, "domain is not running"
+OPERATION_UNSUPPORTED = 84  # of the same list
 NO_DOMAIN_METADATA = 80  # of the same list
 NO_STORAGE_VOL = 50  # of the same list
 

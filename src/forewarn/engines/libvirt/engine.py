@@ -10,7 +10,7 @@ from msgspec import structs
 
 from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower
 from forewarn.engines.libvirt.acting import WithheldError, put_stamp
-from forewarn.engines.libvirt.binding import NO_DOMAIN, code_of, is_lasting, is_libvirts, words_of
+from forewarn.engines.libvirt.binding import CHANGED_MEANWHILE, code_of, is_lasting, is_libvirts, words_of
 from forewarn.engines.libvirt.hosts import Hosts, LibvirtHost
 from forewarn.engines.libvirt.looking import found, listing_of, sighting_of, stamp_of
 from forewarn.engines.libvirt.making import LibvirtBlueprint, Making
@@ -75,8 +75,8 @@ class LibvirtEngine:
         except Exception as fault:
             if not is_libvirts(fault):
                 raise
-            if code_of(fault) == NO_DOMAIN:  # it left while it was looked at, as after a migration: look anew
-                return NotYet("it was on its way while it was looked at", SOON_SECONDS)
+            if code_of(fault) in CHANGED_MEANWHILE:  # it left, or went off, between the look and the change: look anew
+                return NotYet(words_of(fault), SOON_SECONDS)
             used = {errand.host, errand.to} - {""}
             if not all(self._hosts.is_alive(host) for host in used):
                 return Unknown(words_of(fault))

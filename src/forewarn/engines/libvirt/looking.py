@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from forewarn.core.machines.values import Listing, MachinePower, SeenWhy, Sighting
-from forewarn.engines.libvirt.binding import NO_DOMAIN, NO_DOMAIN_METADATA, code_of, is_libvirts, libvirt
+from forewarn.engines.libvirt.binding import (
+    NO_DOMAIN,
+    NO_DOMAIN_METADATA,
+    OPERATION_UNSUPPORTED,
+    code_of,
+    is_libvirts,
+    libvirt,
+)
 from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read
 
 # virDomainState and virDomainShutoffReason of include/libvirt/libvirt-domain.h
@@ -60,8 +67,16 @@ def _sighting_of(domain: Any, host: str) -> Sighting | None:
 
 
 def _is_leaving(domain: Any) -> bool:
-    """Whether this is the source of a migration in its last moments: paused, and with a job of its own."""
-    return bool(domain.jobInfo()[0])
+    """Whether this is the source of a migration in its last moments: paused, and with a job of its own.
+
+    The other end has the job too, and refuses to tell of it: "available only on the source host".
+    """
+    try:
+        return bool(domain.jobInfo()[0])
+    except Exception as fault:
+        if is_libvirts(fault) and code_of(fault) == OPERATION_UNSUPPORTED:
+            return False
+        raise
 
 
 def seen(connection: Any, ref: str, host: str) -> Sighting:
