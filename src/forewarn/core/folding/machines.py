@@ -151,7 +151,7 @@ def _placed(region: Region, found: OpenErrand, to: str) -> Region:
 
 def _over(region: Region, found: OpenErrand, why: str) -> Region:
     """What was wanted is there, or (with a reason) is not wanted any more."""
-    region = _closed(region, found)
+    region = _counted(_closed(region, found), found.errand, failed=bool(why))
     vm = region.vms.get(found.errand.vm)
     if vm is not None:
         emptied = found.errand.kind is ErrandKind.REDEPLOY and not why
@@ -159,6 +159,16 @@ def _over(region: Region, found: OpenErrand, why: str) -> Region:
         vm = replace(vm, power=power, ephemeral_disks=vm.ephemeral_disks + emptied)
         region = replace(region, vms=region.vms.set(vm.key, vm))
     return sets.waited_for(region, found.errand.id, why)
+
+
+def _counted(region: Region, errand: Errand, *, failed: bool) -> Region:
+    """A campaign counts the moves that it could not make, one after the other."""
+    event = region.events.get(errand.event) if errand.kind is ErrandKind.MIGRATE else None
+    if event is None or not event.campaign:
+        return region
+    campaign = region.campaigns[event.campaign]
+    campaign = replace(campaign, not_done=campaign.not_done + 1 if failed else 0)
+    return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
 
 
 def _closed(region: Region, found: OpenErrand) -> Region:
