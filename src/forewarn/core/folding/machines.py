@@ -66,6 +66,11 @@ def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
     )
     if fact.moved:
         found = replace(found, also="", also_at=None, doubled=False)
+    for errand_id in machine.errands:  # what is still to be done is to be done where it is, under the name that it has
+        open_errand = region.errands[errand_id]
+        source_off = open_errand.errand.source_off and not fact.moved
+        errand = replace(open_errand.errand, host=found.host, ref=found.ref, source_off=source_off)
+        region = put_errand(region, replace(open_errand, errand=errand))
     return put_machine(region, fact.vm, found)
 
 
@@ -134,7 +139,8 @@ def _made(region: Region, fact: mf.ErrandMade) -> Region:
     region = put_errand(region, OpenErrand(errand, fact.at, 1) if fact.tried else OpenErrand(errand))
     if errand.vm:
         machine = region.machines[errand.vm]
-        region = put_machine(region, errand.vm, replace(machine, errands=(*machine.errands, errand.id)))
+        ours = replace(machine, errands=(*machine.errands, errand.id), absent=())  # who lacked it is asked anew
+        region = put_machine(region, errand.vm, ours)
     return reserve(region, errand.to, errand.vm, wanted=True)
 
 
