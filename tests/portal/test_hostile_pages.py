@@ -167,7 +167,9 @@ def _refusal(page: Page) -> str:
 
 
 @pytest.mark.parametrize("whose", ["another server's", "an old one", "a changed one"])
-def test_a_session_that_does_not_hold_leads_to_the_sign_in(browser: Browser, guarded: ServerProgram, whose: str) -> None:
+def test_a_session_that_does_not_hold_leads_to_the_sign_in(
+    browser: Browser, guarded: ServerProgram, whose: str
+) -> None:
     long_ago = replace(SYSTEM, wall=lambda: SYSTEM.wall() - timedelta(hours=13))
     sessions = {"another server's": TokenSessions("another", SYSTEM), "an old one": TokenSessions(TOKEN, long_ago)}
     maker = sessions.get(whose, TokenSessions(TOKEN, SYSTEM))
