@@ -40,16 +40,13 @@ def settle(draft: Draft) -> None:
         if not draft.touched:
             return
         batch, draft.touched = draft.touched, []
-        for key in dict.fromkeys(batch if not draft.region.machines else _errands_first(batch)):
+        if draft.region.real_hosts:  # what has started has its errands before it is asked whether they are over
+            batch.sort(key=lambda key: kind_of(key)[0] is not KeyKind.ERRANDS)
+        for key in dict.fromkeys(batch):
             looks[key] = looks.get(key, 0) + 1
             if looks[key] >= _LOOKS_MOST:
                 raise DoesNotSettleError(f"{key} does not settle")
             _look(draft, key)
-
-
-def _errands_first(batch: list[Key]) -> list[Key]:
-    """What has started has its errands before anything asks whether they are over."""
-    return [*(key for key in batch if kind_of(key)[0] is KeyKind.ERRANDS), *batch]
 
 
 def _collect_due(draft: Draft, most: int) -> int:

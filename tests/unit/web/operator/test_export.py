@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,11 +20,18 @@ pytestmark = pytest.mark.anyio
 _APPROVAL = "            client.approve(event.event_id)\n"
 
 
-def _run(tmp_path: Path, module: str) -> subprocess.CompletedProcess[str]:
-    """pytest of its own, with nothing of ours but what is installed."""
-    (tmp_path / "test_story.py").write_text(module)
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "test_story.py"]
+def _run(tmp_path: Path, *modules: str) -> subprocess.CompletedProcess[str]:
+    """pytest of its own, with nothing of ours but what is installed; one file for each story."""
+    for number, module in enumerate(modules):
+        (tmp_path / f"test_story_{number}.py").write_text(module)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "-rA", str(tmp_path)]
     return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+
+def _ended(run: subprocess.CompletedProcess[str]) -> list[str]:
+    """How each story ended, in their order."""
+    lines = re.findall(r"^(PASSED|FAILED|ERROR) test_story_(\d+)", run.stdout, re.MULTILINE)
+    return [how for how, _ in sorted(lines, key=lambda line: int(line[1]))]
 
 
 async def _approved(bench: Bench, event_id: str, vm: str) -> None:
@@ -53,11 +61,9 @@ async def test_an_approved_restart_is_a_test_that_passes_and_fails_without_the_a
     assert bench.plane.seq == before
     assert "region.advance(seconds=180)" in module
     assert _APPROVAL in module
-    passed = _run(tmp_path, module)
-    assert passed.returncode == 0, passed.stdout
-    failed = _run(tmp_path, module.replace(_APPROVAL, "            pass\n"))
-    assert failed.returncode == 1, failed.stdout
-    assert "Nobody has approved" in failed.stdout
+    run = _run(tmp_path, module, module.replace(_APPROVAL, "            pass\n"))
+    assert _ended(run) == ["PASSED", "FAILED"], run.stdout
+    assert "Nobody has approved" in run.stdout
 
 
 async def test_stories_without_an_approval_and_of_other_kinds_pass_too(bench: Bench, tmp_path: Path) -> None:
@@ -77,10 +83,9 @@ async def test_stories_without_an_approval_and_of_other_kinds_pass_too(bench: Be
 
     modules = [await _exported(bench, event_id) for event_id in (*ids, canceled)]
 
-    for number, module in enumerate(modules):
-        assert "handler" not in module
-        ended = _run(tmp_path, module)
-        assert ended.returncode == 0, f"{number}\n{module}\n{ended.stdout}"
+    assert not any("handler" in module for module in modules)
+    run = _run(tmp_path, *modules)
+    assert (_ended(run), run.returncode) == (["PASSED"] * 4, 0), run.stdout
     assert "region.cancel(event)" in modules[3]
     assert "spot=True" in modules[1]
     assert "terminate_notice=timedelta(seconds=300)" in modules[2]
@@ -93,3 +98,41 @@ async def test_what_cannot_be_saved_is_refused(bench: Bench) -> None:
     assert "cannot reimage" in await bench.refused(400, "GET", "/v1/export/test", params={"event": event["id"]})
     assert "nobody" in (await bench.refused(404, "GET", "/v1/export/test", params={"event": "nobody"})).lower()
     await bench.refused(400, "GET", "/v1/export/test")
+
+
+async def test_a_stretch_of_the_journal_is_a_module_with_a_test_for_each_event(bench: Bench, tmp_path: Path) -> None:
+    await bench.create("web", count=2, availability_set="front", read=True)
+    await bench.create("image", os_image_notice_seconds=900, read=True)
+    await bench.post("/v1/vms/restart", {"names": ["web-0"]}, 202)
+    await bench.post("/v1/clock/advance", {"seconds": 3600})
+    before = bench.plane.seq
+    (again,) = (await bench.post("/v1/vms/restart", {"names": ["web-0"]}, 202))["events"]
+    await bench.post("/v1/vms/reimage", {"names": ["image"]}, 202)
+    await _approved(bench, again["id"], "web-0")
+    await bench.post("/v1/vms/restart", {"names": ["web-0"]}, 202)
+
+    module = (await bench.client.get("/v1/export/test", params={"after": before})).text
+
+    assert module.count("def test_") == 2
+    assert "# Left out: Reboot of image. The test kit cannot reimage a VM." in module
+    assert "def test_reboot_of_web_0_2(" in module
+    assert "2 passed" in _run(tmp_path, module).stdout
+    assert "1 failed, 1 passed" in _run(tmp_path, module.replace(_APPROVAL, "            pass\n")).stdout
+    whole = (await bench.client.get("/v1/export/test", params={"after": 0, "to": bench.plane.seq})).text
+    assert whole.count("def test_") == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "sentence"),
+    [
+        ({}, 400, "Name an event, or a stretch"),
+        ({"event": "X", "after": 0}, 400, "Name an event, or a stretch"),
+        ({"after": 0, "to": 0}, 404, "No event was made after record 0 and up to 0."),
+        ({"after": -1}, 400, "after"),
+    ],
+)
+async def test_a_stretch_without_events_or_sense_is_refused(
+    bench: Bench, asked: dict[str, str | int], status: int, sentence: str
+) -> None:
+    answer = await bench.client.get("/v1/export/test", params=asked)
+    assert (answer.status_code, sentence in answer.text) == (status, True), answer.text
