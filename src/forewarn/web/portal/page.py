@@ -24,6 +24,7 @@ class Visit:
     desk: Desk
     look: Look
     clock: ClockAnswer  # at the same moment
+    events_shown: int | None  # how many events documents show; None where there are very many, not counted yet
     path: Mapping[str, str]  # the fields of the page's path
     query: Mapping[str, tuple[str, ...]]
     here: str  # path and query, as the browser asked for them, but for what passes: see ``addresses.lasting``
