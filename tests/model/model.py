@@ -49,6 +49,7 @@ KINDS = {
         "Redeploy", "Platform", 7 * DAY, 60 * _S, 10 * _M, "Host server is undergoing an emergency repair."
     ),
     "failure": Kind("Redeploy", "Platform", 0 * _S, 60 * _S, 10 * _M, "Virtual machine has encountered a failure."),
+    "crash": Kind("Reboot", "Platform", 0 * _S, 30 * _S, 10 * _M, "Virtual machine has encountered a failure."),
     "user-restart": Kind(
         "Reboot",
         "User",

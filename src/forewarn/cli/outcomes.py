@@ -22,6 +22,7 @@ TYPE_OF_CAUSE = {
     "redeploy": "Redeploy",
     "predicted-failure": "Redeploy",
     "failure": "Redeploy",
+    "crash": "Reboot",
     "user-restart": "Reboot",
     "user-redeploy": "Redeploy",
     "eviction": "Preempt",

@@ -20,6 +20,7 @@ class Cause(StrEnum):
     REDEPLOY = "redeploy"
     PREDICTED_FAILURE = "predicted-failure"
     FAILURE = "failure"
+    CRASH = "crash"
     USER_RESTART = "user-restart"
     USER_REDEPLOY = "user-redeploy"
     EVICTION = "eviction"
@@ -89,6 +90,9 @@ CAUSES: dict[Cause, Row] = {
     ),
     Cause.FAILURE: Row(
         EventType.REDEPLOY, _P, Effect.REDEPLOY, _NONE, _MINUTES[10], "Virtual machine has encountered a failure."
+    ),
+    Cause.CRASH: Row(
+        EventType.REBOOT, _P, Effect.RESTART, _NONE, _MINUTES[10], "Virtual machine has encountered a failure."
     ),
     Cause.USER_RESTART: Row(
         EventType.REBOOT,

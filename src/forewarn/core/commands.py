@@ -8,7 +8,17 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from forewarn.core.causes import Cause
-from forewarn.core.specs import REGIONS_DOMAINS, Binding, Domains, Orchestration, Policy, ScaleSetSpec, VmSpec
+from forewarn.core.machines.values import ErrandKind, ErrandReport, Listing, MachinePower
+from forewarn.core.specs import (
+    NO_BINDING,
+    REGIONS_DOMAINS,
+    Binding,
+    Domains,
+    Orchestration,
+    Policy,
+    ScaleSetSpec,
+    VmSpec,
+)
 
 
 class CreateVms(Struct, frozen=True):
@@ -235,6 +245,80 @@ class EndImpact(Struct, frozen=True):
     event_id: str
 
 
+class RegisterHost(Struct, frozen=True):
+    """A host of an engine takes part from now on. ``kinds``: what its engine can do; empty: all."""
+
+    name: str
+    engine: str
+    fault_domain: int
+    update_domain: int
+    capacity: int
+    kinds: tuple[ErrandKind, ...] = ()
+
+
+class RemoveHost(Struct, frozen=True):
+    name: str
+
+
+class AdoptMachine(Struct, frozen=True):
+    """Make a VM of a machine that is there already, on the named host."""
+
+    vm: str
+    spec: VmSpec  # with its engine
+    seed: str
+    host: str
+    ref: str
+    boot_mark: str = ""
+    power: MachinePower = MachinePower.RUNNING
+    binding: Binding = NO_BINDING
+
+
+class ReleaseMachine(Struct, frozen=True):
+    """Forget a VM and its machine. The machine is not touched."""
+
+    vm: str
+
+
+class TryErrand(Struct, frozen=True):
+    """A hand is about to carry an errand to its engine. Only when this is on disk may the engine be called."""
+
+    errand_id: str
+
+
+class ReportErrand(Struct, frozen=True):
+    errand_id: str
+    report: ErrandReport
+
+
+class Sight(Struct, frozen=True):
+    """What an engine says is at one of its hosts. ``begun_at``: when it was asked, so that late news are known."""
+
+    engine: str
+    listing: Listing
+    begun_at: datetime | None = None
+
+
+class HostFellSilent(Struct, frozen=True):
+    name: str
+
+
+class HostAnswered(Struct, frozen=True):
+    name: str
+
+
+class FenceHost(Struct, frozen=True):
+    """A host has been silent for too long: have it turned off for certain."""
+
+    name: str
+
+
+class ConfirmLost(Struct, frozen=True):
+    """A person says that a silent host is off."""
+
+    name: str
+    by: str
+
+
 class Tick(Struct, frozen=True):
     """Time has passed; do what is due. ``moved``: a turnable clock was set to ``now``, and that is worth keeping."""
 
@@ -249,6 +333,19 @@ class Together(Struct, frozen=True):
     kind: str = ""
 
 
+OfMachines: TypeAlias = (
+    RegisterHost
+    | RemoveHost
+    | AdoptMachine
+    | ReleaseMachine
+    | TryErrand
+    | ReportErrand
+    | Sight
+    | HostFellSilent
+    | HostAnswered
+    | FenceHost
+    | ConfirmLost
+)
 Single: TypeAlias = (
     CreateVms
     | BindVm
@@ -286,5 +383,6 @@ Single: TypeAlias = (
     | ProtectInstance
     | KeepResource
     | ForgetResource
+    | OfMachines
 )
 Command: TypeAlias = Single | Together

@@ -9,8 +9,9 @@ from forewarn.core import keys
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.keys import Key
 from forewarn.core.looking.turns import in_turn
+from forewarn.core.machines import facts as mf
 from forewarn.core.phases import PENDING
-from forewarn.core.region import Region, fold
+from forewarn.core.region import Event, RealHost, Region, fold
 from forewarn.core.rules import Rules
 
 # After these a host may be free for a campaign that other work has held up.
@@ -33,6 +34,8 @@ class Draft:
         before = self.region
         self.region = evolve(before, fact)
         self.facts.append(fact)
+        if self.region.real_hosts:
+            self.touched.extend(_of_machines(before, self.region, fact))
         self.touched.extend(_consequences(before, self.region, fact))
         if isinstance(fact, _LETS_CAMPAIGNS_GO_ON):
             self.touched.extend(map(keys.of_campaign, in_turn(self.region, self.region.campaigns_waiting)))
@@ -71,6 +74,27 @@ def _consequences(before: Region, after: Region, fact: f.Fact) -> list[Key]:
             return [keys.of_campaign(fact.campaign_id)]
         case f.CampaignHostsTaken(campaign_id=campaign_id):  # the agenda has it where others are still waiting
             return [] if after.campaigns[campaign_id].waiting else [keys.of_campaign(campaign_id)]
+        case _:
+            return []
+
+
+def _of_machines(before: Region, after: Region, fact: f.Fact) -> list[Key]:
+    """Errands to make for what has started, the next one of a machine, and room that may have been made."""
+    match fact:
+        case f.EventStarted(event_id=event_id) | f.EventBornStarted(event=Event(id=event_id)):
+            real = any(key in after.machines for key in after.events[event_id].vms)
+            return [keys.of_errands(event_id)] if real else []
+        case mf.HostRegistered(host=host) | mf.HostBack(host=host):
+            found = after.hosts[host]
+            return [keys.of_room(found.engine)] if isinstance(found, RealHost) else []
+        case mf.ErrandEnded(errand_id=errand_id, vm=vm) | mf.ErrandGivenUp(errand_id=errand_id, vm=vm):
+            errand = before.errands[errand_id].errand
+            waiting = [keys.of_operation(each) for each in sorted(before.awaited.get(errand_id, ()))]
+            touched = [*waiting, keys.of_room(errand.engine), *([keys.of_machine(vm)] if vm else [])]
+            return [*touched, keys.of_event(errand.event)] if errand.event else touched
+        case f.VmDeleted(vm=vm) | f.VmDeallocated(vm=vm) | f.VmMoved(vm=vm) | mf.MachineReleased(vm=vm):
+            machine = before.machines.get(vm)
+            return [keys.of_room(machine.engine)] if machine is not None else []
         case _:
             return []
 

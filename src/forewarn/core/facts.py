@@ -1,8 +1,7 @@
 """What happened. Facts are what the journal keeps; they are frozen, and their names and fields are a promise.
 
 ``FORMAT`` grows when a stored fact changes its meaning or shape, and ``stores.codec`` then learns to read the old one.
-The word *event* belongs to the domain: these are facts.
-"""
+The word *event* belongs to the domain: these are facts. Those of real machines are in ``core.machines.facts``."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from forewarn.core.causes import Cause
+from forewarn.core.machines import facts as machines
 from forewarn.core.region import Event, HostHealth
 from forewarn.core.specs import (
     DEFAULT_RESOURCE_GROUP,
@@ -362,6 +362,7 @@ Fact: TypeAlias = (
     | ResourceKept
     | ResourceForgotten
     | EventAnnounced
+    | machines.RealFact
 )
 
 
@@ -376,8 +377,8 @@ _OF_VMS = (VmBound, VmMoved, VmStopped, VmDeallocated, VmStarted, VmDeleted, VmR
 _OF_SCOPES = (PolicySet, ScopeEnabled, ScopeRead, ScopeDisabled, ScopeRemoved)
 _OF_SETS = (ScaleSetChanged, ScaleSetModelChanged, ScaleSetDeletionAsked, ScaleSetDeleted)
 _OF_ROLLING = (RollingUpgradeStarted, RollingUpgradeBatched, RollingUpgradeEnded)
-_OF_CAMPAIGNS = (CampaignStarted, CampaignWaveBegan, CampaignHostsTaken, CampaignPaused, CampaignResumed)
-_ENDS_OF_CAMPAIGNS = (CampaignCanceled, CampaignCompleted)
+_OF_CAMPAIGNS = (CampaignStarted, CampaignWaveBegan, CampaignHostsTaken)
+_STATES_OF_CAMPAIGNS = (CampaignPaused, CampaignResumed, CampaignCanceled, CampaignCompleted)
 
 # How each kind of fact names its subject. The journal's index holds these texts, so they never change.
 _SUBJECTS: dict[type, Callable[[Any], str]] = {
@@ -394,5 +395,6 @@ _SUBJECTS: dict[type, Callable[[Any], str]] = {
     **dict.fromkeys((*_OF_SETS, *_OF_ROLLING), lambda fact: f"scale-set/{fact.scale_set}"),
     **dict.fromkeys((OperationStarted, OperationEnded), lambda fact: fact.operation_id),
     **dict.fromkeys((ResourceKept, ResourceForgotten), lambda fact: fact.id.lower()),
-    **dict.fromkeys((*_OF_CAMPAIGNS, *_ENDS_OF_CAMPAIGNS), lambda fact: fact.campaign_id),
+    **dict.fromkeys((*_OF_CAMPAIGNS, *_STATES_OF_CAMPAIGNS), lambda fact: fact.campaign_id),
+    **machines.SUBJECTS,
 }

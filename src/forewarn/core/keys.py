@@ -21,6 +21,9 @@ class KeyKind(Enum):
     ROLLING_UPGRADE = "rolling"  # of the scale set whose key follows
     OPERATION = "operation"
     DELETED_SET = "set"  # a scale set that goes with its last instance
+    ERRANDS = "errands"  # of the started event whose id follows: they are to be made
+    MACHINE = "machine"  # of the VM whose key follows: what is next for it
+    ROOM = "room"  # errands of the engine whose name follows may have found a host
     SCOPE = ""  # a scope's key stands for itself: vm/web-0, availability-set/front
 
 
@@ -45,6 +48,18 @@ def of_operation(operation_id: str) -> Key:
 
 def of_deleted_set(scale_set: str) -> Key:
     return Key(f"set/{scale_set}")
+
+
+def of_errands(event_id: str) -> Key:
+    return Key(f"errands/{event_id}")
+
+
+def of_machine(vm: str) -> Key:
+    return Key(f"machine/{vm}")
+
+
+def of_room(engine: str) -> Key:
+    return Key(f"room/{engine}")
 
 
 def of_scope(scope: str) -> Key:

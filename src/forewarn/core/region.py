@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.guids import derive_guid
+from forewarn.core.machines.values import ErrandKind, OpenErrand, RealMachine
 from forewarn.core.phases import Phase
 from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.core.specs import (
@@ -57,6 +58,9 @@ class HostHealth(StrEnum):
     HEALTHY = "healthy"
     FAILING = "failing"
     FAILED = "failed"
+    SILENT = "silent"  # nothing is heard of it
+    FENCED = "fenced"  # it is known to be off
+    LEFT = "left"  # it takes part no more; its number and its name stay its own
 
 
 class Vm(Struct, frozen=True, gc=False):
@@ -116,6 +120,36 @@ class Host(Struct, frozen=True, gc=False):
     @property
     def name(self) -> str:
         return f"host-{self.number}"
+
+
+class RealHost(Host, frozen=True, gc=False, omit_defaults=True):
+    """A host of an engine: real, with a name of its own. Pretended ones hold none of this."""
+
+    called: str = ""
+    engine: str = ""
+    kinds: tuple[ErrandKind, ...] = ()  # what its engine can do; empty: all
+    was: HostHealth = HostHealth.HEALTHY  # before it fell silent
+    reserved: Map[str, None] = Map()  # VMs that are on their way here
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    @property
+    def takes_part(self) -> bool:
+        return self.health is not HostHealth.LEFT
+
+    def can(self, kind: ErrandKind) -> bool:
+        return not self.kinds or kind in self.kinds
+
+    @property
+    def is_healthy(self) -> bool:
+        return self.health is HostHealth.HEALTHY
+
+    @property
+    def has_room(self) -> bool:
+        there = len(self.vms) + sum(1 for key in self.reserved if key not in self.vms)
+        return self.is_healthy and there < self.capacity
 
 
 class Scope(Struct, frozen=True, gc=False):
@@ -302,6 +336,11 @@ class Region(Struct, frozen=True, gc=False):
     awaited: Map[str, Map[str, None]] = Map()  # event id -> operations that wait for it
     resources: Map[str, Resource] = Map()  # by folded id
     owned: Map[str, str] = Map()  # owner of a resource -> its folded id
+    real_hosts: Map[str, int] = Map()  # folded name -> number
+    machines: Map[str, RealMachine] = Map()  # VM key -> the real machine; a VM that has none is pretended
+    refs: Map[tuple[str, str], str] = Map()  # engine and its name for a machine -> VM key
+    errands: Map[str, OpenErrand] = Map()
+    astray: Map[str, None] = Map()  # VMs whose machines are not where they were, or not only there
     agenda: Agenda = Agenda()
     retired: Retired = NONE_RETIRED
     lone_vms_made: int = 0
@@ -312,6 +351,11 @@ class Region(Struct, frozen=True, gc=False):
         """The VM's scope, made on the spot for a lone VM that nobody has read for."""
         found = self.scopes.get(vm.scope)
         return found if found is not None else Scope(key=vm.scope, kind=vm.spec.kind, name=vm.name)
+
+    def real_host(self, name: str) -> RealHost | None:
+        number = self.real_hosts.get(fold(name))
+        found = None if number is None else self.hosts[number]
+        return found if isinstance(found, RealHost) else None
 
     def leaving(self, vm: Vm) -> bool:
         """Whether its deletion was asked for. Until that has started it can be canceled."""

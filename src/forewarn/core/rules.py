@@ -19,6 +19,7 @@ class Rules(Struct, frozen=True):
     availability_set_size: int = 200  # as Azure has it; 0 is no limit
     user_operation_limit: int = 10  # a limit of Azure's preview (docs/protocol.md)
     disable_after: timedelta = timedelta(hours=24)  # Azure disables Scheduled Events for what has not asked for a day
+    grace: timedelta = timedelta(seconds=60)  # in which a real machine may shut down by itself before it is cut off
     notices: dict[Cause, timedelta] = {}
     recoveries: dict[Cause, timedelta] = {}
     durations: dict[Cause, int] = {}

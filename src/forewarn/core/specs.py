@@ -80,6 +80,8 @@ class VmSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     tags: tuple[tuple[str, str], ...] = ()
     rest: str = ""  # a digest of what else was asked for, which only makes a difference between models
     about: Particulars = NO_PARTICULARS
+    engine: str = ""  # what runs the machine; empty where it is only pretended
+    blueprint: str = ""  # what the engine makes it from, by its name in the server's own files
 
 
 class Binding(Struct, frozen=True, gc=False, omit_defaults=True):

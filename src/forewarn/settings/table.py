@@ -29,7 +29,7 @@ class Setting:
 
 # (cause, notice, recovery, announced interruption). The twin of ``core.causes.CAUSES`` in plain text, because this
 # module must load where the server's packages are not installed; a test holds the two together. An empty notice is
-# not the region's to choose: a failure and a reimage have none, a deletion takes the VM's own.
+# not the region's to choose: a failure, a crash and a reimage have none, a deletion takes the VM's own.
 CAUSE_DEFAULTS = (
     ("freeze", "15m", "10m", "9"),
     ("live_migration", "15m", "5m", "5"),
@@ -38,6 +38,7 @@ CAUSE_DEFAULTS = (
     ("redeploy", "10m", "10m", "-1"),
     ("predicted_failure", "7d", "10m", "-1"),
     ("failure", "", "10m", "-1"),
+    ("crash", "", "10m", "-1"),
     ("user_restart", "15m", "30s", "-1"),
     ("user_redeploy", "10m", "30s", "-1"),
     ("eviction", "30s", "0s", "-1"),
@@ -207,6 +208,7 @@ _TITLES = {
     "redeploy": "a host's redeploy",
     "predicted_failure": "a predicted failure",
     "failure": "a failure",
+    "crash": "a crash of a real machine",
     "user_restart": "a user's restart",
     "user_redeploy": "a user's redeploy",
     "eviction": "an eviction",

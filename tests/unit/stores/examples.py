@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
+from forewarn.core.machines import facts as mf
+from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, SeenWhy
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, HostHealth, replace
 from forewarn.core.specs import (
@@ -79,6 +81,25 @@ MODEL = VmSpec(
     rest="5eed",
 )
 
+ERRAND = Errand(
+    id="0A1B2C3D-0000-8000-8000-00000000000C",
+    kind=ErrandKind.REDEPLOY,
+    engine="docker",
+    host="Alpha",
+    made_at=AT,
+    vm="db",
+    vm_id="0a1b2c3d-0000-8000-8000-00000000000d",
+    ref="c0ffee",
+    to="Beta",
+    boot_mark="m1",
+    until=LATER,
+    grace=timedelta(seconds=60),
+    patience=timedelta(minutes=10),
+    event=EVENT.id,
+    blueprint="web",
+    source_off=True,
+)
+
 EVERY_FACT: tuple[f.Fact, ...] = (
     f.HostAdded(AT, host=11, fault_domain=1, update_domain=2, capacity=20),
     f.HostMarked(AT, host=11, health=HostHealth.FAILING),
@@ -140,6 +161,22 @@ EVERY_FACT: tuple[f.Fact, ...] = (
     f.RollingUpgradeStarted(AT, "web"),
     f.RollingUpgradeBatched(AT, "web", upgraded=2, next_at=LATER),
     f.RollingUpgradeEnded(AT, "web", upgraded=7, canceled=True),
+    mf.HostRegistered(AT, 13, "Alpha", "docker", 1, 2, capacity=8, kinds=(ErrandKind.PAUSE, ErrandKind.RESTART)),
+    mf.HostSilent(AT, host=13),
+    mf.HostBack(AT, host=13),
+    mf.HostFenced(AT, host=13, by="someone"),
+    mf.HostLeft(AT, host=13),
+    mf.MachineAdopted(AT, "db", "docker", "Alpha", ref="c0ffee", boot_mark="m1", power=MachinePower.RUNNING),
+    mf.MachineReleased(AT, vm="db"),
+    mf.MachineSeen(AT, "db", "Beta", MachinePower.OFF, "c0ffee", "m2", SeenWhy.GUEST, moved=True),
+    mf.MachineDoubled(AT, vm="db", also="Beta"),
+    mf.MachineAlarmed(AT, vm="db", alarm="is paused"),
+    mf.ErrandMade(AT, ERRAND, EVENT.id, tried=True),
+    mf.ErrandTried(AT, ERRAND.id, EVENT.id, ErrandKind.REDEPLOY, "db"),
+    mf.ErrandPlaced(AT, ERRAND.id, EVENT.id, ErrandKind.REDEPLOY, "db", to="Gamma"),
+    mf.ErrandHindered(AT, ERRAND.id, EVENT.id, ErrandKind.REDEPLOY, "db", why="no space left"),
+    mf.ErrandEnded(AT, ERRAND.id, "vm/db", ErrandKind.STOP, "db"),
+    mf.ErrandGivenUp(AT, ERRAND.id, "host/13", ErrandKind.FENCE, why="no such command"),
 )
 
 ORIGIN = Origin("operator", "someone", "R-1")

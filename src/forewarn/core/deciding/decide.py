@@ -8,6 +8,7 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding import approvals, fleet, impacts, maintenance, operations, rolling, scale_sets
+from forewarn.core.deciding.machines import adoption, hosts, reports, sightings
 from forewarn.core.draft import Draft
 from forewarn.core.looking.lookup import scale_set_named
 
@@ -82,8 +83,50 @@ def _decide(draft: Draft, command: c.Single) -> None:
             maintenance.cancel_campaign(draft, command)
         case c.KeepResource() | c.ForgetResource():
             operations.keep_or_forget(draft, command)
+        case (
+            c.RegisterHost()
+            | c.RemoveHost()
+            | c.HostFellSilent()
+            | c.HostAnswered()
+            | c.FenceHost()
+            | c.ConfirmLost()
+            | c.AdoptMachine()
+            | c.ReleaseMachine()
+            | c.TryErrand()
+            | c.ReportErrand()
+            | c.Sight()
+        ):
+            _decide_machines(draft, command)
         case _:
             _decide_fleet(draft, command)
+
+
+def _decide_machines(draft: Draft, command: c.OfMachines) -> None:
+    match command:
+        case c.RegisterHost():
+            hosts.register(draft, command)
+        case c.RemoveHost():
+            hosts.remove(draft, command)
+        case c.HostFellSilent():
+            hosts.fell_silent(draft, command)
+        case c.HostAnswered():
+            hosts.answered(draft, command)
+        case c.FenceHost():
+            hosts.fence(draft, command)
+        case c.ConfirmLost():
+            hosts.confirm_lost(draft, command)
+        case c.AdoptMachine():
+            adoption.adopt(draft, command)
+        case c.ReleaseMachine():
+            adoption.release(draft, command)
+        case c.TryErrand():
+            reports.try_errand(draft, command)
+        case c.ReportErrand():
+            reports.report(draft, command)
+        case c.Sight():
+            sightings.sight(draft, command)
+        case _:
+            assert_never(command)
 
 
 def _decide_fleet(draft: Draft, command: _OfFleet | _OfScaleSet) -> None:

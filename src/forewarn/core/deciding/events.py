@@ -40,6 +40,11 @@ def raise_event(
     return event
 
 
+def bear_started(draft: Draft, cause: Cause, vm: Vm, seed: str) -> None:
+    """What has happened to a VM already is told of and waits for nobody."""
+    draft.record(f.EventBornStarted(draft.now, _event(draft, cause, draft.region.scope_of(vm), [vm], seed)))
+
+
 def _start_in_turn(draft: Draft, event: Event, why: str) -> None:
     """No approval is needed, but another event is working on a VM: it starts when that is over."""
     draft.record(f.EventScheduled(draft.now, event))
@@ -102,6 +107,15 @@ def cancel(draft: Draft, event: Event, why: str) -> None:
     group = draft.region.groups.get(event.group) if event.group.startswith("host/") else None
     for event_id in sorted(group.pending) if group is not None else (event.id,):
         draft.record(f.EventCanceled(draft.now, event_id, why))
+
+
+def cancel_work(draft: Draft, host: Host) -> None:
+    """A host has failed: what was ahead of it is not done any more."""
+    for key in sorted(host.vms):
+        for event_id in draft.region.vms[key].events:
+            event = draft.region.events.get(event_id)
+            if event is not None and event.phase in PENDING and event.host == host.number:
+                cancel(draft, event, f"{host.name} has failed")
 
 
 def whole_seconds_up(instant: datetime) -> datetime:

@@ -10,9 +10,13 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.bindings import bind_by_nic, bind_key
 from forewarn.core.deciding.events import leave_host, raise_event, under
-from forewarn.core.deciding.placement import find_host
+from forewarn.core.deciding.machines import errands
+from forewarn.core.deciding.placement import find_host, find_room, no_room, room_or_refuse
 from forewarn.core.draft import Draft
+from forewarn.core.looking.errands import heading_for
 from forewarn.core.looking.lookup import find_vms, scope_named
+from forewarn.core.machines import facts as mf
+from forewarn.core.machines.values import ErrandKind
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Region, Vm, fold, replace, scope_key
 from forewarn.core.rules import Rules
@@ -36,7 +40,7 @@ def create(draft: Draft, command: c.CreateVms) -> None:
         draft.record(f.ScopeCreated(draft.now, kind, set_name, spec.resource_group))
     _check_room(draft, spec, len(command.names))
     for name in command.names:
-        number = _next_number(draft, spec)
+        number = next_number(draft, spec)
         create_one(draft, name, spec, command.seed, number)
     if command.binding is not None:
         if len(command.names) != 1:
@@ -58,7 +62,8 @@ def _check_room(draft: Draft, spec: VmSpec, more: int) -> None:
         )
 
 
-def _next_number(draft: Draft, spec: VmSpec) -> int:
+def next_number(draft: Draft, spec: VmSpec) -> int:
+    """Of the next VM in its set, or among the lone ones."""
     if spec.kind is ScopeKind.VM:
         return draft.region.lone_vms_made
     return draft.region.scopes[scope_key(spec.kind, spec.set_name)].counts.get(fold(spec.role), 0)
@@ -66,10 +71,24 @@ def _next_number(draft: Draft, spec: VmSpec) -> int:
 
 def create_one(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int = 0) -> None:
     """Place a VM and make it."""
+    if spec.engine:
+        _create_real(draft, name, spec, seed, number, model)
+        return
     domains = domains_of(draft.region, draft.rules, scope_key(spec.kind, spec.set_name or name))
     update_domain, fault_domain = number % domains.update, number % domains.fault
     host = find_host(draft, fault_domain, update_domain)
     draft.record(f.VmCreated(draft.now, name, spec, seed, number, update_domain, fault_domain, host, model))
+
+
+def _create_real(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int) -> None:
+    """It is there as soon as its machine runs; until then it is down."""
+    host = find_room(draft.region, spec.engine, ErrandKind.CREATE)
+    if host is None:
+        raise no_room(spec.engine, name)
+    domains = (host.update_domain, host.fault_domain)
+    draft.record(f.VmCreated(draft.now, name, spec, seed, number, *domains, host.number, model))
+    draft.record(mf.MachineAdopted(draft.now, fold(name), spec.engine, host.name))
+    errands.ask(draft, draft.region.vms[fold(name)], ErrandKind.CREATE, host.name)
 
 
 def respecify(draft: Draft, command: c.RespecifyVm) -> None:
@@ -80,6 +99,7 @@ def respecify(draft: Draft, command: c.RespecifyVm) -> None:
     check_group("VM", vm.name, old.resource_group, new.resource_group)
     check_spec(replace(new, set_name=vm.scale_set) if vm.scale_set else new)
     new = replace(new, set_name=old.set_name, role=old.role, resource_group=old.resource_group)
+    new = replace(new, engine=old.engine, blueprint=old.blueprint)
     if old != new:
         draft.record(f.VmRespecified(draft.now, vm.key, new))
 
@@ -199,7 +219,11 @@ def delete_vm(draft: Draft, vm: Vm, seed: str) -> None:
     if under(draft, vm, Cause.DELETION):
         return
     notice = vm.spec.terminate_notice
-    if notice is None or draft.region.scope_of(vm).enabled_at is None:
+    if vm.key in draft.region.machines:
+        errands.clear_way(draft, vm, "the VM is to be deleted")
+        read = notice is not None and draft.region.scope_of(vm).enabled_at is not None
+        raise_event(draft, Cause.DELETION, vm, seed, notice if read else timedelta(0), announce=read)
+    elif notice is None or draft.region.scope_of(vm).enabled_at is None:
         draft.record(f.VmDeleted(draft.now, vm.key))
     else:
         raise_event(draft, Cause.DELETION, vm, seed, notice)
@@ -207,19 +231,45 @@ def delete_vm(draft: Draft, vm: Vm, seed: str) -> None:
 
 def deallocate(draft: Draft, command: c.DeallocateVms) -> None:
     for vm in find_vms(draft.region, command.vms):
-        if vm.power is not Power.DEALLOCATED:
+        if vm.key in draft.region.machines:
+            _turn_off(draft, vm, ErrandKind.OFF, frozenset({Power.DEALLOCATED, Power.DELETING}))
+        elif vm.power is not Power.DEALLOCATED:
             draft.record(f.VmDeallocated(draft.now, vm.key))
 
 
 def stop(draft: Draft, command: c.StopVms) -> None:
     for vm in find_vms(draft.region, command.vms):
-        if vm.power not in DOWN:
+        if vm.key in draft.region.machines:
+            _turn_off(draft, vm, ErrandKind.STOP, DOWN | {Power.DELETING})
+        elif vm.power not in DOWN:
             draft.record(f.VmStopped(draft.now, vm.key))
+
+
+def _turn_off(draft: Draft, vm: Vm, kind: ErrandKind, already: frozenset[Power]) -> None:
+    """Of a real machine: wanted now, and so when it has been seen. Whoever asks again waits for the same."""
+    if heading_for(draft.region, vm) not in already:
+        errands.clear_way(draft, vm, "the VM is to be turned off")
+        errands.ask(draft, vm, kind)
+    else:
+        _await_last(draft, vm)
+
+
+def _await_last(draft: Draft, vm: Vm) -> None:
+    draft.awaits.update(dict.fromkeys(draft.region.machines[vm.key].errands[-1:]))
+
+
+def _start_real(draft: Draft, vm: Vm) -> None:
+    if heading_for(draft.region, vm) in DOWN:
+        errands.ask(draft, vm, ErrandKind.START, room_or_refuse(draft.region, vm, ErrandKind.START).name)
+    else:
+        _await_last(draft, vm)
 
 
 def start(draft: Draft, command: c.StartVms) -> None:
     for vm in find_vms(draft.region, command.vms):
-        if vm.power is Power.STOPPED and vm.host is not None:
+        if vm.key in draft.region.machines:
+            _start_real(draft, vm)
+        elif vm.power is Power.STOPPED and vm.host is not None:
             draft.record(f.VmStarted(draft.now, vm.key, vm.host))
         elif vm.power is Power.DEALLOCATED:
             host = find_host(draft, vm.fault_domain, vm.update_domain)

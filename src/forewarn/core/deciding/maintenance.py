@@ -7,12 +7,15 @@ from datetime import timedelta
 from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
-from forewarn.core.deciding.events import cancel, maintain_host, mark_host, raise_event, under
+from forewarn.core.deciding.events import cancel, cancel_work, maintain_host, mark_host, raise_event, under
+from forewarn.core.deciding.machines.errands import kind_of
+from forewarn.core.deciding.placement import check_kind, room_or_refuse
 from forewarn.core.draft import Draft
 from forewarn.core.looking.lookup import check_maintenance, find_campaign, find_hosts, find_vms, scope_named
+from forewarn.core.machines.values import PLACED
 from forewarn.core.phases import PENDING
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import DOWN, CampaignState, Host, HostHealth, Power, Vm, fold
+from forewarn.core.region import DOWN, CampaignState, Host, HostHealth, Power, RealHost, Vm, fold
 
 VMS_MOST = 20_000  # hosts of one command: other commands wait for its transaction, so a larger fleet takes a campaign
 
@@ -21,6 +24,7 @@ def user_operation(draft: Draft, cause: Cause, names: tuple[str, ...], seed: str
     limit = draft.rules.user_operation_limit
     for vm in find_vms(draft.region, names):
         _check_running(vm)
+        _check_machine(draft, vm, cause)
         before = draft.region.user_operations
         if not under(draft, vm, cause):
             raise_event(draft, cause, vm, seed)
@@ -37,6 +41,7 @@ def evict(draft: Draft, command: c.EvictVms) -> None:
         if not vm.spec.spot:
             raise Refused(Hint.CONFLICT, f"VM '{vm.name}' cannot be evicted: only Spot VMs can.")
         _check_running(vm)
+        _check_machine(draft, vm, Cause.EVICTION)
         if not under(draft, vm, Cause.EVICTION):
             raise_event(draft, Cause.EVICTION, vm, command.seed)
 
@@ -45,9 +50,19 @@ def reimage(draft: Draft, command: c.ReimageVms) -> None:
     """At once, unless the VM has an OS image notice and somebody reads."""
     for vm in find_vms(draft.region, command.vms):
         _check_running(vm)
+        _check_machine(draft, vm, Cause.REIMAGE)
         notice = vm.spec.os_image_notice
         if not under(draft, vm, Cause.REIMAGE):
             raise_event(draft, Cause.REIMAGE, vm, command.seed, notice or timedelta(0), announce=notice is not None)
+
+
+def _check_machine(draft: Draft, vm: Vm, cause: Cause) -> None:
+    """Refuse what the VM's engine cannot do, and to move a machine where there is no room for it."""
+    if vm.key in draft.region.machines:
+        kind = kind_of(cause, vm)
+        check_kind(draft.region, vm, kind)
+        if kind in PLACED:
+            room_or_refuse(draft.region, vm, kind)
 
 
 def _check_running(vm: Vm) -> None:
@@ -60,6 +75,8 @@ def _check_running(vm: Vm) -> None:
 def maintain(draft: Draft, command: c.MaintainHosts) -> None:
     check_maintenance(command.cause)
     for host in _few_enough(find_hosts(draft.region, command.hosts)):
+        for key in host.vms if isinstance(host, RealHost) else ():
+            _check_machine(draft, draft.region.vms[key], command.cause)
         maintain_host(draft, command.cause, host, command.seed)
 
 
@@ -67,11 +84,13 @@ def fail(draft: Draft, command: c.FailHosts) -> None:
     if not command.hosts:
         raise Refused(Hint.INVALID, "Name at least one host.")
     for host in _few_enough(find_hosts(draft.region, command.hosts)):
-        for key in sorted(host.vms):
-            for event_id in draft.region.vms[key].events:
-                event = draft.region.events.get(event_id)
-                if event is not None and event.phase in PENDING and event.host == host.number:
-                    cancel(draft, event, f"{host.name} has failed")
+        if isinstance(host, RealHost) and host.health in (HostHealth.SILENT, HostHealth.FENCED):
+            raise Refused(
+                Hint.CONFLICT,
+                f"Host '{host.name}' is {host.health.value}, and what it ran may be running: if it is off for certain, "
+                "confirm that it is lost.",
+            )
+        cancel_work(draft, host)
         mark_host(draft, host, HostHealth.FAILED)
         maintain_host(draft, Cause.FAILURE, draft.region.hosts[host.number], command.seed)
 

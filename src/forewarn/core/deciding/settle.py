@@ -10,10 +10,12 @@ from datetime import datetime
 
 from forewarn.core import facts as f
 from forewarn.core.deciding import campaigns, operations, rolling
-from forewarn.core.deciding.impacts import end_impact
+from forewarn.core.deciding.impacts import begin_real, end_impact
+from forewarn.core.deciding.machines import errands
 from forewarn.core.draft import Draft
 from forewarn.core.keys import Key, KeyKind, kind_of, of_campaign, of_scope
 from forewarn.core.looking.deadlines import DUE_MOST
+from forewarn.core.looking.errands import errands_of, is_over
 from forewarn.core.looking.turns import in_turn, is_in_hand
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import DOWN, Event, Region, Scope, replace
@@ -74,6 +76,12 @@ def _look(draft: Draft, key: Key) -> None:
         rolling.proceed(draft, name)
     elif kind is KeyKind.OPERATION:
         operations.look(draft, name)
+    elif kind is KeyKind.ERRANDS:
+        errands.make_for(draft, draft.region.events[name])
+    elif kind is KeyKind.MACHINE:
+        errands.take_turn(draft, name)
+    elif kind is KeyKind.ROOM:
+        errands.place_waiting(draft, name)
     elif kind is KeyKind.DELETED_SET:
         scale_set = draft.region.scale_sets.get(name)
         if scale_set is not None and scale_set.deleting and not scale_set.instances:
@@ -97,7 +105,10 @@ def _look_at_event(draft: Draft, event: Event) -> None:
     elif not event.vms:
         draft.record(f.EventCompleted(draft.now, event.id))
     elif event.impact_ended_at is None:
-        if event.impact_ends_at is not None and event.impact_ends_at <= draft.now:
+        if event.impact_began_at is None and not any(errands_of(draft.region, event)):
+            begin_real(draft, event)  # of its machines only real ones are left, and those are done
+            event = draft.region.events[event.id]
+        if is_over(draft.region, event, draft.now):
             end_impact(draft, event)
     elif event.completes_at is not None and event.completes_at <= draft.now:
         draft.record(f.EventCompleted(draft.now, event.id))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from immutables import Map
@@ -11,9 +11,11 @@ from immutables import Map
 from forewarn.core import keys
 from forewarn.core.agenda import Agenda
 from forewarn.core.folding.events import count_pending, open_work
-from forewarn.core.folding.fleet import put_host
+from forewarn.core.folding.hosts import put_host, reserve
+from forewarn.core.folding.machines import put_errand, put_machine
 from forewarn.core.folding.sets import deletion_added, instance_joined
 from forewarn.core.looking.turns import may_take
+from forewarn.core.machines.values import OpenErrand, RealMachine
 from forewarn.core.phases import PENDING
 from forewarn.core.region import (
     Campaign,
@@ -21,6 +23,7 @@ from forewarn.core.region import (
     Event,
     Host,
     Operation,
+    RealHost,
     Region,
     Resource,
     ScaleSet,
@@ -31,6 +34,8 @@ from forewarn.core.region import (
 )
 from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.core.specs import NO_BINDING, ScopeKind
+
+NO_MACHINES: Mapping[str, RealMachine] = {}
 
 
 def assemble(
@@ -46,6 +51,8 @@ def assemble(
     operations: Iterable[Operation] = (),
     resources: Iterable[Resource] = (),
     retired: Retired = NONE_RETIRED,
+    machines: Mapping[str, RealMachine] = NO_MACHINES,
+    errands: Iterable[OpenErrand] = (),
 ) -> Region:
     """A region from its parts. Hosts, scopes and sets come without members: those, and all indexes, are made anew."""
     housed: dict[int, dict[str, None]] = defaultdict(dict)
@@ -78,19 +85,28 @@ def assemble(
         resources=Map(kept),
         owned=Map({resource.owner: key for key, resource in kept.items() if resource.owner}),
     )
-    for vm in by_key.values():
-        if vm.spec.kind is ScopeKind.PLACEMENT_GROUP:
-            region = instance_joined(region, vm)
+    for vm in filter(lambda each: each.spec.kind is ScopeKind.PLACEMENT_GROUP, by_key.values()):
+        region = instance_joined(region, vm)
     for event in region.events.values():
         region = open_work(deletion_added(region, event), event)
     for host in hosts:
         region = put_host(region, replace(host, vms=Map(housed.pop(host.number, {}))))
-    return _index(_with_operations(region, operations))
+    return _index(_with_operations(_with_machines(region, machines, errands), operations))
 
 
 def _with_members(scope: Scope, members: dict[str, None] | None) -> Scope:
     """Most scopes are a lone VM's and have none: a second object for each would leave holes where the first was."""
     return scope if members is None else replace(scope, members=Map(members))
+
+
+def _with_machines(region: Region, machines: Mapping[str, RealMachine], errands: Iterable[OpenErrand]) -> Region:
+    hosts = [host for host in region.hosts.values() if isinstance(host, RealHost)]
+    region = replace(region, real_hosts=Map({fold(host.name): host.number for host in hosts}))
+    for key, machine in machines.items():
+        region = put_machine(region, key, machine)
+    for found in errands:
+        region = reserve(put_errand(region, found), found.errand.to, found.errand.vm, wanted=True)
+    return region
 
 
 def _with_operations(region: Region, operations: Iterable[Operation]) -> Region:

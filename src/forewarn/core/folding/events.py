@@ -9,8 +9,9 @@ from immutables import Map
 
 from forewarn.core import facts as f
 from forewarn.core import keys
-from forewarn.core.causes import CAUSES, USER_OPERATIONS, Effect
+from forewarn.core.causes import CAUSES, USER_OPERATIONS, Cause, Effect
 from forewarn.core.folding import sets
+from forewarn.core.folding.machines import crashed
 from forewarn.core.folding.sets import put_scope
 from forewarn.core.lifecycle import EventFact, event_after
 from forewarn.core.phases import ENDED, PENDING, Phase
@@ -53,6 +54,8 @@ def _event_added(region: Region, event: Event, at: datetime) -> Region:
         region = replace(region, agenda=region.agenda.add(event.not_before, keys.of_event(event.id)))
         region = count_pending(region, None, event)
     region = open_work(region, event)
+    if event.cause is Cause.CRASH:
+        region = crashed(region, event.vms, at)
     if event.campaign:
         campaign = region.campaigns[event.campaign]
         opened = campaign.open_events.set(event.id, -1 if event.host is None else event.host)
@@ -197,8 +200,9 @@ def _impact_ended(region: Region, event_id: str) -> Region:
         vm = vms[key]
         if vm.power in DOWN:
             continue
-        boots = vm.boots + (effect in (Effect.RESTART, Effect.REDEPLOY, Effect.REIMAGE))
-        disks = vm.ephemeral_disks + (effect is Effect.REDEPLOY)
+        pretended = key not in region.machines  # what became of a real one was seen
+        boots = vm.boots + (pretended and effect in (Effect.RESTART, Effect.REDEPLOY, Effect.REIMAGE))
+        disks = vm.ephemeral_disks + (pretended and effect is Effect.REDEPLOY)
         vms = vms.set(key, replace(vm, power=_power_now(region, vm), boots=boots, ephemeral_disks=disks))
     return replace(region, vms=vms)
 

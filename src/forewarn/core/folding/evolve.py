@@ -12,8 +12,11 @@ from forewarn.core import facts as f
 from forewarn.core.folding import sets
 from forewarn.core.folding.campaigns import CampaignFact, fold_campaign
 from forewarn.core.folding.events import fold_event, vm_spared
-from forewarn.core.folding.fleet import ScopeFact, VmFact, fold_host, fold_scope, fold_vm
+from forewarn.core.folding.fleet import ScopeFact, VmFact, fold_scope, fold_vm
+from forewarn.core.folding.hosts import fold_host, fold_real_host
+from forewarn.core.folding.machines import fold_errand, fold_machine
 from forewarn.core.lifecycle import EventFact
+from forewarn.core.machines import facts as mf
 from forewarn.core.region import Region, replace
 
 # Which fold takes which kind of fact. A table, because a start folds millions of them.
@@ -28,6 +31,9 @@ FOLDS: dict[type, Callable[[Region, Any], Region]] = {
     **dict.fromkeys((f.OperationStarted, f.OperationEnded), sets.fold_operation),
     **dict.fromkeys((f.ResourceKept, f.ResourceForgotten), sets.fold_resource),
     f.ClockMoved: lambda region, _: region,
+    **dict.fromkeys(get_args(mf.HostFact), fold_real_host),
+    **dict.fromkeys(get_args(mf.MachineFact), fold_machine),
+    **dict.fromkeys(get_args(mf.ErrandFact), fold_errand),
 }
 
 

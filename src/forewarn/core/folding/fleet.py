@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TypeAlias, assert_never
 
-from immutables import Map
-
 from forewarn.core import facts as f
 from forewarn.core import keys
 from forewarn.core.folding import sets
 from forewarn.core.folding.events import vm_left
+from forewarn.core.folding.hosts import put_host
+from forewarn.core.folding.machines import machine_left
 from forewarn.core.folding.sets import put_scope
-from forewarn.core.region import Host, HostHealth, Power, Region, Vm, fold, replace, scope_key
+from forewarn.core.region import Power, RealHost, Region, Vm, fold, replace, scope_key
 from forewarn.core.specs import Binding, ScopeKind
 
 VmFact: TypeAlias = (
@@ -34,7 +34,8 @@ def fold_vm(region: Region, fact: VmFact) -> Region:
         case f.VmMoved(host=host):
             return _house(region, vm, host)
         case f.VmStarted(host=host):
-            return _house(region, replace(vm, power=Power.RUNNING, boots=vm.boots + 1), host)
+            boots = vm.boots + (vm.key not in region.machines)  # those of a real one are told by its boot marks
+            return _house(region, replace(vm, power=Power.RUNNING, boots=boots), host)
         case f.VmStopped():
             return replace(region, vms=region.vms.set(vm.key, replace(vm, power=Power.STOPPED)))
         case f.VmDeallocated():
@@ -45,13 +46,6 @@ def fold_vm(region: Region, fact: VmFact) -> Region:
             return replace(region, vms=region.vms.set(vm.key, replace(vm, spec=spec)))
         case _:
             assert_never(fact)
-
-
-def fold_host(region: Region, fact: f.HostAdded | f.HostMarked) -> Region:
-    """The region after a fact about one host."""
-    if isinstance(fact, f.HostAdded):
-        return put_host(region, Host(fact.host, fact.fault_domain, fact.update_domain, fact.capacity))
-    return put_host(region, replace(region.hosts[fact.host], health=fact.health))
 
 
 def fold_scope(region: Region, fact: ScopeFact) -> Region:
@@ -110,21 +104,9 @@ def _house(region: Region, vm: Vm, host: int | None) -> Region:
     if host is not None:
         taken = region.hosts[host]
         region = put_host(region, replace(taken, vms=taken.vms.set(vm.key, None)))
+        if isinstance(taken, RealHost):  # a real machine goes where there is room, and its domains are its host's
+            vm = replace(vm, fault_domain=taken.fault_domain, update_domain=taken.update_domain)
     return replace(region, vms=region.vms.set(vm.key, replace(vm, host=host)))
-
-
-def put_host(region: Region, host: Host) -> Region:
-    """Set a host, and whether it has room for more."""
-    domain = (host.fault_domain, host.update_domain)
-    open_hosts = region.vacancies.get(domain, Map())
-    has_room = host.health is HostHealth.HEALTHY and len(host.vms) < host.capacity
-    vacancies = region.vacancies
-    if has_room and host.number not in open_hosts:
-        vacancies = vacancies.set(domain, open_hosts.set(host.number, None))
-    elif not has_room and host.number in open_hosts:
-        left = open_hosts.delete(host.number)
-        vacancies = vacancies.set(domain, left) if left else vacancies.delete(domain)
-    return replace(region, hosts=region.hosts.set(host.number, host), vacancies=vacancies)
 
 
 def _bind(region: Region, vm: Vm, binding: Binding) -> Region:
@@ -137,7 +119,7 @@ def _bind(region: Region, vm: Vm, binding: Binding) -> Region:
 
 
 def _vm_deleted(region: Region, vm: Vm, at: datetime) -> Region:
-    region = _house(_bind(region, vm, Binding()), vm, None)
+    region = machine_left(_house(_bind(region, vm, Binding()), vm, None), vm.key)
     for event_id in vm.events:
         region = vm_left(region, region.events[event_id], vm, at)
     region = replace(region, vms=region.vms.delete(vm.key))

@@ -202,7 +202,7 @@ def owner_left(region: Region, owner: str) -> Region:
 def fold_operation(region: Region, fact: f.OperationStarted | f.OperationEnded) -> Region:
     """An operation begins to wait, or has waited for all its events."""
     if isinstance(fact, f.OperationStarted):
-        waiting = [event_id for event_id in fact.events if event_id in region.events]
+        waiting = [each for each in fact.events if each in region.events or each in region.errands]
         operation = Operation(fact.operation_id, fact.kind, fact.at, Map(dict.fromkeys(waiting)))
         awaited = region.awaited
         for event_id in waiting:
@@ -224,17 +224,21 @@ def _remember(region: Region, operation_id: str, number: int) -> Region:
 
 def event_ended(region: Region, event: Event) -> Region:
     """Operations wait for the event no longer; one whose event was canceled has failed."""
-    region = _deletion_ended(region, event)
-    waiters = region.awaited.get(event.id)
+    error = f"Event {event.id} was canceled." if _failed(event) else ""
+    return waited_for(_deletion_ended(region, event), event.id, error)
+
+
+def waited_for(region: Region, awaited: str, error: str) -> Region:
+    """An event or an errand is over; operations wait for it no longer, and have failed where there is an error."""
+    waiters = region.awaited.get(awaited)
     if waiters is None:
         return region
     operations = region.operations
     for operation_id in waiters:
         operation = operations[operation_id]
-        error = f"Event {event.id} was canceled." if _failed(event) else operation.error
-        waiting = operation.waiting.delete(event.id)
-        operations = operations.set(operation_id, replace(operation, waiting=waiting, error=error))
-    return replace(region, operations=operations, awaited=region.awaited.delete(event.id))
+        waiting = operation.waiting.delete(awaited)
+        operations = operations.set(operation_id, replace(operation, waiting=waiting, error=error or operation.error))
+    return replace(region, operations=operations, awaited=region.awaited.delete(awaited))
 
 
 def _failed(event: Event) -> bool:

@@ -13,7 +13,7 @@ from forewarn.core.folding.assemble import assemble
 from forewarn.core.looking.deadlines import STALE_MOST, deadline_of, next_deadline
 from forewarn.core.looking.turns import may_take
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import Event, Group, Host, HostHealth, Region, replace
+from forewarn.core.region import Event, Group, Host, HostHealth, RealHost, Region, replace
 from forewarn.core.retired import Retired
 
 
@@ -60,7 +60,8 @@ def _groups(pending: list[Event]) -> Map[str, Group]:
 def _vacancies(region: Region) -> Map[tuple[int, int], Map[int, None]]:
     found: dict[tuple[int, int], dict[int, None]] = defaultdict(dict)
     for host in region.hosts.values():
-        if host.health is HostHealth.HEALTHY and len(host.vms) < host.capacity:
+        pretended = not isinstance(host, RealHost)
+        if pretended and host.health is HostHealth.HEALTHY and len(host.vms) < host.capacity:
             found[host.fault_domain, host.update_domain][host.number] = None
     return Map({domain: Map(hosts) for domain, hosts in found.items()})
 
@@ -96,6 +97,8 @@ def of_assembly(region: Region) -> Iterator[str]:
         operations=region.operations.values(),
         resources=region.resources.values(),
         retired=Retired.of(dict(region.retired.numbers), region.retired.total),
+        machines=region.machines,
+        errands=region.errands.values(),
     )
     if replace(made, agenda=region.agenda) != region:
         yield "what is assembled from the region's parts is not the region"
@@ -104,4 +107,5 @@ def of_assembly(region: Region) -> Iterator[str]:
 
 
 def _bare(host: Host) -> Host:
-    return replace(host, vms=Map())
+    host = replace(host, vms=Map())
+    return replace(host, reserved=Map()) if isinstance(host, RealHost) else host

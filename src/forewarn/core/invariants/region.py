@@ -13,10 +13,11 @@ from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import is_yet_to_be_told
 from forewarn.core.deciding.settle import may_start
 from forewarn.core.invariants.indexes import deadlines, of_agenda, of_assembly, of_indexes
+from forewarn.core.invariants.machines import of_machines
 from forewarn.core.invariants.sets import of_domains, of_operations, of_resources, of_scale_sets
 from forewarn.core.looking.turns import held_up, is_under_way
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import DOWN, Campaign, CampaignState, Event, Power, Region, Scope, Vm, fold
+from forewarn.core.region import DOWN, Campaign, CampaignState, Event, Power, RealHost, Region, Scope, Vm, fold
 from forewarn.core.retired import REMEMBERED
 from forewarn.core.specs import ScopeKind
 
@@ -38,6 +39,7 @@ def violations(region: Region, *, now: datetime | None = None, user_operation_li
         *of_domains(region),
         *of_operations(region),
         *of_resources(region),
+        *of_machines(region),
     ]
     if user_operation_limit and region.user_operations > user_operation_limit:
         found.append(f"{region.user_operations} user operations are scheduled; the limit is {user_operation_limit}")
@@ -103,7 +105,7 @@ def _of_hosts(region: Region) -> Iterator[str]:
     for number, host in region.hosts.items():
         if number != host.number:
             yield f"{host.name} is filed under {number}"
-        if len(host.vms) > host.capacity:
+        if len(host.vms) > host.capacity and not isinstance(host, RealHost):  # those may be filled by others
             yield f"{host.name} has {len(host.vms)} VMs and room for {host.capacity}"
         for key in host.vms:
             vm = region.vms.get(key)
@@ -233,7 +235,7 @@ def _of_targets(region: Region, event: Event) -> Iterator[str]:
             yield f"event {event.id} hits VM {key}, which does not know of it"
         elif vm.scope != event.scope:
             yield f"event {event.id} of scope {event.scope} hits VM {key} of scope {vm.scope}"
-        elif vm.update_domain != event.update_domain:
+        elif vm.update_domain != event.update_domain and key not in region.machines:  # a real one may have moved
             yield f"event {event.id} of update domain {event.update_domain} hits VM {key} of {vm.update_domain}"
         elif vm.resource_name not in event.resources:
             yield f"event {event.id} hits VM {key} and does not name it"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.refusal import Hint, Refused, no_campaign, no_event, no_scope, nothing_named
-from forewarn.core.region import Campaign, Event, Host, Region, ScaleSet, Scope, Vm, fold
+from forewarn.core.region import Campaign, Event, Host, HostHealth, Region, ScaleSet, Scope, Vm, fold
 from forewarn.core.specs import ScopeKind
 
 
@@ -22,8 +22,9 @@ def vm_named(region: Region, name: str) -> Vm:
 
 
 def host_named(region: Region, name: str) -> Host:
-    found = region.hosts.get(_host_number(fold(name)))
-    if found is None or found.name != fold(name):
+    number = region.real_hosts.get(fold(name), _host_number(fold(name)))
+    found = region.hosts.get(number)
+    if found is None or fold(found.name) != fold(name) or found.health is HostHealth.LEFT:
         raise nothing_named("host", name)
     return found
 
@@ -70,7 +71,7 @@ def find_hosts(region: Region, names: tuple[str, ...]) -> list[Host]:
     """Each once; all where none is named."""
     hosts = region.hosts
     if not names:
-        return [hosts[number] for number in sorted(hosts)]
+        return [hosts[number] for number in sorted(hosts) if hosts[number].health is not HostHealth.LEFT]
     return [host_named(region, name) for name in dict.fromkeys(fold(name) for name in names)]
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import EventFact, event_after
+from forewarn.core.machines import facts as mf
+from forewarn.core.machines.values import ErrandKind, MachinePower
 from forewarn.core.region import Event
 
 
@@ -14,6 +16,8 @@ def remembered(facts: Iterable[f.Fact]) -> Event | None:
     """The event as its own facts leave it, also after it has left the region; None if they tell of no event."""
     event: Event | None = None
     for fact in facts:
+        if isinstance(fact, mf.ErrandFact):
+            continue  # what is done to its machines does not change the event
         if not isinstance(fact, EventFact):
             return None
         if event is None and not isinstance(fact, f.EventScheduled | f.EventBornStarted):
@@ -26,6 +30,8 @@ def tell(fact: f.Fact) -> str:
     """The fact as a sentence; its kind and subject where there is no sentence for it."""
     if isinstance(fact, EventFact):
         return tell_step(fact)
+    if isinstance(fact, mf.RealFact):
+        return _tell_real(fact)
     match fact:
         case f.VmCreated(name=name, host=host):
             return f"{name} was made, on host-{host}."
@@ -54,6 +60,58 @@ def tell(fact: f.Fact) -> str:
         case f.HostMarked(host=host, health=health):
             return f"host-{host} is {health.value}."
     return f"{type(fact).__name__}: {f.subject_of(fact)}."
+
+
+def _tell_real(fact: mf.RealFact) -> str:
+    if isinstance(fact, mf.ErrandFact):
+        return tell_errand(fact)
+    match fact:
+        case mf.HostRegistered(name=name, engine=engine):
+            return f"Host {name} of engine {engine} takes part."
+        case mf.HostSilent(host=host):
+            return f"host-{host} is silent: nothing is placed there."
+        case mf.HostBack(host=host):
+            return f"host-{host} is back."
+        case mf.HostFenced(host=host, by=by):
+            return f"host-{host} is known to be off{f', says {by}' if by else ''}."
+        case mf.HostLeft(host=host):
+            return f"host-{host} takes part no more."
+        case mf.MachineAdopted(vm=vm, ref=ref, host=host):
+            return f"{vm} is machine {ref} at {host}." if ref else f"{vm} is to get a machine at {host}."
+        case mf.MachineReleased(vm=vm):
+            return f"{vm} was released: its machine goes on."
+        case mf.MachineSeen(vm=vm, power=MachinePower.GONE, host=host):
+            return f"{vm} is not at {host}."
+        case mf.MachineSeen(vm=vm, power=power, host=host):
+            return f"{vm} was seen {power.value} at {host}."
+        case mf.MachineDoubled(vm=vm, also=also):
+            return f"{vm} runs twice, at {also} as well." if also else f"{vm} runs at one host only."
+        case mf.MachineAlarmed(vm=vm, alarm=alarm):
+            return f"Alarm: {vm} {alarm}." if alarm else f"{vm} is as it should be again."
+
+
+def tell_errand(fact: mf.ErrandFact) -> str:
+    """What is done to a machine, or to a host, as a sentence."""
+    if isinstance(fact, mf.ErrandMade):
+        errand = fact.errand
+        to = f" to {errand.to}" if errand.to not in ("", errand.host) else ""
+        return f"{_errand(errand.kind, errand.vm or errand.host)}{to} is to be done."
+    what = _errand(fact.kind, fact.vm)
+    match fact:
+        case mf.ErrandTried():
+            return f"{what} is tried."
+        case mf.ErrandPlaced(to=to):
+            return f"{what} is to end at {to}." if to else f"{what} waits for room."
+        case mf.ErrandHindered(why=why):
+            return f"{what} did not work and is tried again: {why}."
+        case mf.ErrandEnded():
+            return f"{what} is done."
+        case mf.ErrandGivenUp(why=why):
+            return f"{what} was given up: {why}."
+
+
+def _errand(kind: ErrandKind, whom: str) -> str:
+    return f"{kind.value.capitalize()} of {whom}" if whom else kind.value.capitalize()
 
 
 def tell_step(fact: EventFact) -> str:

@@ -29,7 +29,7 @@ class SeenWhy(StrEnum):
 class Sighting(Struct, frozen=True, omit_defaults=True):
     """What an engine says is there now: one machine."""
 
-    ref: str
+    ref: str  # the engine's own name for it; no two machines of an engine have the same, whatever their hosts
     host: str
     power: MachinePower
     boot_mark: str = ""  # opaque; changes whenever the machine loses its memory, and only then
@@ -80,3 +80,64 @@ class Errand(Struct, frozen=True, omit_defaults=True):
     patience: timedelta = timedelta(0)  # after which the errand is given up or called overdue; 0: never
     event: str = ""  # the event whose impact this is; empty outside events
     blueprint: str = ""  # what to create from, by its name in the server's own files
+    source_off: bool = False  # REDEPLOY: it is known to be off where it was, whether that host answers or not
+
+
+class RealMachine(Struct, frozen=True, omit_defaults=True):
+    """What a region knows of the real machine of a VM, as far as it has been seen."""
+
+    engine: str
+    host: str  # the name of the host where it is; of its last one while it is at none
+    seen_at: datetime
+    ref: str = ""  # empty until it has been created
+    boot_mark: str = ""
+    power: MachinePower = MachinePower.OFF
+    why: SeenWhy = SeenWhy.UNKNOWN
+    alarm: str = ""  # what a person should look at, as a sentence; empty where all is as it should be
+    errands: tuple[str, ...] = ()  # open, the first is due, the others wait for it
+    crashes: tuple[datetime, ...] = ()  # after which it was started again, within the last minutes
+    also: str = ""  # another host where it was seen running
+    also_at: datetime | None = None
+    doubled: bool = False  # it runs at both: nothing is done to either until one of them is off
+    absent: tuple[str, ...] = ()  # hosts whose listings have lacked it since it was missed
+
+    @property
+    def astray(self) -> bool:
+        """Whether it is not where it was, or not only there."""
+        return bool(self.also or self.absent)
+
+
+class OpenErrand(Struct, frozen=True, omit_defaults=True):
+    """An errand that is not over, and how far it has come."""
+
+    errand: Errand
+    tried_at: datetime | None = None  # first; from then on something may have been done
+    tries: int = 0  # how often it was tried, or told not to have worked
+    why: str = ""  # it did not work the last time
+    turned_down: tuple[str, ...] = ()  # hosts that could not take the machine
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it is known where the machine is to be; until then the errand waits for room."""
+        return bool(self.errand.to) or self.errand.kind not in PLACED
+
+
+class ErrandOutcome(StrEnum):
+    """What a hand may report of an errand."""
+
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"  # the call hung or its connection broke: never taken for a failure
+
+
+class ErrandReport(Struct, frozen=True, omit_defaults=True):
+    """What became of one try. What is done is believed only as far as the sighting shows it."""
+
+    outcome: ErrandOutcome
+    why: str = ""
+    lasting: bool = False  # FAILED: asking again cannot help
+    sighting: Sighting | None = None
+
+
+PLACED = frozenset({ErrandKind.CREATE, ErrandKind.START, ErrandKind.MIGRATE, ErrandKind.REDEPLOY})
+ENDS_RUNNING = PLACED | {ErrandKind.RESTART, ErrandKind.PAUSE, ErrandKind.REIMAGE}

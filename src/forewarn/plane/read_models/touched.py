@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from forewarn.core import facts as f
+from forewarn.core.machines import facts as mf
 from forewarn.core.region import Event, Region, fold, scope_key
 from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Record
@@ -72,7 +73,7 @@ def _of_scope(touched: Touched, fact: Any, _before: Region, _after: Region) -> N
     touched.scopes.add(fact.scope)
 
 
-def _of_host(touched: Touched, fact: f.HostAdded | f.HostMarked, _before: Region, _after: Region) -> None:
+def _of_host(touched: Touched, fact: f.HostAdded | f.HostMarked | mf.HostFact, _before: Region, _after: Region) -> None:
     touched.hosts.add(fact.host)
 
 
@@ -115,4 +116,7 @@ _NOTES: dict[type, Callable[[Touched, Any, Region, Region], None]] = {
     **dict.fromkeys((f.HostAdded, f.HostMarked), _of_host),
     f.ScaleSetCreated: _of_new_set,
     f.ScaleSetDeleted: _of_deleted_set,
+    **dict.fromkeys(get_args(mf.HostFact), _of_host),
+    **dict.fromkeys(get_args(mf.MachineFact), _of_vm),
+    **dict.fromkeys((mf.ErrandEnded, mf.ErrandGivenUp), _of_vm),
 }

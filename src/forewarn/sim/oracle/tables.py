@@ -40,6 +40,7 @@ KINDS = {
         "Redeploy", "Platform", "Host server is undergoing an emergency repair.", timedelta(days=7), _10
     ),
     "failure": WorkKind("Redeploy", "Platform", "Virtual machine has encountered a failure.", _NONE, _10),
+    "crash": WorkKind("Reboot", "Platform", "Virtual machine has encountered a failure.", _NONE, _10),
     "user-restart": WorkKind(
         "Reboot",
         "User",

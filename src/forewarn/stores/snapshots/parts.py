@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from immutables import Map
-from msgspec import Struct
 
 from forewarn.core.folding.assemble import assemble
+from forewarn.core.machines.values import OpenErrand, RealMachine
 from forewarn.core.region import (
     Campaign,
     Event,
     Host,
-    HostHealth,
     Operation,
-    Power,
+    RealHost,
     Region,
     Resource,
     ScaleSet,
@@ -32,93 +31,29 @@ from forewarn.core.region import (
     scope_key,
 )
 from forewarn.core.retired import Retired
-from forewarn.core.specs import DEFAULT_POLICY, NO_BINDING, REGIONS_DOMAINS, Binding, Domains, Policy, ScopeKind, VmSpec
+from forewarn.core.specs import DEFAULT_POLICY, NO_BINDING, REGIONS_DOMAINS, Binding, VmSpec
+from forewarn.stores.snapshots.shapes import (
+    CampaignsPart,
+    ErrandsPart,
+    EventsPart,
+    HostsPart,
+    MachinesPart,
+    OperationsPart,
+    Part,
+    RealHostsPart,
+    ResourcesPart,
+    RetiredScopesPart,
+    ScaleSetsPart,
+    ScopeRow,
+    ScopesPart,
+    VmsPart,
+)
 
 CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
 _MOMENTS_MOST = 200_000  # ours: bounds a table that is only good where many scopes share an instant
 
 _NO_COUNTS: Map[str, int] = Map()
 _T = TypeVar("_T")
-
-
-class _Hosts(Struct, array_like=True, tag="hosts"):
-    numbers: list[int]
-    fault_domains: list[int]
-    update_domains: list[int]
-    capacities: list[int]
-    healths: list[HostHealth]
-
-
-class _Vms(Struct, array_like=True, tag="vms"):
-    """VMs by column. What many of them share stands once in a table that the parts fill as they come."""
-
-    new_specs: list[VmSpec]
-    new_seeds: list[str]
-    new_instants: list[datetime]
-    new_bindings: list[Binding]
-    names: list[str]
-    specs: list[int]
-    seeds: list[int]
-    created: list[int]
-    numbers: list[int]
-    update_domains: list[int]
-    fault_domains: list[int]
-    hosts: list[int | None]
-    powers: list[Power]
-    boots: list[int]
-    disks: list[int]
-    bindings: list[int]
-    events: dict[int, tuple[str, ...]]  # place in this part -> event ids, where there are any
-    instances: dict[int, tuple[int, bool]]  # place in this part -> model and protection, in scale sets
-
-
-class _ScopeRow(Struct, array_like=True, gc=False):
-    kind: ScopeKind
-    name: str
-    policy: Policy | None
-    counts: dict[str, int]
-    enabled_at: datetime | None
-    last_read_at: datetime | None
-    lapses_at: datetime | None
-    incarnation: int
-    events: tuple[str, ...]
-    changed_at: datetime | None
-    resource_group: str
-    domains: Domains | None = None
-
-
-class _Scopes(Struct, array_like=True, tag="scopes"):
-    rows: list[_ScopeRow]
-
-
-class _Events(Struct, array_like=True, tag="events"):
-    events: list[Event]
-
-
-class _Campaigns(Struct, array_like=True, tag="campaigns"):
-    campaigns: list[Campaign]
-
-
-class _ScaleSets(Struct, array_like=True, tag="scale-sets"):
-    scale_sets: list[ScaleSet]
-
-
-class _Operations(Struct, array_like=True, tag="operations"):
-    operations: list[Operation]
-
-
-class _Resources(Struct, array_like=True, tag="resources"):
-    resources: list[Resource]
-
-
-class _RetiredScopes(Struct, array_like=True, tag="retired"):
-    total: int
-    numbers: dict[str, tuple[int, int]]
-
-
-Part: TypeAlias = (
-    _Hosts | _Vms | _Scopes | _Events | _Campaigns | _ScaleSets | _Operations | _Resources | _RetiredScopes
-)
 
 
 def _plain(value: Any) -> Any:
@@ -140,19 +75,24 @@ decode: Callable[[bytes], Part] = msgspec.msgpack.Decoder(Part, dec_hook=_mapped
 
 def parts_of(region: Region) -> Iterator[Part]:
     tables = _Tables()
-    yield from map(_hosts_part, _chunks(region.hosts.values()))
+    real = [host for host in map(region.hosts.__getitem__, region.real_hosts.values()) if isinstance(host, RealHost)]
+    pretended = (host for host in region.hosts.values() if not isinstance(host, RealHost))
+    yield from map(_hosts_part, _chunks(pretended))
+    yield from map(RealHostsPart, _chunks(replace(host, vms=Map(), reserved=Map()) for host in real))
     yield from map(tables.vms_part, _chunks(region.vms.values()))
     yield from map(_scopes_part, _chunks(region.scopes.values()))
-    yield from map(_Events, _chunks(region.events.values()))
-    yield from map(_Campaigns, _chunks(region.campaigns.values()))
+    yield from map(EventsPart, _chunks(region.events.values()))
+    yield from map(CampaignsPart, _chunks(region.campaigns.values()))
     without_members = (replace(scale_set, instances=Map(), leaving=0) for scale_set in region.scale_sets.values())
-    yield from map(_ScaleSets, _chunks(without_members))
-    yield from map(_Operations, _chunks(region.operations.values()))
-    yield from map(_Resources, _chunks(region.resources.values()))
+    yield from map(ScaleSetsPart, _chunks(without_members))
+    yield from map(OperationsPart, _chunks(region.operations.values()))
+    yield from map(ResourcesPart, _chunks(region.resources.values()))
     total = region.retired.total
-    yield from (_RetiredScopes(total, dict(chunk)) for chunk in _chunks(region.retired.numbers.items()))
+    yield from (RetiredScopesPart(total, dict(chunk)) for chunk in _chunks(region.retired.numbers.items()))
     if total and not region.retired.numbers:
-        yield _RetiredScopes(total, {})
+        yield RetiredScopesPart(total, {})
+    yield from (MachinesPart(dict(chunk)) for chunk in _chunks(region.machines.items()))
+    yield from map(ErrandsPart, _chunks(region.errands.values()))
 
 
 def _chunks(values: Iterable[_T]) -> Iterator[list[_T]]:
@@ -161,8 +101,8 @@ def _chunks(values: Iterable[_T]) -> Iterator[list[_T]]:
         yield chunk
 
 
-def _hosts_part(hosts: list[Host]) -> _Hosts:
-    return _Hosts(
+def _hosts_part(hosts: list[Host]) -> HostsPart:
+    return HostsPart(
         [host.number for host in hosts],
         [host.fault_domain for host in hosts],
         [host.update_domain for host in hosts],
@@ -171,10 +111,10 @@ def _hosts_part(hosts: list[Host]) -> _Hosts:
     )
 
 
-def _scopes_part(scopes: list[Scope]) -> _Scopes:
-    return _Scopes(
+def _scopes_part(scopes: list[Scope]) -> ScopesPart:
+    return ScopesPart(
         [
-            _ScopeRow(
+            ScopeRow(
                 scope.kind,
                 scope.name,
                 None if scope.policy == DEFAULT_POLICY else scope.policy,
@@ -225,12 +165,12 @@ class _Tables:
         self.instants: _Table[datetime] = _Table()
         self.bindings: _Table[Binding] = _Table()
 
-    def vms_part(self, vms: list[Vm]) -> _Vms:
+    def vms_part(self, vms: list[Vm]) -> VmsPart:
         specs = [self.specs.place(vm.spec) for vm in vms]
         seeds = [self.seeds.place(vm.seed) for vm in vms]
         created = [self.instants.place(vm.created_at) for vm in vms]
         bindings = [self.bindings.place(vm.binding) for vm in vms]
-        return _Vms(
+        return VmsPart(
             self.specs.take_new(),
             self.seeds.take_new(),
             self.instants.take_new(),
@@ -276,6 +216,8 @@ class RegionBuilder:
         self._resources: list[Resource] = []
         self._retired: dict[str, tuple[int, int]] = {}
         self._retired_total = 0
+        self._machines: dict[str, RealMachine] = {}
+        self._errands: list[OpenErrand] = []
 
     def region(self, lone_vms_made: int, latest_at: datetime | None) -> Region:
         hosts = self._hosts.values()
@@ -291,37 +233,48 @@ class RegionBuilder:
             operations=self._operations,
             resources=self._resources,
             retired=Retired.of(self._retired, self._retired_total),
+            machines=self._machines,
+            errands=self._errands,
         )
 
     def take(self, part: Part) -> None:
         match part:
-            case _Hosts():
+            case HostsPart():
                 self._take_hosts(part)
-            case _Vms():
+            case VmsPart():
                 self._take_vms(part)
-            case _Scopes():
+            case ScopesPart():
                 self._take_scopes(part.rows)
-            case _Events():
+            case EventsPart():
                 self._events += part.events
-            case _Campaigns():
+            case CampaignsPart():
                 self._campaigns += part.campaigns
-            case _ScaleSets():
+            case ScaleSetsPart():
                 self._scale_sets += part.scale_sets
-            case _Operations():
+            case OperationsPart():
                 self._operations += part.operations
-            case _Resources():
+            case ResourcesPart():
                 self._resources += part.resources
-            case _RetiredScopes():
+            case RetiredScopesPart():
                 self._retired |= part.numbers
                 self._retired_total = part.total
+            case RealHostsPart():
+                self._take_each_host(part.hosts)
+            case MachinesPart():
+                self._machines |= part.machines
+            case ErrandsPart():
+                self._errands += part.errands
 
-    def _take_hosts(self, part: _Hosts) -> None:
+    def _take_hosts(self, part: HostsPart) -> None:
         columns = (part.numbers, part.fault_domains, part.update_domains, part.capacities, part.healths)
-        for host in map(Host, *columns):
+        self._take_each_host(map(Host, *columns))
+
+    def _take_each_host(self, hosts: Iterable[Host]) -> None:
+        for host in hosts:
             self._hosts[host.number] = host
             self._numbers[host.number] = host.number
 
-    def _take_vms(self, part: _Vms) -> None:
+    def _take_vms(self, part: VmsPart) -> None:
         self._specs += part.new_specs
         self._seeds += part.new_seeds
         self._instants += part.new_instants
@@ -347,7 +300,7 @@ class RegionBuilder:
         for place, (model, protected) in part.instances.items():
             self._vms[first + place] = replace(self._vms[first + place], model=model, protected=protected)
 
-    def _take_scopes(self, rows: list[_ScopeRow]) -> None:
+    def _take_scopes(self, rows: list[ScopeRow]) -> None:
         if not self._names:
             self._names = {vm.name: vm.name for vm in self._vms}
         self._scopes += (self._scope_of(row, self._names.get(row.name, row.name)) for row in rows)
@@ -358,7 +311,7 @@ class RegionBuilder:
             return instant
         return self._moments.setdefault(instant, instant)
 
-    def _scope_of(self, row: _ScopeRow, name: str) -> Scope:
+    def _scope_of(self, row: ScopeRow, name: str) -> Scope:
         """``name`` is the lone VM's own string. A scope's instants are mostly the same one, and are one object then."""
         enabled = self._moment(row.enabled_at)
         return Scope(

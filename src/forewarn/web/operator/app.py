@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
-from fastapi import Depends, FastAPI
-from fastapi.security import HTTPBearer
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
 
 from forewarn import __version__
 from forewarn.plane.plane import Plane
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
-from forewarn.web.operator.desk import Desk, Visible, check_parameters
+from forewarn.web.operator.desk import Desk, Visible
 from forewarn.web.operator.errors import answer_errors
 from forewarn.web.operator.gate import Gate, PortalSessions
 from forewarn.web.operator.live.changes import Changes
@@ -35,7 +36,8 @@ from forewarn.web.operator.routes import resource_manager as routes_resource_man
 from forewarn.web.operator.routes import scale_sets as routes_scale_sets
 from forewarn.web.operator.routes import scopes as routes_scopes
 from forewarn.web.operator.routes import whole_fleet as routes_whole_fleet
-from forewarn.web.operator.schema.answers import ErrorAnswer, SettingView
+from forewarn.web.operator.routing import ERRORS, PlainPaths, tell_of_token
+from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.operator.stream import Streams
 from forewarn.wire.document import NotBeforeFormat
 
@@ -69,15 +71,6 @@ went away while it was written to: look before you ask again. What becomes a com
 `?dry_run=true`: the answer, or the refusal, that it would have now, while nothing is changed or written.
 
 Load balancers ask `GET /health/live` and `GET /health/ready`, without a token."""
-_ERRORS: dict[int | str, dict[str, Any]] = {
-    "default": {
-        "model": ErrorAnswer,
-        "description": "Refused or failed; nothing has changed, except perhaps by `uncertain`.",
-    }
-}
-
-# For the OpenAPI document only: the gate checks the token before any route is looked for.
-_BEARER = HTTPBearer(auto_error=False, description="The token of this server.")
 
 
 def operator_app(
@@ -109,8 +102,7 @@ def operator_app(
         description=_DESCRIPTION,
         docs_url=None,  # FastAPI's pages load scripts of others into an origin that may do everything here
         redoc_url=None,
-        responses=_ERRORS,
-        dependencies=[Depends(check_parameters), *([Depends(_BEARER)] if token else [])],
+        responses=ERRORS,
         lifespan=_ending(streams),
     )
     app.state.desk = Desk(
@@ -126,13 +118,20 @@ def operator_app(
         kept_in,
         visible,
     )
-    for routes in _ROUTES:
-        app.include_router(routes.router)
+    app.router.routes += (PlainPaths(operator_routes()), *operator_routes())
+    if token:
+        tell_of_token(app)
     if resource_manager is not None:
         routes_resource_manager.add_metadata_routes(app, resource_manager)
     answer_errors(app)
     app.add_middleware(Gate, hosts=frozenset(hosts), token=token, new_id=plane.system.new_id, sessions=sessions)
     return app
+
+
+@cache
+def operator_routes() -> tuple[APIRoute, ...]:
+    """All that every app has, in the order in which they are looked for."""
+    return tuple(route for module in _ROUTES for route in module.router.routes if isinstance(route, APIRoute))
 
 
 def end_streams(app: FastAPI) -> None:

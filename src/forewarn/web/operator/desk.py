@@ -7,19 +7,16 @@ left to the route: what it submits is stepped on a copy of the region, and what 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, Query, Request
-from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute
 
 from forewarn.core.commands import Command
 from forewarn.core.facts import Fact
-from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Region
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
@@ -35,11 +32,6 @@ from forewarn.web.operator.stream import Streams
 from forewarn.wire.document import NotBeforeFormat
 
 _LONGEST_WHO = 100  # a name with its domain fits; more is no name, and stands in every record
-_ONLY_LOOK = ("GET", "HEAD")
-_NO_DRY_RUN = (
-    "There is no dry run of this request, and nothing was done: only what becomes a command of the region has one. "
-    "What time will bring is told by GET /v1/forecast."
-)
 _P = ParamSpec("_P")
 _Told = TypeVar("_Told", bound=CommandAnswer)
 
@@ -107,6 +99,10 @@ class Asker:
         """The answer to the request, made by ``make`` in a thread: it may take long, and the loop serves others."""
         return await asyncio.to_thread(make, *args, **kwargs)
 
+    async def tell_few(self, make: Callable[_P, _Told], *args: _P.args, **kwargs: _P.kwargs) -> _Told:
+        """The same of so few things that a thread would cost more than the answer."""
+        return make(*args, **kwargs)
+
     def new_guid(self) -> str:
         """A fresh id or seed, in the spelling of event ids."""
         return self.plane.system.new_guid()
@@ -150,6 +146,9 @@ class DryRun(Asker):
 
         return await asyncio.to_thread(cleaned)
 
+    async def tell_few(self, make: Callable[_P, _Told], *args: _P.args, **kwargs: _P.kwargs) -> _Told:
+        return await self.tell(make, *args, **kwargs)
+
 
 def look_at(plane: Plane) -> Look:
     return Look(plane.region, plane.seq, plane.now())
@@ -167,13 +166,13 @@ async def _current(request: Request) -> Plane:
     return desk.plane
 
 
-async def _look(plane: Annotated[Plane, Depends(_current)]) -> Look:
-    return look_at(plane)
+async def _look(request: Request) -> Look:
+    return look_at(await _current(request))
 
 
-async def _listed(plane: Annotated[Plane, Depends(_current)]) -> Listed:
+async def _listed(request: Request) -> Listed:
     """A look with read models. They are made when first needed, so the first request waits for them."""
-    found = await list_of(plane)
+    found = await list_of(await _current(request))
     assert found is not None, "without a limit of patience there is always a list"
     return found
 
@@ -193,40 +192,19 @@ def _origin(request: Request) -> Origin:
     return Origin(door="operator", who=who, request_id=request.state.request_id)
 
 
-async def _mover(plane: Annotated[Plane, Depends(_current)], request: Request) -> Asker:
-    return Asker(plane, _origin(request))
+async def _mover(request: Request) -> Asker:
+    return Asker(await _current(request), _origin(request))
 
 
 async def _asker(
-    plane: Annotated[Plane, Depends(_current)],
     request: Request,
     dry_run: Annotated[
         bool,
         Query(description="Only tell what this would do now: nothing is changed, written or announced."),
     ] = False,
 ) -> Asker:
+    plane = await _current(request)  # called, not depended on: each dependency costs a request as much as a fact
     return (DryRun if dry_run else Asker)(plane, _origin(request))
-
-
-async def check_parameters(request: Request) -> None:
-    """Refuse query parameters that a route which changes something does not know.
-
-    A misspelled ``dry_run`` would otherwise be a request in earnest.
-    """
-    route = request.scope["route"]
-    if request.method in _ONLY_LOOK or not request.scope["query_string"] or not isinstance(route, APIRoute):
-        return
-    unknown = set(request.query_params) - set(_known(route.dependant))
-    if "dry_run" in unknown:
-        raise Refused(Hint.INVALID, _NO_DRY_RUN)
-    if unknown:
-        raise Refused(Hint.INVALID, f"There is no query parameter '{min(unknown)[:100]}' here.")
-
-
-def _known(dependant: Dependant) -> Iterator[str]:
-    yield from (parameter.alias for parameter in dependant.query_params)
-    for each in dependant.dependencies:
-        yield from _known(each)
 
 
 TheDesk = Annotated[Desk, Depends(_desk)]

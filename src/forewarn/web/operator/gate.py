@@ -10,13 +10,13 @@ request id and the headers below.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from secrets import compare_digest
 from typing import Protocol
 from urllib.parse import quote
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -48,6 +48,8 @@ _PROTECTION = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
+_PROTECTING = tuple((name.lower().encode(), value.encode()) for name, value in _PROTECTION)
+_REQUEST_ID = b"x-request-id"
 _ONLY_LOOK = ("GET", "HEAD")
 _PORTAL, _SIGN_IN, _STATIC = "/portal", "/portal/sign-in", "/portal/static/"
 _OWN_CHECKS = "/metadata/"  # what clients of the Resource Manager fetch before they have a token of any kind
@@ -100,14 +102,15 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = request_id
         signed = _Signed(send, request_id)
         try:
-            self._check(Headers(scope=scope), scope)
-            await self._app(scope, await _limited(Headers(scope=scope), receive), signed)
+            headers = Headers(scope=scope)
+            self._check(headers, scope)
+            await self._app(scope, await _limited(headers, receive), signed)
         except _SignIn as way:
             location = f"{_SIGN_IN}?back={quote(way.back, safe='')}"
             await RedirectResponse(location, 303)(scope, receive, signed)
         except _No as no:
-            headers = {"WWW-Authenticate": "Bearer"} if no.status == 401 else {}
-            answer = error_answer(no.status, no.kind, no.message, request_id, headers)
+            fields = {"WWW-Authenticate": "Bearer"} if no.status == 401 else {}
+            answer = error_answer(no.status, no.kind, no.message, request_id, fields)
             await answer(scope, receive, signed)
         except Exception:
             _log.exception("request %s failed: %s %s", request_id, scope["method"], scope["path"])
@@ -205,6 +208,13 @@ def _too_large() -> _No:
     return _No(413, "invalid", f"The body is larger than {MOST_BODY_BYTES // 1024 // 1024} MiB; send less at a time.")
 
 
+def _protected(headers: Iterable[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
+    """An answer's own fields win, but for the request id. Names are in lower case, as ASGI wants them."""
+    own = [field for field in headers if field[0] != _REQUEST_ID]
+    given = {name for name, _ in own}
+    return [*own, (_REQUEST_ID, request_id.encode()), *(each for each in _PROTECTING if each[0] not in given)]
+
+
 class _Signed:
     """A ``send`` that puts the request id on the answer and remembers whether one has begun."""
 
@@ -216,8 +226,5 @@ class _Signed:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            headers = MutableHeaders(scope=message)
-            headers["X-Request-Id"] = self._request_id
-            for name, value in _PROTECTION:
-                headers.setdefault(name, value)
+            message["headers"] = _protected(message["headers"], self._request_id)
         await self._send(message)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, Cause, Effect
+from forewarn.core.machines import facts as mf
 from forewarn.core.region import Event
 
 FindEvent: TypeAlias = Callable[[str], Event | None]
@@ -57,6 +58,17 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "BeginImpact": ("begin impacts", _VM),
     "EndImpact": ("end impacts", _VM),
     "Tick": ("let time pass", _VM),
+    "RegisterHost": ("add a host", _HOST),
+    "RemoveHost": ("remove a host", _HOST),
+    "AdoptMachine": ("adopt a machine", _VM),
+    "ReleaseMachine": ("release a machine", _VM),
+    "TryErrand": ("try an errand", _VM),
+    "ReportErrand": ("tell of an errand", _VM),
+    "Sight": ("tell what is at a host", (*_VM, *_HOST)),
+    "HostFellSilent": ("tell that a host is silent", _HOST),
+    "HostAnswered": ("tell that a host answers", _HOST),
+    "FenceHost": ("fence a host", _HOST),
+    "ConfirmLost": ("confirm that a host is lost", _HOST),
     "Together": ("several things at once", (*_SET, "availability-set", *_VM)),
 }
 _KINDS = dict(COMMANDS.values()) | {"create a scale set": _SET, "scale a scale set": _SET}
@@ -126,6 +138,18 @@ _PHRASES: dict[type, _Phrase] = {
     f.CampaignResumed: ("campaign", "resumed"),
     f.CampaignCanceled: ("campaign", "canceled"),
     f.CampaignCompleted: ("campaign", "completed"),
+    mf.HostRegistered: ("host", "added"),
+    mf.HostSilent: ("host", "silent"),
+    mf.HostBack: ("host", "back"),
+    mf.HostFenced: ("host", "lost"),
+    mf.HostLeft: ("host", "removed"),
+    mf.MachineAdopted: ("machine", "adopted"),
+    mf.MachineReleased: ("machine", "released"),
+    mf.MachineDoubled: ("machine", "looked at for running twice"),
+    mf.MachineAlarmed: ("alarm", "changed"),
+    mf.ErrandMade: ("errand", "made"),
+    mf.ErrandEnded: ("errand", "done"),
+    mf.ErrandGivenUp: ("errand", "given up"),
 }
 
 # Told only where there is nothing better to tell.
@@ -139,6 +163,10 @@ _BESIDE: dict[type, _Phrase] = {
     f.ResourceForgotten: ("resource", "forgotten"),
     f.OperationStarted: ("operation", "started"),
     f.OperationEnded: ("operation", "ended"),
+    mf.MachineSeen: ("machine", "seen"),
+    mf.ErrandTried: ("errand", "tried"),
+    mf.ErrandPlaced: ("errand", "placed"),
+    mf.ErrandHindered: ("errand", "hindered"),
 }
 
 _STEPS: dict[type, str] = {

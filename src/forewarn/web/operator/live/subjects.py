@@ -8,10 +8,11 @@ and its campaign. Names are in lower case, ids in upper case, as the region has 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from forewarn.core import facts as f
-from forewarn.core.region import Event, Region, Vm, scope_key
+from forewarn.core.machines import facts as mf
+from forewarn.core.region import Event, Region, Vm, fold, scope_key
 from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Record
 
@@ -66,22 +67,22 @@ class Subjects:
                 self.more = True
 
 
-def _born(fact: f.EventScheduled | f.EventBornStarted, _before: Region, _after: Region) -> Iterator[str]:
-    return _of_event(fact.event)
+def _born(fact: f.EventScheduled | f.EventBornStarted, _before: Region, after: Region) -> Iterator[str]:
+    return _of_event(fact.event, after)
 
 
 def _step(fact: Any, before: Region, after: Region) -> Iterator[str]:
     event = after.events.get(fact.event_id) or before.events.get(fact.event_id)
     if event is None:
         raise UnknownEventError
-    return _of_event(event)
+    return _of_event(event, after)
 
 
-def _of_event(event: Event) -> Iterator[str]:
+def _of_event(event: Event, region: Region) -> Iterator[str]:
     yield f"event/{event.id}"
     yield from _of_scope(event.scope)
     if event.host is not None:
-        yield f"host/host-{event.host}"
+        yield f"host/{_name_of(event.host, region)}"
     if event.campaign:
         yield f"campaign/{event.campaign}"
     for key in event.vms:
@@ -113,19 +114,25 @@ def _vm(fact: Any, before: Region, after: Region) -> Iterator[str]:
     yield f"vm/{fact.vm}"
     for vm in (before.vms.get(fact.vm), after.vms.get(fact.vm)):
         if vm is not None:
-            yield from _place_of(vm)
+            yield from _place_of(vm, after)
 
 
-def _place_of(vm: Vm) -> Iterator[str]:
+def _place_of(vm: Vm, region: Region) -> Iterator[str]:
     yield from _of_scope(vm.scope)
     if vm.host is not None:
-        yield f"host/host-{vm.host}"
+        yield f"host/{_name_of(vm.host, region)}"
 
 
-def _vm_created(fact: f.VmCreated, _before: Region, _after: Region) -> Iterator[str]:
+def _name_of(host: int, region: Region) -> str:
+    """As the addresses of the API spell it."""
+    found = region.hosts.get(host)
+    return f"host-{host}" if found is None else fold(found.name)
+
+
+def _vm_created(fact: f.VmCreated, _before: Region, after: Region) -> Iterator[str]:
     yield f"vm/{fact.name.lower()}"
     yield from _of_scope(scope_key(fact.spec.kind, fact.spec.set_name or fact.name))
-    yield f"host/host-{fact.host}"
+    yield f"host/{_name_of(fact.host, after)}"
 
 
 def _spared(fact: f.VmSpared, before: Region, after: Region) -> Iterator[str]:
@@ -133,8 +140,8 @@ def _spared(fact: f.VmSpared, before: Region, after: Region) -> Iterator[str]:
     yield from _step(fact, before, after)
 
 
-def _host(fact: Any, _before: Region, _after: Region) -> Iterator[str]:
-    yield f"host/host-{fact.host}"
+def _host(fact: Any, _before: Region, after: Region) -> Iterator[str]:
+    yield f"host/{_name_of(fact.host, after)}"
 
 
 def _scale_set(fact: Any, _before: Region, _after: Region) -> Iterator[str]:
@@ -147,6 +154,28 @@ def _scale_set_created(fact: f.ScaleSetCreated, _before: Region, _after: Region)
 
 def _campaign(fact: Any, _before: Region, _after: Region) -> Iterator[str]:
     yield f"campaign/{fact.campaign_id}"
+
+
+def _errand_made(fact: mf.ErrandMade, before: Region, after: Region) -> Iterator[str]:
+    return _of_errand(fact.subject, fact.errand.vm, before, after)
+
+
+def _errand(fact: mf.OneErrandFact, before: Region, after: Region) -> Iterator[str]:
+    return _of_errand(fact.subject, fact.vm, before, after)
+
+
+def _of_errand(subject: str, key: str, before: Region, after: Region) -> Iterator[str]:
+    """The event that it is for, its VM, and where that lives; or the host that it is about."""
+    kind, _, name = subject.partition("/")
+    if kind == "host":
+        yield f"host/{_name_of(int(name), after)}"
+    elif not name:
+        event = after.events.get(subject) or before.events.get(subject)
+        yield from _of_event(event, after) if event is not None else (f"event/{subject}",)
+    vm = after.vms.get(key) or before.vms.get(key)
+    if vm is not None:
+        yield f"vm/{key}"
+        yield from _place_of(vm, after)
 
 
 def _clock(_fact: f.ClockMoved, _before: Region, _after: Region) -> Iterator[str]:
@@ -173,4 +202,8 @@ _NAMERS: dict[type, Namer] = {
     f.ScopesRead: _scopes_read,
     f.ScaleSetCreated: _scale_set_created,
     f.ClockMoved: _clock,
+    **dict.fromkeys(get_args(mf.HostFact), _host),
+    **dict.fromkeys(get_args(mf.MachineFact), _vm),
+    **dict.fromkeys(get_args(mf.OneErrandFact), _errand),
+    mf.ErrandMade: _errand_made,
 }

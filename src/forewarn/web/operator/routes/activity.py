@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.web.operator.desk import TheDesk, TheLook
 from forewarn.web.operator.history.activity import Book, Wanted, activity_fields, after, newest
 from forewarn.web.operator.history.spans import check_order, last_before, last_until
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import ActivitiesAnswer
 from forewarn.web.operator.schema.requests import ActivityPage
 
-router = APIRouter(prefix="/v1/activity", tags=["journal"])
+router = routes_below("/v1/activity", "journal")
 
 
 @router.get("", summary="Show activity")

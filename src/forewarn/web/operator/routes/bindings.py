@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from forewarn.core.commands import BindVm
 from forewarn.core.looking.lookup import vm_named
 from forewarn.core.region import Region
 from forewarn.core.specs import NO_BINDING, Binding
 from forewarn.web.operator.desk import Asker, TheAsker
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.fleet_answers import VmChanged
 from forewarn.web.operator.schema.requests import BindBody
 from forewarn.web.operator.telling.views import vm_fields
 
-router = APIRouter(prefix="/v1/vms", tags=["vms"])
+router = routes_below("/v1/vms", "vms")
 
 
 @router.put("/{name}/binding", summary="Bind a VM")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
@@ -12,11 +12,12 @@ from forewarn.core.looking.lookup import campaign_named
 from forewarn.core.region import Campaign, Region
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.listing.paging import instant_key, page_of
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignChanged, CampaignsAnswer
 from forewarn.web.operator.schema.requests import CampaignBody, Page
 from forewarn.web.operator.telling.campaign_views import campaign_fields
 
-router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
+router = routes_below("/v1/campaigns", "campaigns")
 
 
 @router.post("", status_code=201, summary="Start a campaign")

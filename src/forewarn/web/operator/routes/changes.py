@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.web.operator.desk import TheDesk, ThePlane
 from forewarn.web.operator.live.changes import hints
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.looks import StreamFrom
 from forewarn.web.operator.stream import EventStream, LastEventId, returned_from, stream_responses
 
-router = APIRouter(prefix="/v1/changes", tags=["journal"])
+router = routes_below("/v1/changes", "journal")
 
 _EXAMPLE = (
     'id: 57\ndata: {"seq":57,"at":"2026-01-01T12:00:00Z","clock":{"now":"2026-01-01T12:03:41Z","kind":"fast",'

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, timedelta
 
-from fastapi import APIRouter
-
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.operator.desk import Asker, Look, TheDesk, TheMover, ThePlane
 from forewarn.web.operator.history.on_the_way import on_the_way
 from forewarn.web.operator.live.changes import clock_fields
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import ClockAnswer, ClockTurned, ClockTurnedToNext
 from forewarn.web.operator.schema.requests import AdvanceBody, InstantBody, NothingBody, SpeedBody
 
-router = APIRouter(prefix="/v1/clock", tags=["clock"])
+router = routes_below("/v1/clock", "clock")
 
 
 @router.get("", summary="Show the clock")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.core.commands import Approve, CancelEvents
 from forewarn.core.looking.story import remembered
@@ -14,13 +14,14 @@ from forewarn.web.operator.history.past_events import past_events
 from forewarn.web.operator.history.spans import check_order
 from forewarn.web.operator.listing.choosing_events import events_of, past_events_of
 from forewarn.web.operator.records import MOST_STEPS, timeline
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.fleet_answers import EventsAnswer, EventStory, OutcomeAnswer
 from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.operator.schema.requests import EventIdsBody
 from forewarn.web.operator.telling.outcomes import approved, canceled
 from forewarn.web.operator.telling.views import event_fields
 
-router = APIRouter(prefix="/v1/events", tags=["events"])
+router = routes_below("/v1/events", "events")
 
 
 @router.get("", summary="List events")

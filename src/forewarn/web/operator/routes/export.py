@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, Cause
@@ -20,9 +20,10 @@ from forewarn.core.region import Event, Region
 from forewarn.core.specs import EvictionPolicy, ScopeKind
 from forewarn.web.operator.desk import TheDesk, TheLook
 from forewarn.web.operator.records import MOST_STEPS
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.looks import StoryQuery
 
-router = APIRouter(prefix="/v1/export", tags=["events"])
+router = routes_below("/v1/export", "events")
 
 _BY_USERS = {Cause.USER_RESTART: "restart", Cause.USER_REDEPLOY: "redeploy", Cause.EVICTION: "evict"}
 _HEAD = '''"""Saved from a forewarn region: {title}. The clock of the test stands still until it is turned."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from forewarn.core.looking.lookup import vm_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.faults import FaultRule
 from forewarn.web.operator.desk import TheDesk, TheLook
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import FaultAnswer, FaultsAnswer, FaultsCleared
 from forewarn.web.operator.schema.requests import FaultBody
 
-router = APIRouter(prefix="/v1/faults", tags=["faults"])
+router = routes_below("/v1/faults", "faults")
 
 
 @router.post("", status_code=201, summary="Add a fault rule")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from forewarn.core import facts as f
@@ -17,11 +17,12 @@ from forewarn.core.refusal import Hint, Refused, no_event
 from forewarn.core.region import Region
 from forewarn.plane.forecasting import FACTS_MOST, LONGEST, Forecast, Wanted
 from forewarn.web.operator.desk import Look, TheDesk, TheLook
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import Answer
 from forewarn.web.operator.schema.requests import Body, Instant
 from forewarn.web.operator.telling.views import host_name, vm_names
 
-router = APIRouter(prefix="/v1/forecast", tags=["forecast"])
+router = routes_below("/v1/forecast", "forecast")
 
 _A_DAY = timedelta(days=1)
 _VMS_SHOWN = 20  # a line of a list; the number of all stands beside them

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.core.causes import HOST_MAINTENANCE, Cause
 from forewarn.core.commands import Command, FailHosts, MaintainHosts
 from forewarn.core.looking.lookup import host_named
 from forewarn.web.operator.desk import Asker, TheAsker, TheListed, TheLook
 from forewarn.web.operator.listing.choosing import hosts_of
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.fleet_answers import HostAnswer, HostsAnswer, OutcomeAnswer
 from forewarn.web.operator.schema.listing import HostPage
 from forewarn.web.operator.schema.requests import FailBody, MaintainBody
 from forewarn.web.operator.telling.outcomes import NOBODY_READS, Deed, outcome_of
 from forewarn.web.operator.telling.views import host_fields
 
-router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
+router = routes_below("/v1/hosts", "hosts")
 
 _MAINTAINED = Deed(
     "worked on",

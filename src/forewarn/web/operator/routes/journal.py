@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.web.operator.desk import TheDesk, TheLook, ThePlane
 from forewarn.web.operator.records import as_subject, record_fields
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import RecordsAnswer, VerifyAnswer
 from forewarn.web.operator.schema.looks import JournalPage, StreamFrom
 from forewarn.web.operator.stream import EventStream, LastEventId, follow, returned_from, server_sent, stream_responses
 
-router = APIRouter(prefix="/v1/journal", tags=["journal"])
+router = routes_below("/v1/journal", "journal")
 
 _MOST_ABOUT = 100_000  # ours: bounds how long one answer reads
 _STREAM_EXAMPLE = 'id: 57\ndata: {"seq":57,"fact":"EventApproved",...}\n\n'

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from fastapi import APIRouter
 from msgspec.structs import replace
 from pydantic import Field
 
 from forewarn.plane.ports import Journal, Node
 from forewarn.web.operator.desk import ThePlane
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import Answer
 
-router = APIRouter(prefix="/v1/nodes", tags=["nodes"])
+router = routes_below("/v1/nodes", "nodes")
 
 _MOST_LAG = 10_000  # ours: as far as it is counted
 _SILENT_AFTER = timedelta(seconds=10)  # three announcements missed (Pace.announce_seconds)

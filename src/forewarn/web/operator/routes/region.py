@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from fastapi import APIRouter
-
 from forewarn import __version__
 from forewarn.web.operator.desk import TheDesk, TheLook
 from forewarn.web.operator.live.changes import clock_fields
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import PingAnswer, SettingAnswer, SettingView
 
-router = APIRouter(prefix="/v1", tags=["service"])
+router = routes_below("/v1", "service")
 
 _PASSWORD = re.compile(r"(?<=//)([^:@/]*):.*@")
 

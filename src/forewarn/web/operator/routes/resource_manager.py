@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -16,9 +16,10 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.web.host_names import LOOPBACK_HOSTS
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.desk import TheDesk
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import Answer
 
-router = APIRouter(prefix="/v1", tags=["service"])
+router = routes_below("/v1", "service")
 
 
 class ResourceManagerAnswer(Answer):

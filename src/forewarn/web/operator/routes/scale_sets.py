@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.core import commands as c
 from forewarn.core.deciding.scale_sets import put_as_it_is
@@ -15,6 +15,7 @@ from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, Power, Vm, fold, replace
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.listing.paging import page_of
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.fleet_answers import OutcomeAnswer
 from forewarn.web.operator.schema.requests import Page
 from forewarn.web.operator.schema.scale_set_answers import (
@@ -42,7 +43,7 @@ from forewarn.web.operator.telling.scale_set_views import (
 )
 from forewarn.web.operator.telling.views import vm_fields
 
-router = APIRouter(prefix="/v1/scale-sets", tags=["scale sets"])
+router = routes_below("/v1/scale-sets", "scale sets")
 
 
 # The set

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from forewarn.core.commands import SetPolicy
 from forewarn.core.looking.lookup import scope_named
@@ -12,12 +12,13 @@ from forewarn.core.region import Region
 from forewarn.core.specs import Policy
 from forewarn.web.operator.desk import TheAsker, TheListed, TheLook
 from forewarn.web.operator.listing.choosing import scopes_of
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.fleet_answers import ScopeAnswer, ScopeChanged, ScopesAnswer
 from forewarn.web.operator.schema.listing import ScopePage
 from forewarn.web.operator.schema.requests import PolicyBody
 from forewarn.web.operator.telling.views import scope_fields
 
-router = APIRouter(prefix="/v1/scopes", tags=["scopes"])
+router = routes_below("/v1/scopes", "scopes")
 
 
 @router.get("", summary="List scopes")

@@ -7,15 +7,16 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import Header, Query, Response
 
 from forewarn.web.operator.desk import TheListed, ThePlane, list_of
 from forewarn.web.operator.listing.counts import fleet_fields, fleet_not_ready
 from forewarn.web.operator.listing.search import exactly, search
+from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.counts import FleetAnswer, SearchAnswer
 from forewarn.web.operator.schema.listing import SearchQuery
 
-router = APIRouter(prefix="/v1", tags=["fleet"])
+router = routes_below("/v1", "fleet")
 
 _PATIENCE_SECONDS = 0.2  # ours: for counts that are made for the first time; then it is said how far they are
 

@@ -1,0 +1,285 @@
+"""What engines say is there: facts only where something is not as it was, an errand is over, or something happened.
+
+Listings come late, and may be wrong once. So one that was begun before the region knew better is not believed; a
+machine that runs somewhere else, or is gone, is taken for moved or crashed only when the hosts where it could be have
+said so; and where it seems to run twice, nothing is done to it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from forewarn.core import commands as c
+from forewarn.core import facts as f
+from forewarn.core.causes import Cause
+from forewarn.core.deciding.events import bear_started, leave_host
+from forewarn.core.deciding.machines import errands
+from forewarn.core.draft import Draft
+from forewarn.core.folding.machines import CRASHES_WITHIN
+from forewarn.core.guids import derive_guid
+from forewarn.core.looking.errands import current, hosts_of, is_satisfied
+from forewarn.core.looking.turns import is_under_way
+from forewarn.core.machines import facts as mf
+from forewarn.core.machines.values import (
+    ErrandKind,
+    Listing,
+    MachinePower,
+    OpenErrand,
+    RealMachine,
+    SeenWhy,
+    Sighting,
+)
+from forewarn.core.refusal import Hint, Refused
+from forewarn.core.region import DOWN, HostHealth, RealHost, fold
+
+CRASHES_MOST = 3  # ours: what starts and falls three times does not get well by a fourth
+RESUMED_AFTER = timedelta(seconds=60)  # ours: who paused it by hand has that long to release it
+_OFF = (MachinePower.OFF, MachinePower.GONE)
+_ON_THE_WAY = frozenset({ErrandKind.MIGRATE, ErrandKind.REDEPLOY})
+
+
+def sight(draft: Draft, command: c.Sight) -> None:
+    listing = command.listing
+    host = draft.region.real_host(listing.host)
+    if host is None or not host.takes_part or host.engine != command.engine:
+        raise Refused(Hint.NOT_FOUND, f"Engine '{command.engine}' has no host named '{listing.host}' here.")
+    seen_at = min(command.begun_at or draft.now, draft.now)
+    if host.health is HostHealth.FENCED:
+        _put_down(draft, host, listing)
+        return
+    listed: set[str] = set()
+    for seen in listing.machines:
+        key = draft.region.refs.get((host.engine, seen.ref))
+        if key is not None:
+            listed.add(key)
+            see(draft, key, seen, seen_at)
+    if listing.complete:
+        _miss(draft, host, listed, seen_at)
+        _end_of_strays(draft, host, listing)
+
+
+def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime) -> None:
+    """One machine was seen. News that are older than what is known are no news."""
+    machine = draft.region.machines[key]
+    if seen_at < machine.seen_at:
+        return
+    due = current(draft.region, key)
+    at_home = fold(seen.host) == fold(machine.host)
+    believed = due is not None and not machine.doubled and due.errand.made_at <= seen_at
+    if believed and due is not None and is_satisfied(due.errand, seen, seen_at):
+        _note(draft, key, seen, moved=not at_home)
+        errands.end(draft, due)
+        if key in draft.region.machines:
+            errands.alarm(draft, key)
+        return
+    if at_home:
+        _at_home(draft, key, seen, seen_at)
+    elif seen.power is MachinePower.RUNNING:
+        _elsewhere(draft, key, seen)
+    elif fold(seen.host) == fold(machine.also):
+        _no_longer_there(draft, key)
+
+
+def _note(draft: Draft, key: str, seen: Sighting, *, moved: bool = False) -> None:
+    """Keep what was seen, if it is news."""
+    machine = draft.region.machines[key]
+    known = (machine.power, machine.ref, machine.boot_mark)
+    told = (seen.power, seen.ref or machine.ref, seen.boot_mark or machine.boot_mark)
+    why = machine.why if told == known else seen.why
+    if moved or known != told or machine.why is not why or machine.absent:
+        host = seen.host if moved else machine.host
+        draft.record(mf.MachineSeen(draft.now, key, host, seen.power, seen.ref, seen.boot_mark, why, moved))
+
+
+# Where it is
+
+
+def _at_home(draft: Draft, key: str, seen: Sighting, seen_at: datetime) -> None:
+    machine = draft.region.machines[key]
+    runs = seen.power is MachinePower.RUNNING
+    if machine.also and runs and machine.also_at is not None and machine.also_at <= seen_at:
+        _doubled(draft, key, machine)
+    if machine.also and seen.power in _OFF and not _is_on_its_way(draft, key):
+        _follow(draft, key, Sighting(machine.ref, machine.also, MachinePower.RUNNING))
+        return
+    if seen.power is MachinePower.GONE:
+        _missed(draft, key, machine.host)
+        return
+    _note(draft, key, seen)
+    if not draft.region.machines[key].doubled:
+        _by_itself(draft, key, seen)
+
+
+def _elsewhere(draft: Draft, key: str, seen: Sighting) -> None:
+    """It runs at another host than the region says."""
+    machine, due = draft.region.machines[key], current(draft.region, key)
+    if _is_on_its_way(draft, key):
+        if due is not None and due.errand.kind is ErrandKind.MIGRATE and fold(due.errand.to) == fold(seen.host):
+            errands.give_up(draft, due, "it restarted on the way")
+            _follow(draft, key, seen)
+        elif fold(machine.also) != fold(seen.host):
+            draft.record(mf.MachineSeen(draft.now, key, seen.host, seen.power))
+    elif machine.power in _OFF:
+        _follow(draft, key, seen)
+    elif fold(machine.also) != fold(seen.host):
+        draft.record(mf.MachineSeen(draft.now, key, seen.host, seen.power))
+
+
+def _is_on_its_way(draft: Draft, key: str) -> bool:
+    due = current(draft.region, key)
+    return due is not None and due.errand.kind in _ON_THE_WAY and due.tried_at is not None
+
+
+def _follow(draft: Draft, key: str, seen: Sighting) -> None:
+    """Somebody has moved it by hand, or started it there: the region follows."""
+    _note(draft, key, seen, moved=True)
+    errands.alarm(draft, key)
+    vm, host = draft.region.vms[key], draft.region.real_host(seen.host)
+    assert host is not None, "only hosts of the region list machines"
+    if vm.power in DOWN:
+        draft.record(f.VmStarted(draft.now, key, host.number))
+    elif vm.host != host.number:
+        draft.record(f.VmMoved(draft.now, key, host.number))
+    leave_host(draft, key)
+
+
+def _doubled(draft: Draft, key: str, machine: RealMachine) -> None:
+    if not machine.doubled:
+        draft.record(mf.MachineDoubled(draft.now, key, machine.also))
+        errands.alarm(
+            draft, key, f"runs at {machine.host} and at {machine.also}: turn one of them off, nothing is done"
+        )
+
+
+def _no_longer_there(draft: Draft, key: str) -> None:
+    doubled = draft.region.machines[key].doubled
+    draft.record(mf.MachineDoubled(draft.now, key))
+    if doubled:
+        errands.alarm(draft, key)
+
+
+# What happened by itself
+
+
+def _by_itself(draft: Draft, key: str, seen: Sighting) -> None:
+    """Nothing was asked for, or what was asked for has lost its object."""
+    vm, machine, due = draft.region.vms[key], draft.region.machines[key], current(draft.region, key)
+    if due is not None:
+        if seen.power is MachinePower.OFF and due.errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE):
+            errands.give_up(draft, due, "it went off meanwhile")
+            _by_itself(draft, key, seen)
+        return
+    if seen.power is MachinePower.RUNNING:
+        if vm.power in DOWN:
+            host = draft.region.real_host(machine.host)
+            assert host is not None
+            draft.record(f.VmStarted(draft.now, key, host.number))
+            leave_host(draft, key)
+        errands.alarm(draft, key)
+    elif seen.power is MachinePower.PAUSED:
+        _paused(draft, key, machine)
+    elif vm.power not in DOWN:
+        if machine.why in (SeenWhy.GUEST, SeenWhy.ASKED):
+            draft.record(f.VmStopped(draft.now, key))
+        else:
+            _crashed(draft, key)
+
+
+def _paused(draft: Draft, key: str, machine: RealMachine) -> None:
+    """Nobody asked for that. One that an error has paused is left so."""
+    if machine.why is SeenWhy.CRASH:
+        errands.alarm(draft, key, "is paused by an error of its disk or its host: it is left so")
+        return
+    errands.alarm(draft, key, "is paused, and nobody asked for that: it goes on in a minute")
+    seed = derive_guid(machine.ref, draft.now.isoformat())
+    until = draft.now + RESUMED_AFTER
+    errands.make(draft, draft.region.vms[key], ErrandKind.PAUSE, seed, until=until, tried=True)
+
+
+def _crashed(draft: Draft, key: str) -> None:
+    """It is started again at once, but not for ever."""
+    vm, machine = draft.region.vms[key], draft.region.machines[key]
+    recent = [each for each in machine.crashes if draft.now - each < CRASHES_WITHIN]
+    if len(recent) >= CRASHES_MOST:
+        minutes = CRASHES_WITHIN // timedelta(minutes=1)
+        errands.alarm(draft, key, f"has crashed {len(recent) + 1} times in {minutes} minutes: it stays off")
+        draft.record(f.VmStopped(draft.now, key))
+        return
+    seed = derive_guid(vm.seed, key, draft.now.isoformat())
+    in_hand = [each for each in map(draft.region.events.__getitem__, vm.events) if is_under_way(each)]
+    if in_hand:  # what it is going through is not over before it runs again
+        errands.make(draft, vm, ErrandKind.RESTART, seed, event=in_hand[-1].id)
+    else:
+        bear_started(draft, Cause.CRASH, vm, seed)
+
+
+# What is not there
+
+
+def _miss(draft: Draft, host: RealHost, listed: set[str], seen_at: datetime) -> None:
+    """A complete listing: what is not in it is not at that host."""
+    astray = (key for key in draft.region.astray if key not in host.vms)
+    for key in sorted((*host.vms, *astray)):
+        machine = draft.region.machines.get(key)
+        if machine is None or key in listed or not machine.ref or machine.engine != host.engine:
+            continue
+        if fold(machine.also) == fold(host.name):
+            _no_longer_there(draft, key)
+        elif fold(machine.host) == fold(host.name):
+            see(draft, key, Sighting(machine.ref, host.name, MachinePower.GONE), seen_at)
+        elif machine.absent and seen_at >= machine.seen_at:
+            _missed(draft, key, host.name)
+
+
+def _missed(draft: Draft, key: str, host: str) -> None:
+    """It is not at that host. It may be at another, until each has said that it is not."""
+    machine, due = draft.region.machines[key], current(draft.region, key)
+    if due is not None and due.errand.kind is not ErrandKind.PAUSE:
+        return  # it is part of what is being done, or that will find out
+    if host not in machine.absent:
+        draft.record(mf.MachineSeen(draft.now, key, host, MachinePower.GONE))
+    machine = draft.region.machines[key]
+    where = [each for each in hosts_of(draft.region, machine.engine) if each.health is not HostHealth.FENCED]
+    if any(each.name not in machine.absent for each in where):
+        return
+    if due is not None:
+        errands.give_up(draft, due, "it is gone")
+    if draft.region.vms[key].power in DOWN:
+        errands.alarm(draft, key, "is gone from its engine: delete the VM, or bring the machine back")
+    elif current(draft.region, key) is None:
+        _crashed(draft, key)
+
+
+# A host that was lost
+
+
+def _put_down(draft: Draft, host: RealHost, listing: Listing) -> None:
+    """It is back. What runs there and has a place elsewhere by now is turned off before anything else."""
+    _end_of_strays(draft, host, listing)
+    strays = [seen for seen in listing.machines if seen.power not in _OFF and _is_stray(draft, host, seen)]
+    for seen in strays:
+        errands.make_of_host(draft, host, ErrandKind.OFF, draft.now.isoformat(), seen.ref, seen.boot_mark)
+    if listing.complete and not strays and not _strays_of(draft, host):
+        draft.record(mf.HostBack(draft.now, host.number))
+
+
+def _is_stray(draft: Draft, host: RealHost, seen: Sighting) -> bool:
+    key = draft.region.refs.get((host.engine, seen.ref))
+    if key is None:
+        return False
+    due = current(draft.region, key)
+    return draft.region.vms[key].host != host.number or (due is not None and due.errand.kind is ErrandKind.REDEPLOY)
+
+
+def _end_of_strays(draft: Draft, host: RealHost, listing: Listing) -> None:
+    """Copies that were to be turned off and are."""
+    there = {seen.ref: seen for seen in listing.machines}
+    for found in _strays_of(draft, host):
+        seen = there.get(found.errand.ref)
+        if (seen is None and listing.complete) or (seen is not None and seen.power in _OFF):
+            errands.end(draft, found)
+
+
+def _strays_of(draft: Draft, host: RealHost) -> list[OpenErrand]:
+    errands_there = (each for each in draft.region.errands.values() if fold(each.errand.host) == fold(host.name))
+    return [each for each in errands_there if not each.errand.vm and each.errand.kind is ErrandKind.OFF]

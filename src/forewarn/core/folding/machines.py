@@ -1,0 +1,178 @@
+"""How facts about real machines and their errands change a region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from forewarn.core.folding import sets
+from forewarn.core.folding.hosts import reserve
+from forewarn.core.machines import facts as mf
+from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, OpenErrand, RealMachine
+from forewarn.core.region import DOWN, HostHealth, Power, Region, replace
+
+CRASHES_WITHIN = timedelta(minutes=10)  # ours: the recovery that such an event is given
+
+
+def fold_machine(region: Region, fact: mf.MachineFact) -> Region:
+    """The region after a fact about one machine."""
+    if isinstance(fact, mf.MachineAdopted):
+        return _adopted(region, fact)
+    machine = region.machines[fact.vm]
+    match fact:
+        case mf.MachineReleased():
+            return machine_left(region, fact.vm)
+        case mf.MachineSeen():
+            return _seen(region, machine, fact)
+        case mf.MachineDoubled(also=also):
+            cleared = replace(machine, also="", also_at=None, doubled=False)
+            return put_machine(region, fact.vm, replace(machine, doubled=True) if also else cleared)
+        case mf.MachineAlarmed(alarm=alarm):
+            return put_machine(region, fact.vm, replace(machine, alarm=alarm))
+        case _:
+            assert_never(fact)
+
+
+def _adopted(region: Region, fact: mf.MachineAdopted) -> Region:
+    vm = region.vms[fact.vm]
+    power = Power.RUNNING if fact.power in (MachinePower.RUNNING, MachinePower.PAUSED) else Power.STOPPED
+    region = replace(region, vms=region.vms.set(vm.key, replace(vm, power=power)))
+    machine = RealMachine(fact.engine, fact.host, fact.at, fact.ref, fact.boot_mark, fact.power)
+    return put_machine(region, vm.key, machine)
+
+
+def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
+    at_home = fact.moved or fact.host == machine.host
+    if fact.power is MachinePower.GONE and not fact.moved:
+        found = replace(machine, absent=(*machine.absent, fact.host), seen_at=fact.at)
+        found = replace(found, power=MachinePower.GONE, why=fact.why) if at_home else found
+        return put_machine(region, fact.vm, found)
+    if not at_home:
+        return put_machine(region, fact.vm, replace(machine, also=fact.host, also_at=fact.at))
+    booted = fact.power is MachinePower.RUNNING and "" not in (fact.boot_mark, machine.boot_mark)
+    if booted and fact.boot_mark != machine.boot_mark:
+        vm = region.vms[fact.vm]
+        region = replace(region, vms=region.vms.set(vm.key, replace(vm, boots=vm.boots + 1)))
+    found = replace(
+        machine,
+        host=fact.host,
+        seen_at=fact.at,
+        ref=fact.ref or machine.ref,
+        boot_mark=fact.boot_mark or machine.boot_mark,
+        power=fact.power,
+        why=fact.why,
+        absent=(),
+    )
+    if fact.moved:
+        found = replace(found, also="", also_at=None, doubled=False)
+    return put_machine(region, fact.vm, found)
+
+
+def put_machine(region: Region, key: str, machine: RealMachine) -> Region:
+    """Set a machine, and by which name its engine knows it."""
+    refs, former = region.refs, region.machines.get(key)
+    if former is not None and former.ref and former.ref != machine.ref:
+        refs = refs.delete((former.engine, former.ref))
+    if machine.ref:
+        refs = refs.set((machine.engine, machine.ref), key)
+    astray = region.astray
+    if machine.astray != (key in astray):
+        astray = astray.set(key, None) if machine.astray else astray.delete(key)
+    return replace(region, machines=region.machines.set(key, machine), refs=refs, astray=astray)
+
+
+def machine_left(region: Region, key: str) -> Region:
+    """A VM has no machine any more, and nothing is to be done to it."""
+    machine = region.machines.get(key)
+    if machine is None:
+        return region
+    for errand_id in machine.errands:
+        region = sets.waited_for(_closed(region, region.errands[errand_id]), errand_id, "")
+    machine = region.machines[key]
+    refs = region.refs.delete((machine.engine, machine.ref)) if machine.ref else region.refs
+    astray = region.astray.delete(key) if key in region.astray else region.astray
+    return replace(region, machines=region.machines.delete(key), refs=refs, astray=astray)
+
+
+def crashed(region: Region, vms: Iterable[str], at: datetime) -> Region:
+    """Remember when machines were started again, for as long as that matters."""
+    for key in vms:
+        machine = region.machines.get(key)
+        if machine is not None:
+            recent = tuple(each for each in machine.crashes if at - each < CRASHES_WITHIN)
+            region = put_machine(region, key, replace(machine, crashes=(*recent, at)))
+    return region
+
+
+def fold_errand(region: Region, fact: mf.ErrandFact) -> Region:
+    """The region after a fact about one errand."""
+    if isinstance(fact, mf.ErrandMade):
+        return _made(region, fact)
+    found = region.errands[fact.errand_id]
+    match fact:
+        case mf.ErrandTried(at=at):
+            return put_errand(region, replace(found, tried_at=found.tried_at or at, tries=found.tries + 1))
+        case mf.ErrandPlaced(to=to):
+            return _placed(region, found, to)
+        case mf.ErrandHindered(why=why):
+            return put_errand(region, replace(found, why=why, tries=found.tries + 1))
+        case mf.ErrandEnded():
+            return _over(region, found, "")
+        case mf.ErrandGivenUp(why=why):
+            return _over(region, found, why)
+        case _:
+            assert_never(fact)
+
+
+def put_errand(region: Region, found: OpenErrand) -> Region:
+    return replace(region, errands=region.errands.set(found.errand.id, found))
+
+
+def _made(region: Region, fact: mf.ErrandMade) -> Region:
+    errand = fact.errand
+    region = put_errand(region, OpenErrand(errand, fact.at, 1) if fact.tried else OpenErrand(errand))
+    if errand.vm:
+        machine = region.machines[errand.vm]
+        region = put_machine(region, errand.vm, replace(machine, errands=(*machine.errands, errand.id)))
+    return reserve(region, errand.to, errand.vm, wanted=True)
+
+
+def _placed(region: Region, found: OpenErrand, to: str) -> Region:
+    errand = found.errand
+    region = _let_go(region, errand)
+    turned_down = (*found.turned_down, errand.to) if errand.to not in ("", to) else found.turned_down
+    source = region.real_host(errand.host)
+    lost = source is not None and source.health is HostHealth.FENCED
+    errand = replace(errand, to=to, source_off=errand.source_off or lost)
+    region = put_errand(region, replace(found, errand=errand, turned_down=turned_down))
+    return reserve(region, to, errand.vm, wanted=True)
+
+
+def _over(region: Region, found: OpenErrand, why: str) -> Region:
+    """What was wanted is there, or (with a reason) is not wanted any more."""
+    region = _closed(region, found)
+    vm = region.vms.get(found.errand.vm)
+    if vm is not None:
+        emptied = found.errand.kind is ErrandKind.REDEPLOY and not why
+        power = vm.power if vm.power in DOWN else Power.RUNNING
+        vm = replace(vm, power=power, ephemeral_disks=vm.ephemeral_disks + emptied)
+        region = replace(region, vms=region.vms.set(vm.key, vm))
+    return sets.waited_for(region, found.errand.id, why)
+
+
+def _closed(region: Region, found: OpenErrand) -> Region:
+    errand = found.errand
+    region = replace(region, errands=region.errands.delete(errand.id))
+    if errand.vm:
+        machine = region.machines[errand.vm]
+        left = tuple(each for each in machine.errands if each != errand.id)
+        region = put_machine(region, errand.vm, replace(machine, errands=left))
+    return _let_go(region, errand)
+
+
+def _let_go(region: Region, errand: Errand) -> Region:
+    """Of the place that was kept for it, unless another errand of the machine goes there too."""
+    machine = region.machines.get(errand.vm)
+    others = () if machine is None else (region.errands[each].errand for each in machine.errands if each != errand.id)
+    return reserve(region, errand.to, errand.vm, wanted=any(other.to == errand.to for other in others))

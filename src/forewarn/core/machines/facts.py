@@ -1,0 +1,149 @@
+"""What happened to real machines, their hosts and their errands. ``core.facts`` has all facts and their promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, SeenWhy
+
+
+class _Fact(Struct, frozen=True, gc=False, tag_field="fact", tag=True, omit_defaults=True):
+    at: datetime
+
+
+class HostRegistered(_Fact, frozen=True):
+    """A host of an engine takes part from now on, or again. Numbers and names of hosts are not used twice."""
+
+    host: int
+    name: str
+    engine: str
+    fault_domain: int
+    update_domain: int
+    capacity: int
+    kinds: tuple[ErrandKind, ...] = ()  # what its engine can do; empty: all
+
+
+class HostSilent(_Fact, frozen=True):
+    """Nothing is heard of it. Its machines may be running."""
+
+    host: int
+
+
+class HostBack(_Fact, frozen=True):
+    """It is as it was before it fell silent; or it is back after it was lost, and nothing runs there twice."""
+
+    host: int
+
+
+class HostFenced(_Fact, frozen=True):
+    """It is known to be off: it was made so, or a person has said so."""
+
+    host: int
+    by: str = ""  # who says so; empty where its fence does
+
+
+class HostLeft(_Fact, frozen=True):
+    host: int
+
+
+class MachineAdopted(_Fact, frozen=True):
+    """A VM has a real machine from now on; one without ``ref`` is yet to be created."""
+
+    vm: str
+    engine: str
+    host: str
+    ref: str = ""
+    boot_mark: str = ""
+    power: MachinePower = MachinePower.OFF
+
+
+class MachineReleased(_Fact, frozen=True):
+    """The region forgets the machine, which goes on."""
+
+    vm: str
+
+
+class MachineSeen(_Fact, frozen=True):
+    """Something about a machine is not as it was. GONE: it is not at that host."""
+
+    vm: str
+    host: str
+    power: MachinePower
+    ref: str = ""
+    boot_mark: str = ""
+    why: SeenWhy = SeenWhy.UNKNOWN
+    moved: bool = False  # that host is where it is from now on
+
+
+class MachineDoubled(_Fact, frozen=True):
+    """It runs at two hosts, or no longer does."""
+
+    vm: str
+    also: str = ""
+
+
+class MachineAlarmed(_Fact, frozen=True):
+    """Something that a person should look at; an empty sentence takes it back."""
+
+    vm: str
+    alarm: str = ""
+
+
+class ErrandMade(_Fact, frozen=True):
+    errand: Errand
+    subject: str  # whose story this belongs to: the event's id, or ``vm/NAME``, or ``host/NUMBER``
+    tried: bool = False  # of a pause that is there already: it is only to be ended
+
+
+class _OfErrand(_Fact, frozen=True):
+    errand_id: str
+    subject: str
+    kind: ErrandKind
+    vm: str = ""
+
+
+class ErrandTried(_OfErrand, frozen=True):
+    """From now on the engine may have done something."""
+
+
+class ErrandPlaced(_OfErrand, frozen=True):
+    """It is known where the machine is to be."""
+
+    to: str = ""
+
+
+class ErrandHindered(_OfErrand, frozen=True):
+    """It did not work; it is tried again."""
+
+    why: str = ""
+
+
+class ErrandEnded(_OfErrand, frozen=True):
+    """What was wanted has been seen."""
+
+
+class ErrandGivenUp(_OfErrand, frozen=True):
+    why: str = ""
+
+
+HostFact: TypeAlias = HostRegistered | HostSilent | HostBack | HostFenced | HostLeft
+OneErrandFact: TypeAlias = ErrandTried | ErrandPlaced | ErrandHindered | ErrandEnded | ErrandGivenUp
+ErrandFact: TypeAlias = ErrandMade | OneErrandFact
+OneMachineFact: TypeAlias = MachineReleased | MachineSeen | MachineDoubled | MachineAlarmed
+MachineFact: TypeAlias = MachineAdopted | OneMachineFact
+RealFact: TypeAlias = HostFact | MachineFact | ErrandFact
+
+
+_HOST_FACTS = (HostRegistered, HostSilent, HostBack, HostFenced, HostLeft)
+_MACHINE_FACTS = (MachineAdopted, MachineReleased, MachineSeen, MachineDoubled, MachineAlarmed)
+_ERRAND_FACTS = (ErrandTried, ErrandPlaced, ErrandHindered, ErrandEnded, ErrandGivenUp)
+
+SUBJECTS: dict[type, Callable[[Any], str]] = {
+    **dict.fromkeys(_HOST_FACTS, lambda fact: f"host/{fact.host}"),
+    **dict.fromkeys(_MACHINE_FACTS, lambda fact: f"vm/{fact.vm}"),
+    **dict.fromkeys((ErrandMade, *_ERRAND_FACTS), lambda fact: fact.subject),
+}

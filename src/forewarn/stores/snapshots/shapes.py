@@ -1,0 +1,124 @@
+"""The pieces that a region is taken apart into, as they are written. Their order and their tags are a promise."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from forewarn.core.machines.values import OpenErrand, RealMachine
+from forewarn.core.region import (
+    Campaign,
+    Event,
+    HostHealth,
+    Operation,
+    Power,
+    RealHost,
+    Resource,
+    ScaleSet,
+)
+from forewarn.core.specs import Binding, Domains, Policy, ScopeKind, VmSpec
+
+
+class HostsPart(Struct, array_like=True, tag="hosts"):
+    numbers: list[int]
+    fault_domains: list[int]
+    update_domains: list[int]
+    capacities: list[int]
+    healths: list[HostHealth]
+
+
+class VmsPart(Struct, array_like=True, tag="vms"):
+    """VMs by column. What many of them share stands once in a table that the parts fill as they come."""
+
+    new_specs: list[VmSpec]
+    new_seeds: list[str]
+    new_instants: list[datetime]
+    new_bindings: list[Binding]
+    names: list[str]
+    specs: list[int]
+    seeds: list[int]
+    created: list[int]
+    numbers: list[int]
+    update_domains: list[int]
+    fault_domains: list[int]
+    hosts: list[int | None]
+    powers: list[Power]
+    boots: list[int]
+    disks: list[int]
+    bindings: list[int]
+    events: dict[int, tuple[str, ...]]  # place in this part -> event ids, where there are any
+    instances: dict[int, tuple[int, bool]]  # place in this part -> model and protection, in scale sets
+
+
+class ScopeRow(Struct, array_like=True, gc=False):
+    kind: ScopeKind
+    name: str
+    policy: Policy | None
+    counts: dict[str, int]
+    enabled_at: datetime | None
+    last_read_at: datetime | None
+    lapses_at: datetime | None
+    incarnation: int
+    events: tuple[str, ...]
+    changed_at: datetime | None
+    resource_group: str
+    domains: Domains | None = None
+
+
+class ScopesPart(Struct, array_like=True, tag="scopes"):
+    rows: list[ScopeRow]
+
+
+class EventsPart(Struct, array_like=True, tag="events"):
+    events: list[Event]
+
+
+class CampaignsPart(Struct, array_like=True, tag="campaigns"):
+    campaigns: list[Campaign]
+
+
+class ScaleSetsPart(Struct, array_like=True, tag="scale-sets"):
+    scale_sets: list[ScaleSet]
+
+
+class OperationsPart(Struct, array_like=True, tag="operations"):
+    operations: list[Operation]
+
+
+class ResourcesPart(Struct, array_like=True, tag="resources"):
+    resources: list[Resource]
+
+
+class RealHostsPart(Struct, array_like=True, tag="real-hosts"):
+    hosts: list[RealHost]
+
+
+class MachinesPart(Struct, array_like=True, tag="machines"):
+    machines: dict[str, RealMachine]
+
+
+class ErrandsPart(Struct, array_like=True, tag="errands"):
+    errands: list[OpenErrand]
+
+
+class RetiredScopesPart(Struct, array_like=True, tag="retired"):
+    total: int
+    numbers: dict[str, tuple[int, int]]
+
+
+Part: TypeAlias = (
+    HostsPart
+    | VmsPart
+    | ScopesPart
+    | EventsPart
+    | CampaignsPart
+    | ScaleSetsPart
+    | OperationsPart
+    | ResourcesPart
+    | RetiredScopesPart
+    | RealHostsPart
+    | MachinesPart
+    | ErrandsPart
+)
