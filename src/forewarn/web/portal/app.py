@@ -147,6 +147,7 @@ class Portal:
             host=request.headers["host"],
             caller=request.client.host if request.client else "",
             who=getattr(request.state, "visitor", ""),
+            parts=frozenset(request.headers.get(PART, "").split()),
             form=form or {},
         )
 
