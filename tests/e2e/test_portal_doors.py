@@ -26,8 +26,12 @@ from tests.unit.web.portal.samples import SAMPLES, Given
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-_DOOR = re.compile(r'<p class="door-name">([^<]+)</p>\s*(?:<pre class="code">(.*?)</pre>)?', re.DOTALL)
-_LAST = ("delete-instances", "scale", "delete-scale-set", "evict", "fail", "delete")  # after these there is less to try
+_DOOR = re.compile(
+    r'<p class="door-name">([^<]+?) ?(?:<button[^<]*</button>)?</p>\s*(?:<pre class="code">(.*?)</pre>)?', re.DOTALL
+)
+# after these there is less to try
+_LAST = ("delete-instances", "scale", "delete-scale-set", "evict", "fail", "delete", "clock-to")
+_PAGES = ("vms", "vms/lone", "vms/web-0", "scale-sets", "scale-sets/pool", "availability-sets")  # that az can show too
 
 # Run by az's own Python: the way of a command until its words are parsed, and no further.
 _PARSE = """
@@ -101,8 +105,12 @@ def doors(server: ServerProgram, key: str) -> dict[str, str]:
 
 def shown_at(server: ServerProgram, key: str, given: Given) -> dict[str, str]:
     """Door -> what is to be copied there, on the page of a deed whose form is filled in."""
-    answer = ask(server.control, f"/portal/do/{key}?{urlencode(given, doseq=True)}", {})
-    assert answer.status == 200, key
+    return drawer(server, f"/portal/do/{key}?{urlencode(given, doseq=True)}")
+
+
+def drawer(server: ServerProgram, path: str) -> dict[str, str]:
+    answer = ask(server.control, path, {})
+    assert answer.status == 200, path
     return {door: unescape(text).strip() for door, text in _DOOR.findall(answer.body.decode())}
 
 
@@ -123,6 +131,9 @@ def refused_by_az(az: Az, lines: list[str]) -> list[str]:
 def test_every_line_for_az_is_one_that_the_real_az_takes(region: AzRegion) -> None:
     lines = [line for key in DEEDS for line in doors(region.server, key).get("az", "").splitlines()]
     assert len(lines) >= 15
+    shown = [line for page in _PAGES for line in drawer(region.server, f"/portal/{page}")["az"].splitlines()]
+    assert len(shown) > len(_PAGES)
+    lines += shown
     wrong = ["az vm restart --name web-0", "az vmss update -g g -n n --terminate-notification-minutes 5"]
     assert refused_by_az(region.az, [*lines, *wrong]) == wrong
 
@@ -167,10 +178,12 @@ def test_every_line_for_curl_does_what_it_says_when_it_is_run(region: AzRegion) 
     done = []
     for key in sorted(DEEDS, key=lambda each: _LAST.index(each) if each in _LAST else -1):
         tell(server, "/v1/vms/start", {"names": ["lone", "web-2"]})
-        line = doors(server, key)["curl"]
-        run = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True)
-        answer = json.loads(run.stdout) if run.stdout else {}
-        assert not {"error", "detail"} & set(answer), (line, run.stdout)
+        for line in doors(server, key)["curl"].splitlines():
+            run = subprocess.run(
+                ["sh", "-c", line], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True
+            )
+            answer = json.loads(run.stdout) if run.stdout else {}
+            assert not {"error", "detail"} & set(answer), (line, run.stdout)
         done.append(key)
     assert set(done) == set(DEEDS)
     assert "pool" not in [each["name"] for each in look(server, "/v1/scale-sets")["scale_sets"]]

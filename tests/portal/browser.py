@@ -145,13 +145,20 @@ class Visitor:
                 _nothing(watch.page, "found by axe", self._inaccessible(watch))
                 _nothing(watch.page, "wider than the window", sideways(watch.page))
 
-    def _inaccessible(self, watch: Watch) -> list[str]:
+    def assert_as_good_in(self, theme: Theme) -> None:
+        """The page at which a flow has ended, by other light."""
+        watch = self.watches[-1] if self.watches else None
+        if watch is not None and not watch.page.is_closed():
+            watch.page.emulate_media(color_scheme=theme)
+            _nothing(watch.page, f"found by axe in {theme}", self._inaccessible(watch, theme))
+
+    def _inaccessible(self, watch: Watch, theme: Theme | None = None) -> list[str]:
         """Axe is a script. Where scripts are off, it looks at the same HTML in a browser that has them."""
         if self.scripts:
             return watch.inaccessible()
         browser, html = self.context.browser, watch.page.content()
         assert browser is not None
-        twin = browser.new_context(viewport=watch.page.viewport_size)
+        twin = browser.new_context(viewport=watch.page.viewport_size, color_scheme=theme)
         try:
             page = twin.new_page()
             page.route("**/*.js", lambda route: route.abort())
@@ -181,7 +188,7 @@ def visitor(
     scripts: bool = True,
     zone: str = "Europe/Berlin",
 ) -> Iterator[Visitor]:
-    """A visitor whose every page is looked over when the block ends well."""
+    """A visitor whose every page is looked over when the block ends well, and the last one in both themes."""
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=theme,
@@ -193,6 +200,7 @@ def visitor(
         somebody = Visitor(context, origin, scripts)
         yield somebody
         somebody.assert_nothing_amiss()
+        somebody.assert_as_good_in("dark" if theme == "light" else "light")
     finally:
         context.close()
 

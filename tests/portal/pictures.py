@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 
 from tests.e2e.program import ServerProgram
 from tests.portal.browser import LAPTOP, PHONE, ROOT, Theme, chromium, visitor
-from tests.portal.regions import a_busy_afternoon
+from tests.portal.regions import a_busy_afternoon, look
 
 PICTURES = ROOT / "docs/pictures"
 MADE_FROM = PICTURES / "made-from.txt"
@@ -23,7 +23,10 @@ _PORTAL = ROOT / "src/forewarn/web/portal"
 # name -> where it is taken, how wide, in which theme
 _TAKEN: dict[str, tuple[str, tuple[int, int], Theme]] = {
     "overview": ("/portal/", LAPTOP, "light"),
-    "vm": ("/portal/vms/web-2?tab=sees", LAPTOP, "light"),
+    "confirmation": ("/portal/do/restart?vm=web-2", LAPTOP, "light"),
+    "vm": ("/portal/vms/web-2?tab=sees&beside=2019-01-01", LAPTOP, "light"),
+    "campaign": ("/portal/campaigns/{campaign}", LAPTOP, "dark"),
+    "overview-phone": ("/portal/", PHONE, "dark"),
     "vms-phone": ("/portal/vms", PHONE, "light"),
 }
 
@@ -44,9 +47,10 @@ def main() -> None:
         ServerProgram.start(Path(place) / "region", "--clock", "virtual") as server,
     ):
         a_busy_afternoon(server)
+        campaign = look(server, "/v1/campaigns")["campaigns"][0]["id"]
         for name, (path, size, theme) in _TAKEN.items():
             with visitor(browser, server.control, size, theme) as somebody:
-                page = somebody.open(path)
+                page = somebody.open(path.format(campaign=campaign))
                 _settle(page)
                 page.screenshot(path=PICTURES / f"{name}.png")
     MADE_FROM.write_text(f"{digest()}\n")

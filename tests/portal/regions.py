@@ -57,6 +57,7 @@ def a_busy_afternoon(server: ServerProgram) -> None:
         ("/v1/vms/restart", {"names": ["web-0"]}),
         ("/v1/vms/redeploy", {"names": ["db-1"]}),
         ("/v1/hosts/maintain", {"hosts": ["host-2"], "kind": "freeze"}),
+        ("/v1/campaigns", {"kind": "live-migration", "scopes": ["availability-set/data"]}),
     ):
         tell(server, path, body)
     restart = next(each for each in server.document("web-0")["Events"] if each["EventType"] == "Reboot")

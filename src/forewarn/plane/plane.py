@@ -1,7 +1,7 @@
 """The control plane: what faces and servers use of it. Each part has its module; this one puts them together.
 
 A command goes in by ``submit`` and is on disk when that returns (``writing``). Readers see ``region``, the last state
-that was published. Time passes (``ticking``), impacts begin (``impacts``) and reads are kept (``reads``) by themselves.
+that was published. Time passes (``ticking``), impacts begin (``impacts``, ``hands``) and reads are kept by themselves.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from forewarn.plane.clock import Clock, ClockFrom
 from forewarn.plane.editing import Editing
 from forewarn.plane.following import Follower
 from forewarn.plane.forecasting import Forecasts
+from forewarn.plane.hands.hands import Hands
+from forewarn.plane.hands.settings import NO_MACHINES, Machines
 from forewarn.plane.impacts import Impacts
 from forewarn.plane.membership import Membership
 from forewarn.plane.ports import CLOCK, Journal, Origin, PretendedMachines, Published
@@ -35,8 +37,8 @@ class Plane:
     """Reads are free and never wait: ``region`` is the last published state. Writes go through ``submit``.
 
     Where the journal is shared, this is one node of a region: it follows what the others write, and one of them all
-    leads, which is to let time pass, to begin impacts and to keep snapshots. ``standing`` tells whether it is current
-    and whether it leads, ``membership`` which nodes there are.
+    leads: it lets time pass, begins impacts, keeps snapshots. ``standing`` tells whether it is current and whether it
+    leads, ``membership`` which nodes there are.
     """
 
     def __init__(
@@ -48,18 +50,18 @@ class Plane:
         rules: Rules,
         system: ServerSystem,
         pace: Pace,
+        machines: Machines,
     ) -> None:
         shared, self._book, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
-        many = shared is not None
-        self.standing = Standing(
-            shared=many, staleness=pace.staleness, lease_seconds=pace.lease_seconds, elapsed=system.elapsed
-        )
+        many, lease = shared is not None, pace.lease_seconds
+        self.standing = Standing(shared=many, staleness=pace.staleness, lease_seconds=lease, elapsed=system.elapsed)
         self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
         self._impacts = Impacts(engine, self.standing)
         self.forecasts = Forecasts(engine, rules, self._book, system.elapsed)
         writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
         self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
+        self.hands = Hands(machines, self._writing, self.standing, clock.now, system)
         self.published: Published = self._writing  # ``region`` and ``seq``, without a call
         self.ticking = Ticking(self._writing, clock, self.standing, journal, pace.watch_seconds)
         self._turning = Turning(self._writing, clock)
@@ -80,6 +82,7 @@ class Plane:
         *,
         system: ServerSystem = SYSTEM,
         pace: Pace = PACE,
+        machines: Machines = NO_MACHINES,
     ) -> Plane:
         """Read a journal to its end, which blocks and may take long, and be ready to ``start``.
 
@@ -87,7 +90,7 @@ class Plane:
         the journal too; where this raises, the caller has to.
         """
         loaded = load(journal)
-        return cls(journal, loaded, clock_from(loaded.region.latest_at), engine, rules, system, pace)
+        return cls(journal, loaded, clock_from(loaded.region.latest_at), engine, rules, system, pace, machines)
 
     async def start(self) -> None:
         """Take up what an earlier run left: impacts that were under way, and what has fallen due since."""
@@ -100,7 +103,7 @@ class Plane:
             self._tasks.append(asyncio.create_task(self._pulses.keep_on(writing)))
         else:
             self._impacts.take_up(self.region)
-        works = [self.ticking.tick_on(), self._pulses.pulse_on(writing)]
+        works = [*self.hands.start(), self.ticking.tick_on(), self._pulses.pulse_on(writing)]
         works += [self._impacts.retry_on(writing, retry_seconds), self.membership.announce_on()]
         self._tasks += [asyncio.create_task(work) for work in works]
         if self.standing.leads:
@@ -109,6 +112,7 @@ class Plane:
 
     async def close(self) -> None:
         """Finish what is queued, keep the latest reads and a snapshot, and let go of the journal."""
+        await self.hands.close()
         if self._tasks:
             last = [self._writing.enqueue(pulse, VM) for pulse in self._pulses.last(self.region)]  # behind all else
             if self._turning.is_ahead_of_facts():

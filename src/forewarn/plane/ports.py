@@ -206,3 +206,13 @@ class Writes(Protocol):
 
     async def submit_ours(self, command: Command, origin: Origin) -> None:
         """Carry out a command of the server's own. A failure is logged, and this returns a moment later."""
+
+
+class Submits(Published, Protocol):
+    """What carries out commands and says what came of each, as hands see it."""
+
+    async def submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
+        """As ``Plane.submit``."""
+
+    def rehearse(self, region: Region, command: Command) -> tuple[Region, tuple[Fact, ...]]:
+        """As ``Plane.rehearse``."""

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from forewarn.core.rules import Rules
 from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import ClockFrom
+from forewarn.plane.hands.settings import NO_MACHINES, Machines
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, PretendedMachines
 from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
@@ -41,6 +42,7 @@ class Parts:
     journal: Journal
     clock_from: ClockFrom  # makes the clock from the instant of the last fact
     engine: PretendedMachines = field(default_factory=SimulatedEngine)
+    machines: Machines = NO_MACHINES  # hosts where real ones run
     rules: Rules = field(default_factory=Rules)
     metadata: MetadataSettings = field(default_factory=MetadataSettings)
     faults: FaultRules = field(default_factory=FaultRules)
@@ -118,7 +120,7 @@ class Assembly:
 
 async def assemble(parts: Parts) -> Assembly:
     """Read the journal, in a thread, and put a server together. Its life is ``plane.start`` and ``plane.close``."""
-    opening = partial(Plane.open, system=parts.system, pace=parts.pace)
+    opening = partial(Plane.open, system=parts.system, pace=parts.pace, machines=parts.machines)
     plane = await asyncio.to_thread(opening, parts.journal, parts.clock_from, parts.engine, parts.rules)
     return Assembly(parts, plane)
 

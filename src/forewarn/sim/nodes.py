@@ -17,6 +17,7 @@ from fastapi import FastAPI
 
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import RealClock
+from forewarn.plane.hands.settings import NO_MACHINES, Machines
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.system import Pace, ServerSystem
@@ -82,6 +83,7 @@ class SimNode:
         self._app: FastAPI | None = None
         self._context = contextvars.copy_context()
         self.died: Callable[[SimNode], None] = lambda server: None
+        self.machines: Callable[[], Machines] = lambda: NO_MACHINES  # of the life that begins
 
     def boot(self) -> None:
         """Begin to start. The process and all its tasks belong to the place."""
@@ -130,6 +132,7 @@ class SimNode:
             journal=handle,
             clock_from=partial(RealClock, wall=system.wall, elapsed=system.elapsed, look_seconds=0.0),
             rules=self._rules,
+            machines=self.machines(),
             metadata=metadata_settings(self._lag),
             faults=FaultRules(dice),
             system=system,

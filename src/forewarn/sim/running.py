@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from types import FrameType
 
+from forewarn.sim.circumstances import Blame
 from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.people import People
@@ -53,10 +54,10 @@ def simulate(plan: SimulationPlan, trace: Trace, tell: Progress = lambda world, 
     """Live through a plan."""
     began, cpu = time.perf_counter(), time.process_time()
     loop = SimLoop()
-    with _collector_on_time():
+    with collector_on_time():
         world = World(plan, loop, trace)
         with (
-            _listening(world),
+            listening_to(world.blame),
             _stopped_by_ctrl_c(world),
         ):
             try:
@@ -177,9 +178,9 @@ def _stopped_by_ctrl_c(world: World) -> Iterator[None]:
 
 
 @contextmanager
-def _listening(world: World) -> Iterator[None]:
+def listening_to(blame: Blame) -> Iterator[None]:
     """Silence the logs of servers and agents; an entry that should never be is a violation."""
-    handler, loggers = InnerFaults(world.blame), quiet_loggers()
+    handler, loggers = InnerFaults(blame), quiet_loggers()
     before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
     try:
         for logger in loggers:
@@ -195,7 +196,7 @@ def _listening(world: World) -> Iterator[None]:
 
 
 @contextmanager
-def _collector_on_time() -> Iterator[None]:
+def collector_on_time() -> Iterator[None]:
     """Collect garbage at fixed instants of the simulation: what it closes is closed at the same time in every run."""
     gc.collect()
     gc.freeze()

@@ -130,3 +130,5 @@ def test_an_events_story_is_printed_as_a_test(run: Run, region: Region) -> None:
     assert "vm = region.vm('db')" in module
     assert "event = region.restart(vm)" in module
     assert run("event", "export-test", "4CAEA225-A741-474D-A72E-428C86FCD853").status == 4
+    assert run("event", "export-test", "--after", "0").out == module
+    assert run("event", "export-test").status == run("event", "export-test", "x", "--after", "0").status == 2

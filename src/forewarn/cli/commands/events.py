@@ -23,7 +23,7 @@ from forewarn.cli.outcomes import (
 )
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.settings.errors import Exit
+from forewarn.settings.errors import Exit, usage
 from forewarn.settings.times import parse_instant, show_instant, show_moment
 
 _TIMELINE = (
@@ -70,12 +70,15 @@ def add_to(subparsers: Subparsers) -> None:
         group,
         "export-test",
         _export_test,
-        "save an event's story as a test",
-        "Print a pytest module that makes the same happen again, with the region fixture of forewarn.testing. Where "
-        "the event was approved, put your program in the place of its handler.",
+        "save what happened as a test",
+        "Print a pytest module that makes the same happen again, with the region fixture of forewarn.testing: to one "
+        "event, or to each event of a stretch of the journal. Where an event was approved, put your program in the "
+        "place of the handler.",
         "forewarn event export-test 4CAEA225-A741-474D-A72E-428C86FCD853 > test_reboot.py",
     )
-    export.add_argument("id", metavar="ID", help=_ID_HELP)
+    export.add_argument("id", metavar="ID", nargs="?", help=_ID_HELP)
+    export.add_argument("--after", type=int, metavar="N", help="instead of an id: events made after this record")
+    export.add_argument("--to", type=int, metavar="N", help="and not after this one (default: the newest)")
     _add_watch(group)
     for operation, summary, description in (
         ("approve", "let events start now", "Approve events as the operator. All of the ids take effect, or none."),
@@ -152,7 +155,11 @@ def _list(args: argparse.Namespace, out: Output) -> int:
 
 def _export_test(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
-    out.raw(client.server.content("/v1/export/test", {"event": _full_id(client, args.id)})[0])
+    if (args.id is None) == (args.after is None):
+        raise usage("Name an event by its ID, or a stretch of the journal by --after N and --to N.")
+    stretch = {"after": args.after, "to": args.to}
+    asked = stretch if args.id is None else {"event": _full_id(client, args.id)}
+    out.raw(client.server.content("/v1/export/test", asked)[0])
     return Exit.OK
 
 

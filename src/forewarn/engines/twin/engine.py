@@ -131,9 +131,9 @@ class TwinEngine:
         return self._do(TwinCall.MIGRATE, errand, to=errand.to)
 
     def _redeploy(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
-        """Off and away at the source first: only then may there be another. Without a host it is known to be off."""
-        apart = errand.host not in ("", errand.to)
-        here = self._find(errand.host, errand.ref) if apart else None
+        """Off and away at the source first: only then may there be another."""
+        apart = errand.host != errand.to
+        here = self._find(errand.host, errand.ref) if apart and not errand.source_off else None
         if here is not None:
             return self._do(TwinCall.REMOVE if here.power is OFF else TwinCall.STOP, errand)
         there = self._find(errand.to, errand.ref)

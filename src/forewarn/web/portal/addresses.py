@@ -7,7 +7,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 ROOT = "/portal"
 _NEWS = ("did", "since")
-_PASSING = (*_NEWS, "back")  # parameters that are not a part of what a page shows
+_WORD = "told"
+_PASSING = (*_NEWS, _WORD, "back")  # parameters that are not a part of what a page shows
 
 
 class Addresses:
@@ -64,3 +65,9 @@ def with_news(back: str, request_id: str, before: int) -> str:
     """The page to show after a deed, with the request id and where in the journal to look for it, on any node."""
     plain = lasting(back)
     return f"{plain}{'&' if '?' in plain else '?'}{_NEWS[0]}={request_id}&{_NEWS[1]}={before}"
+
+
+def with_word(back: str, deed: str) -> str:
+    """Where to go on after a deed of which the journal tells nothing: the page says so by the deed's own word."""
+    plain = lasting(back)
+    return f"{plain}{'&' if '?' in plain else '?'}{_WORD}={deed}"

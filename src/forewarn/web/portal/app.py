@@ -23,6 +23,7 @@ from forewarn.web.operator.desk import Desk, look_at
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.portal.addresses import Addresses, lasting
+from forewarn.web.portal.doors.reading import doors_of
 from forewarn.web.portal.forms import Given, NotRight, gathered, read_form
 from forewarn.web.portal.frame import frame_of
 from forewarn.web.portal.news import news_of
@@ -103,6 +104,7 @@ class Portal:
         return {
             "page": page,
             "view": view,
+            "doors": doors_of(page, visit),
             "frame": frame_of(page, self._pages, visit),
             "news": None if page.bare else news_of(visit),
             "now": visit.look.now,

@@ -85,6 +85,10 @@ def _several(values: Sequence[str]) -> Any:
     return [each.strip() for each in values if each.strip()] or None
 
 
+def _words(values: Sequence[str]) -> Any:
+    return [word for value in values for word in value.replace(",", " ").split()] or None
+
+
 def _tags(values: Sequence[str]) -> Any:
     found = {}
     for line in filter(str.strip, "\n".join(values).splitlines()):
@@ -99,6 +103,7 @@ def _tags(values: Sequence[str]) -> Any:
 _READERS: dict[str, Callable[[Sequence[str]], Any]] = {
     "hidden": _text,
     "names": _several,
+    "words": _words,
     "text": _text,
     "choice": _text,
     "whole": _whole,
@@ -113,8 +118,9 @@ _READERS: dict[str, Callable[[Sequence[str]], Any]] = {
 class FormField:
     """One thing that a form asks for. ``name`` is its name in the address; ``key`` that in the operator's body.
 
-    Kinds: ``hidden`` and ``names`` (one and several that were chosen elsewhere), ``text``, ``whole``, ``decimal``,
-    ``minutes`` (told to the operator in seconds), ``switch``, ``choice``, ``tags`` (lines of key=value).
+    Kinds: ``hidden`` and ``names`` (one and several that were chosen elsewhere), ``words`` (several that are typed, one
+    after the other), ``text``, ``whole``, ``decimal``, ``minutes`` (told to the operator in seconds), ``switch``,
+    ``choice``, ``tags`` (lines of key=value).
     """
 
     name: str

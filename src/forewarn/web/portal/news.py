@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from forewarn.plane.ports import JournalFault
 from forewarn.web.operator.history.activity import Book, activity_fields
+from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.page import Visit
 
 _FAR = 2_000  # ours: records after the one that was the last when the request came
@@ -19,7 +20,12 @@ class JustHappened:
 
 
 def news_of(visit: Visit) -> JustHappened | None:
-    """Of ``?did=REQUEST_ID&since=SEQ``. Reads the journal: not on the loop. An id that is not there is no news."""
+    """Of ``?did=REQUEST_ID&since=SEQ``, or of ``?told=DEED`` for what is not written down.
+
+    Reads the journal: not on the loop. An id that is not there is no news.
+    """
+    if (deed := DEEDS.get(visit.first("told"))) is not None and deed.unwritten:
+        return JustHappened(deed.unwritten, "", ())
     request_id, since = visit.first("did"), visit.first("since")
     if not request_id or not since.isascii() or not since.isdigit() or len(since) > 18:
         return None

@@ -86,6 +86,16 @@ class GoTo:
     cookies: tuple[str, ...] = ()  # as Set-Cookie says them
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a page shows, asked for at the other doors. Words are those of a command line."""
+
+    forewarn: tuple[tuple[str, ...], ...]
+    query: Mapping[str, str] = field(default_factory=dict)  # of the page's first request
+    az: tuple[tuple[str, ...], ...] = ()
+    no_az: str = "Azure shows this to nobody, so az has no command for it."
+
+
 # A plain function is called in a thread: it may read the journal. A coroutine function is awaited on the loop.
 View: TypeAlias = Callable[[Visit], Any] | Callable[[Visit], Awaitable[Any]]
 
@@ -108,6 +118,7 @@ class PortalPage:
     parts: Mapping[str, str] = field(default_factory=dict)  # element id -> template
     post: View | None = None  # what a form that is sent here does; it returns a GoTo, or the view to show again
     api: tuple[str, ...] = ()  # the requests of the operator API that tell the same
+    reading: Callable[[Visit], Elsewhere] | None = None  # the same in other programs' words, for "How to do this"
     bare: bool = False  # shown to whoever has not signed in: it tells nothing about the region
     menu: str = ""  # its words in the navigation; empty: it is not there
     under: str = ""  # the page whose entry in the navigation is marked as current; its own if empty

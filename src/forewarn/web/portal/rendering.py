@@ -34,7 +34,15 @@ def environment(addresses: Addresses, files: StaticFiles) -> Environment:
     )
     env.globals.update(url=addresses.url, api=api, pages=addresses.names)
     env.globals.update(static=files.url, scripts=files.scripts, digest=files.digest)
-    for way in (written.iso, written.clock_text, written.relative, written.duration, written.number, written.count):
+    for way in (
+        written.iso,
+        written.clock_text,
+        written.told,
+        written.relative,
+        written.duration,
+        written.number,
+        written.count,
+    ):
         env.filters[way.__name__] = way
     return env
 

@@ -15,8 +15,14 @@ FOLDER = Path(__file__).parent / "static"
 _KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 # What only readers of the source want: types and reasons are a quarter of the bytes.
 _COMMENT = re.compile(rb"^\s*//[^\n]*\n|^\s*/\*.*?\*/ *\n|/\*\*[^*]*\*/ ?|^[ ]+", re.DOTALL | re.MULTILINE)
-_CSS_SPACE = re.compile(rb"\s*([{};,])\s*|(?<=:) ")
-_LATER = ("main.js", "worker.js", "palette.js", "sign-in.js")  # loaded by a page, by a script, or when it is wanted
+_CSS_SPACE = re.compile(rb"\s*([{};,>])\s*|(?<=:) ")
+_LATER = (
+    "main.js",
+    "worker.js",
+    "palette.js",
+    "sign-in.js",
+    "simulator.js",
+)  # loaded by a page, by a script, or when it is wanted
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -28,7 +34,7 @@ class _File:
 
 
 class StaticFiles:
-    """All files of the folder, in memory. Reading blocks: make it before a server serves."""
+    """All files of the folder, in memory. Elsewhere blocks: make it before a server serves."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         paths = sorted(path for path in folder.iterdir() if path.suffix in _KINDS)
@@ -66,5 +72,5 @@ class StaticFiles:
 def _file(path: Path) -> _File:
     plain = _COMMENT.sub(b"", path.read_bytes())
     if path.suffix == ".css":
-        plain = _CSS_SPACE.sub(rb"\1", plain)
+        plain = _CSS_SPACE.sub(rb"\1", plain).replace(b";}", b"}")
     return _File(plain, gzip.compress(plain, 9, mtime=0), _KINDS[path.suffix])

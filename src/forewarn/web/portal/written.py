@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
 from markupsafe import Markup
 
+_INSTANT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -29,6 +31,11 @@ def iso(at: datetime) -> str:
 def clock_text(at: datetime, now: datetime) -> str:
     """In region time, with the day where it is another one."""
     return f"{at:%H:%M:%S} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def told(text: str, now: datetime) -> str:
+    """A sentence of the journal or the API, with its instants written as the pages write them."""
+    return _INSTANT.sub(lambda found: clock_text(datetime.fromisoformat(found[0]), now), text)
 
 
 def relative(at: datetime, now: datetime) -> str:

@@ -93,3 +93,41 @@ async def test_what_cannot_be_saved_is_refused(bench: Bench) -> None:
     assert "cannot reimage" in await bench.refused(400, "GET", "/v1/export/test", params={"event": event["id"]})
     assert "nobody" in (await bench.refused(404, "GET", "/v1/export/test", params={"event": "nobody"})).lower()
     await bench.refused(400, "GET", "/v1/export/test")
+
+
+async def test_a_stretch_of_the_journal_is_a_module_with_a_test_for_each_event(bench: Bench, tmp_path: Path) -> None:
+    await bench.create("web", count=2, availability_set="front", read=True)
+    await bench.create("image", os_image_notice_seconds=900, read=True)
+    await bench.post("/v1/vms/restart", {"names": ["web-0"]}, 202)
+    await bench.post("/v1/clock/advance", {"seconds": 3600})
+    before = bench.plane.seq
+    (again,) = (await bench.post("/v1/vms/restart", {"names": ["web-0"]}, 202))["events"]
+    await bench.post("/v1/vms/reimage", {"names": ["image"]}, 202)
+    await _approved(bench, again["id"], "web-0")
+    await bench.post("/v1/vms/restart", {"names": ["web-0"]}, 202)
+
+    module = (await bench.client.get("/v1/export/test", params={"after": before})).text
+
+    assert module.count("def test_") == 2
+    assert "# Left out: Reboot of image. The test kit cannot reimage a VM." in module
+    assert "def test_reboot_of_web_0_2(" in module
+    assert "2 passed" in _run(tmp_path, module).stdout
+    assert "1 failed, 1 passed" in _run(tmp_path, module.replace(_APPROVAL, "            pass\n")).stdout
+    whole = (await bench.client.get("/v1/export/test", params={"after": 0, "to": bench.plane.seq})).text
+    assert whole.count("def test_") == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "sentence"),
+    [
+        ({}, 400, "Name an event, or a stretch"),
+        ({"event": "X", "after": 0}, 400, "Name an event, or a stretch"),
+        ({"after": 0, "to": 0}, 404, "No event was made after record 0 and up to 0."),
+        ({"after": -1}, 400, "after"),
+    ],
+)
+async def test_a_stretch_without_events_or_sense_is_refused(
+    bench: Bench, asked: dict[str, str | int], status: int, sentence: str
+) -> None:
+    answer = await bench.client.get("/v1/export/test", params=asked)
+    assert (answer.status_code, sentence in answer.text) == (status, True), answer.text

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
 from forewarn.web.operator.desk import Desk
-from tests.unit.web.portal.conftest import Browser
+from forewarn.web.operator.schema.fleet_answers import EventAnswer
+from forewarn.web.portal import written
+from forewarn.web.portal.ahead import ahead
+from tests.unit.web.portal.conftest import NOON, Browser
 
 Given = dict[str, tuple[str, ...]]
 
@@ -83,6 +87,9 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
         "auto_approve_reboot": ("On",),
     },
     "clock-next": lambda browser: {},
+    "clock-to": lambda browser: {"instant": ("2027-01-01T12:15:00Z",)},
+    "clock-speed": lambda browser: {"speed": ("0",)},
+    "create-dozen": lambda browser: {},
     "clock-advance": lambda browser: {"minutes": ("15",)},
     "fault-add": lambda browser: {"kind": ("gone",), "vm": ("web-0",), "times": ("3",)},
     "fault-clear": _fault,
@@ -92,3 +99,8 @@ SAMPLES: dict[str, Callable[[Browser], Given]] = {
 async def filled_in(browser: Browser, key: str) -> str:
     """The address of the deed's page with the sample filled in."""
     return f"/portal/do/{key}?{urlencode(SAMPLES[key](browser), doseq=True)}"
+
+
+def before_it_is_true(told: Any) -> str:
+    """What the API tells of a dry run as if it were done, as a page says it of what is to come; at noon."""
+    return written.told(ahead(told["message"], [EventAnswer.model_validate(each) for each in told["events"]]), NOON)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
 
 from forewarn.cli.main import build_parser
 from forewarn.plane.clock import RealClock
+from forewarn.web.portal.ahead import ahead
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import Outlook
 from forewarn.web.portal.forms import fill
 from tests.unit.web.portal.conftest import Browser, OpenPortal
 from tests.unit.web.portal.regions import HOSTILE, small
-from tests.unit.web.portal.samples import SAMPLES, filled_in
+from tests.unit.web.portal.samples import SAMPLES, before_it_is_true, filled_in
 from tests.unit.web.portal.visitor import Element
 
 pytestmark = pytest.mark.anyio
 
 
+_DONE = re.compile(r"(?<!will be )(?:created|scheduled|approved|canceled|changed)\b[.,]|was |were |had to")
 _NO_DRY_RUN = ("/v1/clock", "/v1/faults")  # turned by the forecast's word; and what is no command
 
 
@@ -36,7 +39,7 @@ async def test_a_restart_says_what_will_happen_and_then_that_happens(open_portal
         await small(browser)
         before = await _state(browser)
         page = await browser.page("/portal/do/restart?vm=web-2&back=/portal/vms")
-        assert _outcome(page) == "1 event scheduled, not before 2026-01-01T12:15:00Z."
+        assert _outcome(page) == "1 Reboot event will be scheduled, not before 12:15:00 UTC."
         assert await _state(browser) == before
 
         answer = await browser.confirm("/portal/do/restart?vm=web-2&back=/portal/vms")
@@ -46,7 +49,7 @@ async def test_a_restart_says_what_will_happen_and_then_that_happens(open_portal
         (event,) = (await browser.api("/v1/events", vm="web-2"))["events"]
         assert (event["type"], event["phase"], event["not_before"]) == ("Reboot", "scheduled", "2026-01-01T12:15:00Z")
         news = (await browser.page(answer.headers["Location"])).text
-        assert "1 Reboot event scheduled, not before 2026-01-01T12:15:00Z" in news
+        assert "1 Reboot event scheduled, not before 12:15:00 UTC" in news
 
 
 async def test_activity_tells_the_door_and_the_request(open_portal: OpenPortal) -> None:
@@ -63,7 +66,7 @@ async def test_the_outlook_is_what_the_dry_run_of_the_api_tells(open_portal: Ope
         await small(browser)
         for key in ("restart", "redeploy", "reimage", "stop", "deallocate", "delete"):
             told = await browser.ask(f"/v1/vms/{key}?dry_run=true", {"names": ["web-2", "lone"]})
-            assert _outcome(await browser.page(f"/portal/do/{key}?vm=web-2&vm=lone")) == told["message"]
+            assert _outcome(await browser.page(f"/portal/do/{key}?vm=web-2&vm=lone")) == before_it_is_true(told)
 
 
 async def test_what_has_changed_since_it_was_shown_is_shown_again_and_not_done(open_portal: OpenPortal) -> None:
@@ -79,7 +82,7 @@ async def test_what_has_changed_since_it_was_shown_is_shown_again_and_not_done(o
 
         assert answer.status_code == 409
         assert "What would happen has changed since you looked" in answer.text
-        assert "1 event scheduled" in answer.text
+        assert "1 Reboot event will be scheduled" in answer.text
         assert await _state(browser) == before
 
 
@@ -235,7 +238,8 @@ async def test_the_request_behind_a_deed_does_the_same(open_portal: OpenPortal, 
         assert answer.is_success, answer.text
         told = answer.json()
     if "message" in told:
-        assert told["message"] == _outcome(page)
+        assert before_it_is_true(told) == _outcome(page)
+    assert not _DONE.search(_outcome(page))  # nothing of it has happened yet
 
 
 def test_an_outlook_agrees_with_one_that_differs_only_in_its_instants() -> None:
@@ -248,7 +252,7 @@ async def test_turning_the_clock_says_what_will_happen_on_the_way(open_portal: O
         await small(browser)
         before = await _state(browser)
         told = _outcome(await browser.page("/portal/do/clock-advance?minutes=15"))
-        assert told.startswith("The clock goes to 12:15:00 UTC. On the way ")
+        assert told.startswith("The clock will go to 12:15:00 UTC. On the way ")
         assert "12:15:00 UTC: web-0: Started." in told or "more." in told
         assert await _state(browser) == before
 
@@ -278,3 +282,40 @@ async def test_a_fault_rule_is_added_and_cleared_from_its_page(open_portal: Open
         assert [rule["kind"] for rule in (await browser.api("/v1/faults"))["faults"]] == ["gone"]
         missing = await browser.client.get("/portal/do/fault-clear?fault=99")
         assert "There is no fault rule 99." in missing.text
+
+
+# As the operator's outcomes tell it, and as a confirmation must: nothing of it has happened yet.
+_TENSES = {
+    "3 events scheduled, not before 12:15.": "3 events will be scheduled, not before 12:15.",
+    "1 event started at once.": "1 event will start at once.",
+    "web-0 was restarted at once, without an event.": "web-0 will be restarted at once, without an event.",
+    "2 VMs were rebuilt elsewhere at once, without an event: why.": (
+        "2 VMs will be rebuilt elsewhere at once, without an event: why."
+    ),
+    "2 events approved, 1 started. 1 event still waiting for others of the same work: see awaited.": (
+        "2 events will be approved, 1 will start. 1 event will still wait for others of the same work: see awaited."
+    ),
+    "1 event waiting until another event is done with the VM.": (
+        "1 event will wait until another event is done with the VM."
+    ),
+    "2 events canceled.": "2 events will be taken back.",
+    "Joined an event that will do the same: X.": "This joins an event that will do the same: X.",
+    "1 VM to be restarted when another event is done, without being told.": (
+        "1 VM will be restarted when another event is done, without being told."
+    ),
+    "Careful: work is open in update domains 0, 1 of s at once.": (
+        "Careful: work will be open in update domains 0, 1 of s at once."
+    ),
+    "Nothing had to be done.": "Nothing has to be done.",
+    "No VM lived there, so nobody was hit.": "No VM lives there, so nobody will be hit.",
+    "Scale set 'pool' created. 2 instances created: pool_0, pool_1.": (
+        "Scale set 'pool' will be created. 2 instances will be created: pool_0, pool_1."
+    ),
+    "The capacity is 3 now.": "The capacity will be 3.",
+    "Scale set 'pool' is gone.": "Scale set 'pool' will be gone.",
+}
+
+
+@pytest.mark.parametrize(("done", "to_come"), _TENSES.items())
+def test_a_dry_run_is_told_of_in_the_future(done: str, to_come: str) -> None:
+    assert ahead(done) == to_come

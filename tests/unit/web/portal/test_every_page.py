@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from itertools import pairwise
 from urllib.parse import urlsplit
 
 import pytest
 
+from forewarn.cli.main import build_parser
 from forewarn.web.portal.pages import PAGES
 from tests.unit.web.portal.conftest import Browser, OpenPortal
 from tests.unit.web.portal.regions import HOSTILE, REGIONS
@@ -142,12 +144,40 @@ async def test_every_page_names_the_requests_that_tell_the_same(open_portal: Ope
             assert method.lower() in documented.get(path, {}), f"{page.name}: {request}"
 
 
+async def test_every_page_that_shows_says_how_to_see_the_same_elsewhere(pages: dict[str, Element]) -> None:
+    """Command lines that the real command takes, and requests that are answered."""
+    shown = {page.path: page for page in PAGES if page.reading is not None}
+    assert {page.name for page in PAGES if page.menu} - {page.name for page in shown.values()} <= {"simulator"}
+    for path, page in pages.items():
+        drawers = [each for each in page.all("details") if each.attributes.get("class") == "how"]
+        own = urlsplit(path).path.removeprefix("/portal")
+        if own in shown:
+            assert len(drawers) == 1, path
+        lines = [line for drawer in drawers for each in drawer.all("pre") for line in "".join(each.texts).splitlines()]
+        for line in lines:
+            if line.startswith("forewarn "):
+                assert build_parser().parse_args(shlex.split(line)[1:]), path
+
+
+async def test_the_requests_behind_a_page_are_answered(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await REGIONS["small"](browser)
+        for path, page in (await _crawl(browser)).items():
+            if path.startswith("/portal/do/") or "/new-scale-set" in path:
+                continue  # a deed's own request: see test_deeds
+            for each in page.all("pre"):
+                for line in "".join(each.texts).splitlines():
+                    if line.startswith("curl ") and "metadata" not in line:
+                        address = shlex.split(line)[-1].removeprefix(browser.home)
+                        assert (await browser.client.get(address)).status_code == 200, f"{path}: {line}"
+
+
 async def test_text_from_outside_is_text(open_portal: OpenPortal) -> None:
     async with open_portal() as browser:
         await REGIONS["hostile"](browser)
         for path, page in (await _crawl(browser)).items():
             assert not page.all("img"), path
-            assert all("main.js" in each.attributes.get("src", "") for each in page.all("script")), path
+            assert all("/portal/static/" in each.attributes.get("src", "") for each in page.all("script")), path
             assert not any(name.startswith("on") for each in page.walk() for name in each.attributes), path
             assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page.text, path
             assert not any(letter in page.text for letter in "\x00\x07\x1b"), path

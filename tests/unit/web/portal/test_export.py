@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from forewarn.web.operator.schema.answers import Answer
+from forewarn.web.portal.pages.export import LISTS
 from forewarn.web.portal.sheets import MOST_ROWS, CsvSheet, JsonSheet, Sheet, written
 from tests.unit.web.portal.conftest import OpenPortal
 
@@ -90,6 +91,8 @@ async def test_a_file_holds_what_the_filter_of_the_page_chooses(open_portal: Ope
         await browser.ask("/v1/vms", {"name": "web", "count": 120, "availability_set": "front", "read": True}, 201)
         await browser.ask("/v1/vms", {"name": "db", "size": "=cmd|' /C calc'!A0"}, 201)
         await browser.ask("/v1/vms/restart", {"names": ["web-0"]})
+        await browser.ask("/v1/scale-sets", {"name": "pool", "capacity": 0}, 201)
+        await browser.ask("/v1/campaigns", {"kind": "freeze", "hosts": ["host-0"]}, 201)
         links = [each.attributes["href"] for each in (await browser.page("/portal/vms?q=web+ud:1")).all("a")]
         address = next(each for each in links if "/export/" in each)
         file = await browser.client.get(address)
@@ -97,8 +100,7 @@ async def test_a_file_holds_what_the_filter_of_the_page_chooses(open_portal: Ope
         whole = json.loads((await browser.client.get("/portal/export/vms.json")).text)
         everything = (await browser.client.get("/portal/export/vms.csv")).text
         counts = {
-            name: json.loads((await browser.client.get(f"/portal/export/{name}.json")).text)["rows"]
-            for name in ("events", "hosts", "availability-sets", "cloud-services")
+            name: json.loads((await browser.client.get(f"/portal/export/{name}.json")).text)["rows"] for name in LISTS
         }
 
     assert [line[0] for line in table(file.text)][1:] == [vm["name"] for vm in api["vms"]]
@@ -107,7 +109,16 @@ async def test_a_file_holds_what_the_filter_of_the_page_chooses(open_portal: Ope
     assert file.headers["X-Content-Type-Options"] == "nosniff"
     assert (whole["rows"], len(whole["vms"])) == (121, 121)
     assert "'=cmd|" in everything
-    assert counts == {"events": 1, "hosts": 31, "availability-sets": 1, "cloud-services": 0}
+    assert counts == {
+        "vms": 121,
+        "events": 2,
+        "hosts": 31,
+        "availability-sets": 1,
+        "cloud-services": 0,
+        "scale-sets": 1,
+        "campaigns": 1,
+        "activity": 5,
+    }
 
 
 @pytest.mark.parametrize(
@@ -115,6 +126,7 @@ async def test_a_file_holds_what_the_filter_of_the_page_chooses(open_portal: Ope
     [
         ("vms.csv?q=power:purple", 400, "power"),
         ("hosts.json?health=purple", 400, "health"),
+        ("activity.json?door=purple", 400, "door"),
         ("vms.xls", 404, "no such list to export"),
         ("secrets.csv", 404, "no such list to export"),
     ],

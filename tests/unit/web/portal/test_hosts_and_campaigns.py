@@ -48,15 +48,18 @@ async def test_several_hosts_are_maintained_at_once_and_a_failure_wants_its_numb
 
 async def test_a_campaign_is_started_held_and_gone_on_with(open_portal: OpenPortal) -> None:
     async with open_portal() as browser:
-        assert "There is none yet" in (await browser.page("/portal/campaigns")).text
+        assert "There are no campaigns yet" in (await browser.page("/portal/campaigns")).text
         await browser.ask("/v1/vms", {"name": "web", "count": 3, "availability_set": "front", "read": True}, 201)
         page = await browser.page("/portal/do/start-campaign")
-        assert "3 waves over 3 hosts, one update domain after the other; 1 event would be open at once." in page.text
+        told = "3 waves over 3 hosts with 3 VMs, one update domain after the other. 1 event will be scheduled at once."
+        assert told in page.text
+        assert "If nobody acts, it ends at 13:15:27 UTC" in page.text
         assert not browser.plane.region.campaigns
         assert (await browser.confirm("/portal/do/start-campaign")).status_code == 303
         (campaign,) = browser.plane.region.campaigns
         shown = (await browser.page(f"/portal/campaigns/{campaign}")).text
-        assert "0 done, 1 being worked on, 2 left" in shown
+        assert "0 done, 1 being worked on, 2 left; 3 VMs on them" in shown
+        assert "waits for its approval by a VM of the scope, or until" in shown
         assert (await browser.confirm(f"/portal/do/pause-campaign?campaign={campaign}")).status_code == 303
         assert browser.plane.region.campaigns[campaign].state.value == "paused"
         assert "Resume" in (await browser.page(f"/portal/campaigns/{campaign}")).text

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.unit.web.portal.conftest import Browser, OpenPortal, filled_by
+from tests.unit.web.portal.samples import before_it_is_true
 from tests.unit.web.portal.visitor import Element, read
 
 pytestmark = pytest.mark.anyio
@@ -159,7 +160,7 @@ async def test_scaling_in_says_who_goes(open_portal: OpenPortal) -> None:
         before = browser.plane.seq
         page = await browser.page("/portal/do/scale?scale_set=pool&capacity=3")
         told = await browser.ask("/v1/scale-sets/pool/scale?dry_run=true", {"capacity": 3})
-        assert told["message"] in page.text
+        assert before_it_is_true(told) in page.text
         assert len(told["at_once"]) == 2
         assert browser.plane.seq == before
 

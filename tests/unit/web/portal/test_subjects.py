@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from forewarn.web.portal.axis import WIDTH, Span, axis_of
+from forewarn.web.portal.drawing.axis import WIDTH, Span, axis_of
 from forewarn.web.portal.pages.vms import filters_of
+from forewarn.web.portal.written import told
 from forewarn.wire.versions import API_VERSIONS
 from tests.unit.web.portal.conftest import NOON, Browser, OpenPortal
 from tests.unit.web.portal.regions import HOSTILE, small
@@ -139,9 +140,9 @@ async def test_an_event_is_told_until_after_its_end(open_portal: OpenPortal) -> 
         await small(browser)
         event_id = await _event(browser, "web-0")
         open_page = await browser.page(f"/portal/events/{event_id}")
-        told = await browser.api("/v1/forecast", event=event_id)
+        ahead = await browser.api("/v1/forecast", event=event_id)
         foreseen = [each for each in open_page.all("tr") if each.attributes.get("class") == "foreseen"]
-        assert len(foreseen) == len(told["facts"])
+        assert len(foreseen) == len(ahead["facts"])
         assert [each.text for each in open_page.all("a") if each.text in ("Approve", "Cancel")] == ["Approve", "Cancel"]
 
         await browser.ask("/v1/clock/advance", {"seconds": 7200}, 200)
@@ -150,7 +151,8 @@ async def test_an_event_is_told_until_after_its_end(open_portal: OpenPortal) -> 
         assert "completed" in ended.all("main")[0].text
         assert [each.text for each in ended.all("a") if each.text in ("Approve", "Cancel")] == []
         story = await browser.api(f"/v1/events/{event_id}")
-        assert _cells(ended, "What") == [each["text"] for each in story["timeline"]]
+        now = browser.plane.now()
+        assert _cells(ended, "What") == [told(each["text"], now) for each in story["timeline"]]
         listed = await browser.page("/portal/events?tab=ended")
         assert any(event_id in each.attributes["href"] for each in listed.all("a"))
 
@@ -176,7 +178,7 @@ def test_an_axis_shows_all_its_spans_and_now_in_order() -> None:
     assert axis.now is not None
     notice, impact, recovery = axis.bars
     assert 0 < notice.x < axis.now < notice.x + notice.width == recovery.x < recovery.x + recovery.width < WIDTH
-    assert impact.width == 3
+    assert impact.width == 0.3
     assert [tick.at for tick in axis.ticks] == [NOON, NOON + 15 * minute, NOON + 25 * minute]
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Query
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
+from forewarn.core.facts import CampaignCompleted, Fact
 from forewarn.core.looking.lookup import campaign_named
 from forewarn.core.region import Campaign, Region
+from forewarn.plane.forecasting import LONGEST, Course
 from forewarn.web.operator.desk import Asker, TheAsker, TheLook
 from forewarn.web.operator.listing.paging import instant_key, page_of
 from forewarn.web.operator.routing import routes_below
-from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignChanged, CampaignsAnswer
+from forewarn.web.operator.schema.fleet_answers import CampaignChanged, CampaignsAnswer, CampaignStory
 from forewarn.web.operator.schema.requests import CampaignBody, Page
-from forewarn.web.operator.telling.campaign_views import campaign_fields
+from forewarn.web.operator.telling.campaign_views import campaign_fields, campaign_story
 
 router = routes_below("/v1/campaigns", "campaigns")
+
+_FACTS_LOOKED_AT = 2_000  # of what is to come, for the end of a new campaign: some 40 ms
 
 
 @router.post("", status_code=201, summary="Start a campaign")
@@ -26,7 +32,19 @@ async def start(body: CampaignBody, asker: TheAsker) -> CampaignChanged:
     campaign_id = asker.new_guid()
     hosts, scopes = tuple(body.hosts), tuple(body.scopes)
     await asker.submit(c.StartCampaign(campaign_id, Cause(body.kind), hosts, scopes, body.hosts_at_once or 0))
-    return await _as_it_is(asker, campaign_id)
+    changed, look = await _as_it_is(asker, campaign_id), asker.look()
+    course = asker.plane.forecasts.course(look.region, look.now, _FACTS_LOOKED_AT)
+    ends_at = await asyncio.to_thread(_end_of, course, campaign_id, look.now)
+    return changed.model_copy(update={"ends_at": ends_at})
+
+
+def _end_of(course: Course, campaign_id: str, now: datetime) -> datetime | None:
+    found = course.until(now + LONGEST, lambda seen: _ends(seen.fact, campaign_id))
+    return found.facts[0].fact.at if found.facts else None
+
+
+def _ends(fact: Fact, campaign_id: str) -> bool:
+    return isinstance(fact, CampaignCompleted) and fact.campaign_id == campaign_id
 
 
 @router.get("", summary="List campaigns")
@@ -41,9 +59,9 @@ def _in_order(campaign: Campaign) -> str:
 
 
 @router.get("/{campaign_id}", summary="Show a campaign")
-def show(campaign_id: str, look: TheLook) -> CampaignAnswer:
-    """How far it has come, and what comes next."""
-    return campaign_fields(look.region, campaign_named(look.region, campaign_id))
+def show(campaign_id: str, look: TheLook) -> CampaignStory:
+    """How far it has come wave by wave, whom it waits for, and what comes next."""
+    return campaign_story(look.region, campaign_named(look.region, campaign_id))
 
 
 @router.post("/{campaign_id}/pause", summary="Pause a campaign")
@@ -72,4 +90,4 @@ async def _as_it_is(asker: Asker, campaign_id: str) -> CampaignChanged:
 
 
 def _changed(region: Region, campaign_id: str) -> CampaignChanged:
-    return CampaignChanged(**dict(campaign_fields(region, campaign_named(region, campaign_id))))
+    return CampaignChanged(**dict(campaign_story(region, campaign_named(region, campaign_id))))

@@ -1,4 +1,4 @@
-"""A story to take home: what happened to an event, as a pytest module that makes it happen again.
+"""A story to take home: what happened to an event, or to several, as a pytest module that makes it happen again.
 
 The module uses the ``region`` fixture of ``forewarn.testing``. Where somebody approved the event, a handler stands in
 its place, to be replaced by the program under test: without its approval the test fails.
@@ -7,7 +7,7 @@ its place, to be replaced by the program under test: without its approval the te
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -18,13 +18,19 @@ from forewarn.core.causes import CAUSES, Cause
 from forewarn.core.refusal import Hint, Refused, no_event
 from forewarn.core.region import Event, Region
 from forewarn.core.specs import EvictionPolicy, ScopeKind
+from forewarn.plane.ports import Journal
 from forewarn.web.operator.desk import TheDesk, TheLook
+from forewarn.web.operator.history.spans import records
 from forewarn.web.operator.records import MOST_STEPS
 from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.looks import StoryQuery
 
 router = routes_below("/v1/export", "events")
 
+_MOST_TESTS = 100  # ours: a module that somebody still reads
+_MOST_RECORDS = 100_000  # ours: read in a second or two
+_NO_REIMAGE = "The test kit cannot reimage a VM."
+_BEGINNINGS = (f.EventScheduled, f.EventBornStarted)
 _BY_USERS = {Cause.USER_RESTART: "restart", Cause.USER_REDEPLOY: "redeploy", Cause.EVICTION: "evict"}
 _HEAD = '''"""Saved from a forewarn region: {title}. The clock of the test stands still until it is turned."""
 
@@ -47,30 +53,84 @@ def handler(url: str) -> None:
 
 @router.get(
     "/test",
-    summary="Save an event's story as a test",
+    summary="Save what happened as a test",
     response_class=Response,
     responses={200: {"content": {"text/x-python": {}}, "description": "A pytest module."}},
 )
 def export_test(query: Annotated[StoryQuery, Query()], desk: TheDesk, look: TheLook) -> Response:
     """A pytest module that makes the same happen to a VM of the same kind: the event, its approval after the same time
     or none, its taking back. It wants forewarn with its `server` extra and pytest, and passes as it is.
+
+    With `after` and `to` it has a test for each event that was made in that stretch of the journal, 100 at most; what
+    the test kit cannot do again is named in its first lines.
     """
-    records = desk.plane.journal.about(query.event.upper(), MOST_STEPS)
-    story = [record.fact for record in records if record.seq <= look.seq]
-    if not story or not isinstance(story[0], f.EventScheduled | f.EventBornStarted):
-        raise no_event(f"There is and was no event {query.event}.", query.event)
-    return Response(module_of(story[0].event, story, look.region), media_type="text/x-python; charset=utf-8")
+    if bool(query.event) == (query.after is not None):
+        raise Refused(Hint.INVALID, "Name an event, or a stretch of the journal by after and to.")
+    journal = desk.plane.journal
+    if query.event:
+        events = [query.event.upper()]
+    else:
+        events = _events_between(journal, query.after or 0, min(look.seq, look.seq if query.to is None else query.to))
+    stories = [_story(journal, event, look.seq) for event in events]
+    return Response(module_of(stories, look.region), media_type="text/x-python; charset=utf-8")
 
 
-def module_of(event: Event, story: Sequence[f.Fact], region: Region) -> str:
-    title = f"{CAUSES[event.cause].type.value} of {', '.join(event.resources[:3])}"
-    approval = next((fact for fact in story if isinstance(fact, f.EventApproved)), None)
-    imports = "from datetime import timedelta\n\n" if event.cause is Cause.DELETION else ""
-    imports += "from forewarn.guest import Client\n" if approval else ""
-    name = re.sub(r"\W+", "_", title.lower()).strip("_")[:60]
-    lines = [f"def test_{name}(region: Region) -> None:", *(f"    {line}" for line in _steps(event, story, region))]
-    body = (_HANDLER if approval else "") + "\n" + "\n".join(lines) + "\n"
-    return _HEAD.format(title=title, imports=imports) + body
+def _events_between(journal: Journal, after: int, to: int) -> list[str]:
+    """Those that a document told of, oldest first."""
+    if to - after > _MOST_RECORDS:
+        raise Refused(
+            Hint.INVALID, f"That is a stretch of {to - after} records; choose one of at most {_MOST_RECORDS}."
+        )
+    facts = (record.fact for record in records(journal, after, to))
+    made = (fact.event for fact in facts if isinstance(fact, _BEGINNINGS))
+    found = [event.id for event in made if event.announced]
+    if not found:
+        raise Refused(Hint.NOT_FOUND, f"No event was made after record {after} and up to {to}.")
+    if len(found) > _MOST_TESTS:
+        raise Refused(Hint.INVALID, f"{len(found)} events were made there; choose a stretch of at most {_MOST_TESTS}.")
+    return found
+
+
+def _story(journal: Journal, event: str, head: int) -> list[f.Fact]:
+    story = [record.fact for record in journal.about(event, MOST_STEPS) if record.seq <= head]
+    if not story or not isinstance(story[0], _BEGINNINGS):
+        raise no_event(f"There is and was no event {event}.", event)
+    return story
+
+
+def module_of(stories: Sequence[Sequence[f.Fact]], region: Region) -> str:
+    """One test for each story, and one handler for them all."""
+    tests, left_out = dict[str, str](), list[str]()
+    told: list[tuple[Event, Sequence[f.Fact]]] = []
+    for story in stories:
+        assert isinstance(story[0], _BEGINNINGS)
+        event = story[0].event
+        if len(stories) > 1 and event.cause is Cause.REIMAGE:
+            left_out.append(f"# Left out: {_title(event)}. {_NO_REIMAGE}\n")
+            continue
+        told.append((event, story))
+        name = _name(event, tests)
+        tests[name] = "\n".join([f"def test_{name}(region: Region) -> None:", *_body(event, story, region)])
+    approved = any(isinstance(fact, f.EventApproved) for _, story in told for fact in story)
+    imports = "from datetime import timedelta\n\n" if any(event.cause is Cause.DELETION for event, _ in told) else ""
+    imports += "from forewarn.guest import Client\n" if approved else ""
+    title = _title(told[0][0]) if len(stories) == 1 else f"{len(told)} events"
+    head = _HEAD.format(title=title, imports=imports) + "".join(left_out)
+    return head + (_HANDLER if approved else "") + "\n" + "\n\n\n".join(tests.values()) + "\n"
+
+
+def _title(event: Event) -> str:
+    return f"{CAUSES[event.cause].type.value} of {', '.join(event.resources[:3])}"
+
+
+def _name(event: Event, taken: Container[str]) -> str:
+    """No two tests are called the same, or only the last of them would run."""
+    name = re.sub(r"\W+", "_", _title(event).lower()).strip("_")[:60]
+    return next(each for each in (name, *(f"{name}_{number}" for number in range(2, 200))) if each not in taken)
+
+
+def _body(event: Event, story: Sequence[f.Fact], region: Region) -> Iterator[str]:
+    return (f"    {line}" for line in _steps(event, story, region))
 
 
 def _steps(event: Event, story: Sequence[f.Fact], region: Region) -> Iterator[str]:
@@ -118,7 +178,7 @@ def _beginning(event: Event) -> Iterator[str]:
     elif event.cause is Cause.FAILURE:
         yield "event = region.fail(vm.host)[0]"
     elif event.cause is Cause.REIMAGE:
-        raise Refused(Hint.INVALID, "The test kit cannot reimage a VM, so this story cannot be saved as a test.")
+        raise Refused(Hint.INVALID, f"{_NO_REIMAGE} So this story cannot be saved as a test.")
     else:
         yield f"event = region.maintain(vm.host, {event.cause.value!r})[0]"
 

@@ -269,8 +269,45 @@ class CampaignAnswer(Answer):
     ended_at: datetime | None = Field(description="When it ended; null before.", examples=[_NOON])
 
 
-class CampaignChanged(CampaignAnswer, CommandAnswer):
+class CampaignWave(Answer):
+    """The hosts of one update domain, which have their turn together."""
+
+    update_domain: int = Field(description="Which update domain.", examples=[0])
+    hosts: int = Field(description="How many of the campaign's hosts it has.", examples=[2])
+    vms: int = Field(description="How many VMs live on them now.", examples=[7])
+    state: str = Field(
+        description="`done`, `now` or `to come`; `left out` once the campaign is canceled.", examples=["now"]
+    )
+
+
+class SlowestEvent(Answer):
+    """The open event of a campaign that is awaited longest if nobody acts."""
+
+    event: str = Field(description="Its id.", examples=[_GUID])
+    scope: str = Field(description="Whose document tells of it.", examples=["availability-set/front"])
+    phase: str = Field(description="How far it has come.", examples=["scheduled"])
+    vms: list[str] = Field(description="Whom it hits, 20 of them at most.", examples=[["web-0"]])
+    not_before: datetime = Field(description="When it starts by itself.", examples=[_NOON])
+
+
+class CampaignStory(CampaignAnswer):
+    """A campaign with its waves."""
+
+    vms_total: int = Field(description="How many VMs live on its hosts now.", examples=[14])
+    waves: list[CampaignWave] = Field(description="In their order.")
+    slowest: SlowestEvent | None = Field(
+        description="Whom it waits for longest; null where no event is open.", examples=[None]
+    )
+
+
+class CampaignChanged(CampaignStory, CommandAnswer):
     """A campaign after it was started or changed."""
+
+    ends_at: datetime | None = Field(
+        None,
+        description="Of a start: when it will be over if nobody acts; null where the forecast does not reach so far.",
+        examples=[_NOON],
+    )
 
 
 class CampaignsAnswer(Answer):

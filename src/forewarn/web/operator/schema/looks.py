@@ -54,9 +54,17 @@ class StreamFrom(Body):
 
 
 class StoryQuery(Body):
+    """One event, or all that were made in a stretch of the journal."""
+
     event: str = Field(
-        min_length=1,
+        "",
         max_length=64,
         description="The id of an event, ended or not.",
         examples=["4CAEA225-A741-474D-A72E-428C86FCD853"],
+    )
+    after: int | None = Field(
+        None, ge=0, le=2**62, description="Instead: the events that were made after this record.", examples=[56]
+    )
+    to: int | None = Field(
+        None, ge=0, le=2**62, description="And not after this one; the newest if left out.", examples=[80]
     )

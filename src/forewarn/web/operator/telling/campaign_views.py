@@ -7,12 +7,21 @@ from collections.abc import Sequence
 from itertools import islice
 
 from forewarn.core.looking.turns import held_up
-from forewarn.core.phases import PENDING
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import Campaign, CampaignState, Host, Region
-from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignHosts
+from forewarn.web.operator.schema.fleet_answers import (
+    CampaignAnswer,
+    CampaignHosts,
+    CampaignStory,
+    CampaignWave,
+    SlowestEvent,
+)
+from forewarn.web.operator.telling.views import vm_names
 
 # Ours: over a large fleet it has more events than a person reads, and listing them holds up the loop.
 _EVENTS_SHOWN = 1000
+_VMS_SHOWN = 20  # ours: a line that somebody still reads
+_PHASES = tuple(Phase)  # in the order of an event's life
 
 
 def campaign_fields(region: Region, campaign: Campaign) -> CampaignAnswer:
@@ -37,6 +46,49 @@ def campaign_fields(region: Region, campaign: Campaign) -> CampaignAnswer:
         events_total=campaign.events_total,
         started_at=campaign.started_at,
         ended_at=campaign.ended_at,
+    )
+
+
+def campaign_story(region: Region, campaign: Campaign) -> CampaignStory:
+    """The same with its waves, for who looks at one campaign."""
+    hosts = _hosts(region, campaign)
+    domains = sorted({host.update_domain for host in hosts})
+    sizes, vms = Counter(host.update_domain for host in hosts), Counter[int]()
+    for host in hosts:
+        vms[host.update_domain] += len(host.vms)
+    return CampaignStory(
+        **dict(campaign_fields(region, campaign)),
+        vms_total=vms.total(),
+        waves=[
+            CampaignWave(
+                update_domain=domain, hosts=sizes[domain], vms=vms[domain], state=_state_of_wave(campaign, domain)
+            )
+            for domain in domains
+        ],
+        slowest=_slowest(region, campaign),
+    )
+
+
+def _state_of_wave(campaign: Campaign, domain: int) -> str:
+    if campaign.state is CampaignState.COMPLETED or domain < campaign.wave:
+        return "done"
+    if campaign.state is CampaignState.CANCELED:
+        return "left out"
+    return "now" if domain == campaign.wave else "to come"
+
+
+def _slowest(region: Region, campaign: Campaign) -> SlowestEvent | None:
+    """What nobody has approved comes before what is approved, and that before what has started."""
+    events = (region.events[event_id] for event_id in campaign.open_events)
+    found = max(events, key=lambda event: (-_PHASES.index(event.phase), event.not_before, event.id), default=None)
+    if found is None:
+        return None
+    return SlowestEvent(
+        event=found.id,
+        scope=found.scope,
+        phase=found.phase.value,
+        vms=vm_names(region, found.vms[:_VMS_SHOWN]),
+        not_before=found.not_before,
     )
 
 

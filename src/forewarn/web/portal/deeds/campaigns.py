@@ -10,16 +10,26 @@ from forewarn.web.operator.routes import campaigns
 from forewarn.web.operator.schema.requests import CampaignBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of
 from forewarn.web.portal.deeds.hosts import KIND
+from forewarn.web.portal.doors.twins import ApiCall, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, cannot, forewarn
 from forewarn.web.portal.written import count
 
 _START = (
     KIND,
-    FormField("host", "Hosts", "names", "hosts"),
-    FormField("scope", "Scopes", "names", "scopes"),
-    FormField("hosts_at_once", "Hosts at once", "whole", hint="How many hosts of a wave go at once; all if empty."),
+    FormField("host", "Hosts", "words", "hosts", hint="Like host-0 host-3; empty for every host.", longest=4096),
+    FormField(
+        "scope",
+        "Scopes",
+        "words",
+        "scopes",
+        longest=4096,
+        hint="Like availability-set/front: only hosts where its VMs live.",
+    ),
+    FormField(
+        "hosts_at_once", "Hosts at once", "whole", hint="How many hosts of a wave go at once; all if empty.", longest=6
+    ),
 )
+START = "start-campaign"
 _NOT_A_USER = "Maintenance is the platform's: users of Azure cannot order it."
 _CAMPAIGN = (FormField("campaign", "Campaign", "hidden", required=True),)
 
@@ -30,22 +40,29 @@ async def _start(filled: Filled, asker: Asker, desk: Desk) -> Any:
 
 def _told_of_start(answer: Any) -> Outlook:
     waves, hosts = count(answer.waves_total, "wave"), count(answer.hosts.total, "host")
-    now = f"{count(answer.open_events_total, 'event')} would be open at once" if answer.open_events_total else ""
-    done = " No VM lives there, so it would be over at once." if answer.state == "completed" else ""
-    return Outlook(f"{waves} over {hosts}, one update domain after the other{'; ' if now else ''}{now}.{done}")
+    told = [f"{waves} over {hosts} with {count(answer.vms_total, 'VM')}, one update domain after the other."]
+    if answer.open_events_total:
+        told.append(f"{count(answer.open_events_total, 'event')} will be scheduled at once.")
+    if answer.state == "completed":
+        told.append("No VM lives there, so it will be over at once.")
+    elif answer.ends_at is not None:
+        told.append(f"If nobody acts, it ends at {answer.ends_at:%Y-%m-%dT%H:%M:%SZ}; approvals make it earlier.")
+    else:
+        told.append("Its end is farther away than the forecast looks.")
+    return Outlook(" ".join(told))
 
 
 def _words(filled: Filled) -> list[str]:
     words = ["campaign", "start", "--kind", filled.typed("kind", "freeze")]
-    words += [word for host in filled.all("host") for word in ("--host", host)]
-    words += [word for scope in filled.all("scope") for word in ("--scope", scope)]
+    words += [word for host in filled.values.get("hosts", ()) for word in ("--host", host)]
+    words += [word for scope in filled.values.get("scopes", ()) for word in ("--scope", scope)]
     at_once = filled.typed("hosts_at_once")
     return [*words, "--hosts-at-once", at_once] if at_once else words
 
 
 def _told(answer: Any) -> Outlook:
     left = f"{count(answer.open_events_total, 'event')} still open, {count(answer.hosts.left, 'host')} left"
-    return Outlook(f"The campaign is {answer.state} then: {left}.")
+    return Outlook(f"The campaign will be {answer.state}: {left}.")
 
 
 def _turning(
@@ -74,7 +91,7 @@ def _turning(
 
 DEEDS = (
     PortalDeed(
-        key="start-campaign",
+        key=START,
         title="Start",
         question=lambda filled: f"Start a campaign of {filled.typed('kind', 'freeze')}?",
         fields=_START,

@@ -11,8 +11,9 @@ from pydantic import BaseModel
 from forewarn.core.region import Region, fold
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.schema.fleet_answers import EventAnswer
+from forewarn.web.portal.ahead import ahead
+from forewarn.web.portal.doors.twins import ApiCall, Twin
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, Twin
 
 MANY = 20  # ours, as hosts have by default: VMs that may be hit without their number being typed
 
@@ -55,12 +56,14 @@ class PortalDeed:
     twins: Callable[[Filled, Region], tuple[Twin, ...]] = field(default=lambda filled, region: ())
     final: str = ""  # why it cannot be taken back, where it cannot
     danger: bool = False
+    unwritten: str = ""  # what came of it, where the journal does not tell of it
+    further: Callable[[Filled], tuple[ApiCall, ...]] = field(default=lambda filled: ())  # requests after the first
     hint: str = ""  # one line for the palette and the menu
 
 
 def outcome(answer: Any) -> Outlook:
     """Of an ``OutcomeAnswer``."""
-    return Outlook(answer.message, tuple(answer.events), tuple(answer.at_once))
+    return Outlook(ahead(answer.message, answer.events), tuple(answer.events), tuple(answer.at_once))
 
 
 def body_of(filled: Filled, model: type[BaseModel], *but: str) -> dict[str, Any]:

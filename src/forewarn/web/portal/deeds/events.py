@@ -10,8 +10,8 @@ from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import events
 from forewarn.web.operator.schema.requests import EventIdsBody
 from forewarn.web.portal.deeds.deed import PortalDeed, body_of, outcome
+from forewarn.web.portal.doors.twins import ApiCall, Twin, az, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, Twin, az, cannot, forewarn
 from forewarn.web.portal.written import count
 
 _EVENTS = (FormField("event", "Events", "names", "ids", required=True),)

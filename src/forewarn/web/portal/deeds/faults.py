@@ -10,8 +10,8 @@ from forewarn.web.operator.desk import Asker, Desk, DryRun
 from forewarn.web.operator.routes import faults
 from forewarn.web.operator.schema.requests import FaultBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of, some
+from forewarn.web.portal.doors.twins import ApiCall, Twin, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, Twin, cannot, forewarn
 from forewarn.web.portal.written import count, duration
 
 EFFECTS = {
@@ -26,10 +26,10 @@ EFFECTS = {
 _CANNOT = tuple(cannot(door, "Azure spoils nobody's answers on purpose.") for door in ("az", "PowerShell"))
 _ADD = (
     FormField("kind", "What goes wrong", "choice", choices=tuple(EFFECTS), default="gone", required=True),
-    FormField("vm", "VMs", "names", "vms", hint="Whose answers; none means everybody's."),
-    FormField("times", "How many answers", "whole", hint="Empty: until the rule is cleared."),
-    FormField("share", "Share of the answers", "decimal", hint="From 0 to 1; empty: every one."),
-    FormField("delay", "Seconds of delay", "decimal", "delay_seconds", hint="For delay alone."),
+    FormField("vm", "VMs", "words", "vms", hint="Whose answers, like web-0 web-1; empty: everybody's.", longest=4096),
+    FormField("times", "How many answers", "whole", hint="Empty: until the rule is cleared.", longest=9),
+    FormField("share", "Share of the answers", "decimal", hint="From 0 to 1; empty: every one.", longest=9),
+    FormField("delay", "Seconds of delay", "decimal", "delay_seconds", hint="For delay alone.", longest=9),
 )
 _CLEAR = (FormField("fault", "Rule", "hidden"),)
 
@@ -54,7 +54,7 @@ async def _clear(filled: Filled, asker: Asker, desk: Desk) -> Any:
     if not isinstance(asker, DryRun):
         return await (faults.clear(fault, desk) if fault else faults.clear_all(desk))
     return Outlook(
-        f"{count(1 if fault else len(rules), 'rule')} taken back: those answers are as they should be again."
+        f"{count(1 if fault else len(rules), 'rule')} will be taken back: those answers are right again from then on."
     )
 
 
@@ -65,7 +65,7 @@ def _as_it_is(answer: Any) -> Outlook:
 
 def _add_line(filled: Filled) -> Twin:
     values = filled.values
-    words = ["fault", "add", str(values.get("kind", "gone")), *filled.all("vm")]
+    words = ["fault", "add", str(values.get("kind", "gone")), *values.get("vms", ())]
     for name, option in (("times", "--times"), ("share", "--share")):
         words += [option, f"{values[name]:g}"] if values.get(name) else []
     words += ["--delay", f"{values['delay_seconds']:g}s"] if values.get("delay_seconds") else []
@@ -82,6 +82,7 @@ DEEDS = (
         tell=_as_it_is,
         call=lambda filled: ApiCall("POST", "/v1/faults", body_of(filled, FaultBody)),
         twins=lambda filled, region: (_add_line(filled), *_CANNOT),
+        unwritten="The rule is in force on this node, until it is spent or cleared.",
         hint="410, 429, 500, an empty or a late answer, a closed connection, for chosen VMs.",
     ),
     PortalDeed(
@@ -93,6 +94,7 @@ DEEDS = (
         tell=_as_it_is,
         call=lambda filled: ApiCall("DELETE", f"/v1/faults/{filled.typed('fault')}".rstrip("/")),
         twins=lambda filled, region: (forewarn(["fault", "clear", *filter(None, filled.all("fault"))]), *_CANNOT),
+        unwritten="Those answers are as they should be again.",
         hint="From then on those answers are as they should be.",
     ),
 )

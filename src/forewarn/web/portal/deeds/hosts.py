@@ -8,8 +8,8 @@ from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import hosts
 from forewarn.web.operator.schema.requests import FailBody, MaintainBody, Maintenance
 from forewarn.web.portal.deeds.deed import PortalDeed, body_of, outcome, some
+from forewarn.web.portal.doors.twins import ApiCall, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, cannot, forewarn
 
 _HOSTS = FormField("host", "Hosts", "names", "hosts", required=True)
 KIND = FormField("kind", "Kind", "choice", choices=get_args(Maintenance), default="freeze", hint="What is done.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forewarn.web.portal.deeds.scale_set_form import OS_IMAGE_SECONDS, POLICY
-from forewarn.web.portal.twins import NOT_RUN, Twin, az, forewarn
+from forewarn.web.portal.doors.twins import NOT_RUN, Twin, az, forewarn
 
 _API_VERSION = "2025-04-01"  # the first that knows allInstancesDown
 _SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"

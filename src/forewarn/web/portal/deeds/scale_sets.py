@@ -16,11 +16,12 @@ from forewarn.web.operator.schema.scale_set_requests import (
     ScaleSetChangeBody,
 )
 from forewarn.web.operator.telling.scale_set_views import scale_set_fields
+from forewarn.web.portal.ahead import ahead
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, outcome, some
 from forewarn.web.portal.deeds.scale_set_form import FORM, MANAGEMENT, values_of
 from forewarn.web.portal.deeds.scale_set_twins import changing, creating
+from forewarn.web.portal.doors.twins import NOT_RUN, ApiCall, Twin, az, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField, checked
-from forewarn.web.portal.twins import NOT_RUN, ApiCall, Twin, az, cannot, forewarn
 
 CREATE = "create-scale-set"
 CONFIGURE = "configure-scale-set"
@@ -31,7 +32,8 @@ _NO_TEMPLATE = cannot("ARM template", "A template describes what there is; it ca
 
 def told(answer: Any) -> Outlook:
     """Of a ``ScaleSetOutcome``."""
-    return Outlook(answer.message, tuple(answer.events), tuple(answer.at_once), tuple(answer.created))
+    message = ahead(answer.message, answer.events)
+    return Outlook(message, tuple(answer.events), tuple(answer.at_once), tuple(answer.created))
 
 
 def _found(filled: Filled, region: Region) -> ScaleSet | None:

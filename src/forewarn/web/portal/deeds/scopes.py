@@ -10,8 +10,8 @@ from forewarn.web.operator.routes import scopes
 from forewarn.web.operator.schema.requests import PolicyBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed
 from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
+from forewarn.web.portal.doors.twins import ApiCall, Twin, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField, checked
-from forewarn.web.portal.twins import ApiCall, Twin, cannot, forewarn
 
 
 def _policy(filled: Filled) -> dict[str, bool]:

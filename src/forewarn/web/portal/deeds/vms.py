@@ -13,8 +13,8 @@ from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import fleet
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of, outcome, some
+from forewarn.web.portal.doors.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
 from forewarn.web.portal.forms import Filled, FormField
-from forewarn.web.portal.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
 from forewarn.web.portal.written import count
 
 _VMS = (FormField("vm", "VMs", "names", "names", required=True),)
@@ -160,9 +160,11 @@ async def _read(filled: Filled, asker: Asker, desk: Desk) -> Any:
 def _told_of_read(answer: Any) -> Outlook:
     if answer.enabled:
         return Outlook(
-            f"{answer.vm} reads its document once. That enables {answer.scope}: from then on its events wait."
+            f"{answer.vm} will read its document once. That enables {answer.scope}: from then on its events wait."
         )
-    return Outlook(f"{answer.vm} reads its document once. {answer.scope} is enabled already: this is a sign of life.")
+    return Outlook(
+        f"{answer.vm} will read its document once. {answer.scope} is enabled already: this is a sign of life."
+    )
 
 
 _READ = PortalDeed(
@@ -210,7 +212,7 @@ async def _create(filled: Filled, asker: Asker, desk: Desk) -> Any:
 
 
 def _told_of_new(answer: Any) -> Outlook:
-    return Outlook(f"{count(len(answer.created), 'VM')} created.", made=tuple(answer.created))
+    return Outlook(f"{count(len(answer.created), 'VM')} will be created.", made=tuple(answer.created))
 
 
 def _create_line(filled: Filled) -> list[str]:

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
-from forewarn.core.looking.lookup import campaign_named
-from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, EventAnswer
+from forewarn.web.operator.routes import campaigns
+from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer, CampaignStory, EventAnswer
+from forewarn.web.operator.schema.requests import Page
 from forewarn.web.operator.telling.campaign_views import campaign_fields
 from forewarn.web.operator.telling.views import event_fields
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.deeds import DEEDS
+from forewarn.web.portal.deeds.campaigns import START
+from forewarn.web.portal.deeds.deed import PortalDeed
+from forewarn.web.portal.forms import Given, checked
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _EVENTS_SHOWN = 20  # less than a screen; the list of events has all of them
 
 
 @dataclass(frozen=True)
-class Wave:
-    """One wave, and what has become of it."""
-
-    number: int
-    state: str  # done, now, to come
-
-
-@dataclass(frozen=True)
 class CampaignView:
-    campaign: CampaignAnswer
-    waves: tuple[Wave, ...]
+    campaign: CampaignStory
     events: list[EventAnswer]  # that have not ended, the first of them
+    held_back: EventAnswer | None  # the slowest of them, with those that it waits for
+
+
+async def part_of(visit: Visit, after: str, limit: int) -> CampaignsAnswer:
+    """Those from there on, oldest first."""
+    page = checked(Page, {"after": after, "limit": limit})
+    return await asyncio.to_thread(campaigns.list_campaigns, page, visit.look)
 
 
 def view_list(visit: Visit) -> list[CampaignAnswer]:
@@ -38,19 +42,23 @@ def view_list(visit: Visit) -> list[CampaignAnswer]:
 
 def view_campaign(visit: Visit) -> CampaignView:
     look = visit.look
-    campaign = campaign_fields(look.region, campaign_named(look.region, visit.path["id"]))
+    campaign = campaigns.show(visit.path["id"], look)
     events = [event_fields(look, look.region.events[each]) for each in campaign.open_events[:_EVENTS_SHOWN]]
-    return CampaignView(campaign, tuple(_waves(campaign)), events)
+    slowest = campaign.slowest
+    held_back = None if slowest is None else event_fields(look, look.region.events[slowest.event])
+    return CampaignView(campaign, events, held_back)
 
 
-def _waves(campaign: CampaignAnswer) -> list[Wave]:
-    return [Wave(number, _state(campaign, number)) for number in range(1, campaign.waves_total + 1)]
+@dataclass(frozen=True)
+class NewCampaign:
+    """The form for a campaign: it leads to the confirmation of its deed."""
+
+    deed: PortalDeed
+    given: Given
 
 
-def _state(campaign: CampaignAnswer, number: int) -> str:
-    if campaign.state == "completed" or number < campaign.wave_number:
-        return "done"
-    return "now" if number == campaign.wave_number and campaign.state != "canceled" else "to come"
+async def view_new(visit: Visit) -> NewCampaign:
+    return NewCampaign(DEEDS[START], visit.query)
 
 
 PAGES = (
@@ -62,7 +70,17 @@ PAGES = (
         "pages/campaigns.html",
         parts={"part-campaigns": "parts/campaigns.html"},
         api=("GET /v1/campaigns",),
+        reading=lambda visit: Elsewhere((("campaign", "list"),)),
         menu="Campaigns",
+    ),
+    PortalPage(
+        "new-campaign",
+        "/campaigns/new",
+        "New campaign",
+        view_new,
+        "pages/new_campaign.html",
+        api=("POST /v1/campaigns",),
+        under="campaigns",
     ),
     PortalPage(
         "campaign",
@@ -72,6 +90,7 @@ PAGES = (
         "pages/campaign.html",
         parts={"part-campaign": "parts/campaign.html"},
         api=("GET /v1/campaigns/{campaign_id}",),
+        reading=lambda visit: Elsewhere((("campaign", "show", visit.path["id"]),)),
         under="campaigns",
     ),
 )

@@ -17,12 +17,12 @@ from starlette.exceptions import HTTPException
 from forewarn.core.refusal import Refused
 from forewarn.plane.ports import JournalFault
 from forewarn.web.operator.errors import refusal_of
-from forewarn.web.portal.addresses import own_path, with_news
+from forewarn.web.portal.addresses import own_path, with_news, with_word
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import MANY, Outlook, PortalDeed
+from forewarn.web.portal.doors.twins import Here, Twin, curl
 from forewarn.web.portal.forms import Filled, Given, NotRight, fill
 from forewarn.web.portal.page import GoTo, PortalPage, Visit
-from forewarn.web.portal.twins import Here, Twin, curl
 
 _CHANGED = "What would happen has changed since you looked. This is what would happen now; confirm it again."
 
@@ -66,6 +66,8 @@ async def act(visit: Visit) -> Asking | GoTo:
         await deed.do(fill(deed.fields, given), visit.asker(), visit.desk)
     except (Refused, JournalFault) as refused:
         return _refused(visit, asking, refused)
+    if deed.unwritten:
+        return GoTo(with_word(asking.back, deed.key))
     return GoTo(with_news(asking.back, visit.request_id, before))
 
 
@@ -110,7 +112,7 @@ def _digest(filled: Filled, outlook: Outlook) -> str:
 
 def _twins(visit: Visit, deed: PortalDeed, filled: Filled) -> tuple[Twin, ...]:
     others = deed.twins(filled, visit.look.region)
-    own = curl(deed.call(filled), Here(visit.base, visit.sessions.wanted))
+    own = curl(Here(visit.base, visit.sessions.wanted), deed.call(filled), *deed.further(filled))
     return (*others[:1], own, *others[1:])
 
 

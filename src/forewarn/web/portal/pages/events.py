@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from forewarn.core.refusal import Refused
+from forewarn.web.documents.document import document_bytes
+from forewarn.web.operator.documents import find_version, seen_by
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.routes import events, forecast
 from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, EventsAnswer, EventStory
 from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.operator.telling.views import event_fields
-from forewarn.web.portal.axis import Axis, Span, axis_of
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
+from forewarn.web.portal.doors.reading import options
+from forewarn.web.portal.drawing.axis import Axis, Span, axis_of
 from forewarn.web.portal.forms import NotRight, checked
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
+from forewarn.wire.versions import API_VERSIONS, NEWEST, ApiVersion
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _A_DAY = timedelta(days=1)
 _OPEN = ("scheduled", "approved")
 _FARTHEST = timedelta(days=8)  # the longest notice is a week, and a day after it
+_NO_AZ = "az has no command that lists scheduled events; a VM reads its own."
 _FILTERS = ("vm", "scope", "host", "type", "phase", "source", "campaign")
 
 
@@ -40,13 +46,28 @@ class EventList:
 async def part_of(visit: Visit, after: str, limit: int) -> EventsAnswer:
     """Those of the chosen tab that the filter of the address chooses, from there on."""
     ended = _ended(visit)
-    words = (word.partition(":") for word in visit.first("q").split())
-    given: dict[str, object] = {name: value for name, colon, value in words if colon and name in _FILTERS}
+    given = _filters(visit)
     order = {"since": (visit.look.now - _A_DAY).isoformat()} if ended else {"order": "not_before"}
     page = checked(EventPage, {**given, **order, "after": after, "limit": limit})
     found = await asyncio.to_thread(events.list_events, page, visit.desk, await visit.listed())
     shown = [each for each in found.events if (each.phase in ("completed", "canceled")) == ended]
     return found.model_copy(update={"events": shown})
+
+
+def _filters(visit: Visit) -> dict[str, str]:
+    words = (word.partition(":") for word in visit.first("q").split())
+    return {name: value for name, colon, value in words if colon and name in _FILTERS}
+
+
+def _reading(visit: Visit) -> Elsewhere:
+    since = {"since": f"{visit.look.now - _A_DAY:%Y-%m-%dT%H:%M:%SZ}"} if _ended(visit) else {"order": "not_before"}
+    chosen = {**_filters(visit), **since}
+    return Elsewhere((("event", "list", *options(chosen)),), chosen, no_az=_NO_AZ)
+
+
+def _reading_one(visit: Visit) -> Elsewhere:
+    event = visit.path["id"]
+    return Elsewhere((("event", "show", event), ("event", "export-test", event)), no_az=_NO_AZ)
 
 
 def _ended(visit: Visit) -> bool:
@@ -73,19 +94,38 @@ class EventView:
     foreseen: tuple[ForecastFact, ...]
     offered: tuple[PortalDeed, ...]
     awaited: tuple[EventAnswer, ...]
+    version: str
+    versions: tuple[str, ...]
+    as_told: tuple[str, ...]  # lines of the document's entry about it; none where no document tells of it
 
 
 async def view_one(visit: Visit) -> EventView:
     event = await asyncio.to_thread(events.show, visit.path["id"], visit.desk, visit.look)
     foreseen = await _foreseen(visit, event)
     region, look = visit.look.region, visit.look
+    version = find_version(visit.first("api-version", NEWEST.date))
     return EventView(
         event=event,
         axis=axis_of(tuple(_spans(event, foreseen, look.now)), look.now),
         foreseen=foreseen,
         offered=tuple(DEEDS[key] for key in ("approve", "cancel")) if event.phase in _OPEN else (),
         awaited=tuple(event_fields(look, region.events[each]) for each in event.awaited[:20]),
+        version=version.date,
+        versions=tuple(each.date for each in reversed(API_VERSIONS)),
+        as_told=_as_told(visit, event, version),
     )
+
+
+def _as_told(visit: Visit, event: EventStory, version: ApiVersion) -> tuple[str, ...]:
+    """Its entry in the document of its scope, as that version has it. Looking is not reading."""
+    if event.id not in visit.look.region.events:
+        return ()
+    region, scope, enabled = seen_by(visit.look, visit.desk.visible, event.vms[0], visit.desk.plane.rules)
+    if not enabled:
+        return ()
+    told = json.loads(document_bytes(region, scope, version, visit.desk.not_before_format))["Events"]
+    found = next((each for each in told if each["EventId"] == event.id), None)
+    return () if found is None else tuple(json.dumps(found, indent=2, ensure_ascii=False).split("\n"))
 
 
 async def _foreseen(visit: Visit, event: EventStory) -> tuple[ForecastFact, ...]:
@@ -125,6 +165,7 @@ PAGES = (
         "pages/events.html",
         parts={"part-events": "parts/events.html"},
         api=("GET /v1/events",),
+        reading=_reading,
         menu="Events",
     ),
     PortalPage(
@@ -134,7 +175,8 @@ PAGES = (
         view_one,
         "pages/event.html",
         parts={"part-event": "parts/event.html"},
-        api=("GET /v1/events/{event_id}", "GET /v1/forecast"),
+        api=("GET /v1/events/{event_id}",),
+        reading=_reading_one,
         under="events",
     ),
 )

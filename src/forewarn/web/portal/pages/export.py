@@ -9,10 +9,11 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from forewarn.web.operator.schema.answers import Answer
-from forewarn.web.operator.schema.fleet_answers import EventAnswer, HostAnswer, ScopeAnswer, VmAnswer
+from forewarn.web.operator.schema.answers import ActivityAnswer, Answer
+from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, EventAnswer, HostAnswer, ScopeAnswer, VmAnswer
+from forewarn.web.operator.schema.scale_set_answers import ScaleSetAnswer
 from forewarn.web.portal.page import PortalPage, Visit
-from forewarn.web.portal.pages import events, hosts, scopes, vms
+from forewarn.web.portal.pages import activity, campaigns, events, hosts, scale_sets, scopes, vms
 from forewarn.web.portal.sheets import CsvSheet, JsonSheet, Sheet, written
 
 _SHEETS: dict[str, Callable[[str, type[Answer]], Sheet]] = {"csv": CsvSheet, "json": JsonSheet}
@@ -33,6 +34,9 @@ LISTS = {
     "hosts": _List(HostAnswer, "hosts", hosts.part_of),
     "availability-sets": _List(ScopeAnswer, "scopes", scopes.AVAILABILITY_SETS),
     "cloud-services": _List(ScopeAnswer, "scopes", scopes.CLOUD_SERVICES),
+    "scale-sets": _List(ScaleSetAnswer, "scale_sets", scale_sets.part_of),
+    "campaigns": _List(CampaignAnswer, "campaigns", campaigns.part_of),
+    "activity": _List(ActivityAnswer, "activity", activity.part_of),
 }
 
 
@@ -46,7 +50,7 @@ async def view(visit: Visit) -> Response:
 
     async def rows_after(after: str, limit: int) -> tuple[Sequence[Answer], str | None]:
         found = await chosen.part(visit, after, limit)
-        return getattr(found, chosen.field), found.next
+        return getattr(found, chosen.field), None if found.next is None else str(found.next)
 
     await rows_after("", 1)
     sheet = _SHEETS[kind](chosen.field, chosen.row)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from forewarn.web.operator.routes.faults import list_faults
 from forewarn.web.operator.schema.answers import FaultAnswer
 from forewarn.web.portal.deeds.faults import EFFECTS
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ PAGES = (
         "pages/faults.html",
         parts={"part-faults": "parts/faults.html"},
         api=("GET /v1/faults",),
+        reading=lambda visit: Elsewhere((("fault", "list"),)),
         menu="Faults",
     ),
 )

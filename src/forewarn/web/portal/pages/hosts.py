@@ -11,10 +11,12 @@ from forewarn.web.operator.routes.hosts import list_hosts
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, HostAnswer, HostsAnswer, VmAnswer
 from forewarn.web.operator.schema.listing import HostPage
 from forewarn.web.operator.telling.views import event_fields, host_fields, vm_fields
+from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.forms import checked
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
+_NO_AZ = "Users of Azure do not see hosts."
 _FILTERS = ("health", "ud", "fd", "work", "down")
 
 
@@ -70,6 +72,11 @@ def _work_on(region: Region, host: Host) -> list[str]:
     return [each for each in dict.fromkeys(ids) if region.events[each].host == host.number]
 
 
+def _reading(visit: Visit) -> Elsewhere:
+    chosen = _filters(visit)
+    return Elsewhere((("host", "list", *options(chosen)),), chosen, no_az=_NO_AZ)
+
+
 PAGES = (
     PortalPage(
         "hosts",
@@ -79,6 +86,7 @@ PAGES = (
         "pages/hosts.html",
         parts={"part-hosts": "parts/hosts.html"},
         api=("GET /v1/hosts",),
+        reading=_reading,
         menu="Hosts",
     ),
     PortalPage(
@@ -89,6 +97,7 @@ PAGES = (
         "pages/host.html",
         parts={"part-host": "parts/host.html"},
         api=("GET /v1/hosts/{name}",),
+        reading=lambda visit: Elsewhere((("host", "show", visit.path["name"]),), no_az=_NO_AZ),
         under="hosts",
     ),
 )

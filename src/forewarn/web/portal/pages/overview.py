@@ -16,8 +16,17 @@ from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
 from forewarn.web.operator.routes.forecast import show as forecast
 from forewarn.web.operator.schema.counts import DomainCount, FleetAnswer
 from forewarn.web.operator.schema.listing import EventPage
-from forewarn.web.portal.coming import LINES_MOST, ComingLine, Window, lines_of, lines_of_cohorts, window_of
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.deeds.first_visit import LINES
+from forewarn.web.portal.drawing.coming import (
+    LINES_MOST,
+    ComingLine,
+    Window,
+    lapses_of,
+    lines_of,
+    lines_of_cohorts,
+    window_of,
+)
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 SPANS = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "24h": timedelta(days=1), "7d": timedelta(days=7)}
 _EVENTS_MOST = 1_000  # ours: looked at for the bars, far more than are drawn
@@ -61,8 +70,9 @@ class Overview:
     window: Window
     now_x: float
     lines: list[ComingLine]
-    lapses: list[ForecastFact]
+    following: ForecastFact | None  # what happens next
     more_events: bool
+    dozen: str = "\n".join(f"forewarn {line}" for line in LINES)  # commands, for the first visit
 
 
 async def view(visit: Visit) -> Overview:
@@ -81,8 +91,8 @@ async def view(visit: Visit) -> Overview:
         spans=tuple(SPANS),
         window=window,
         now_x=window.x(now),
-        lines=lines,
-        lapses=[fact for fact in ahead if fact.fact == "ScopeDisabled"][:LINES_MOST],
+        lines=[*lines, *lapses_of(window, ahead)],
+        following=ahead[0] if ahead else None,
         more_events=len(listed.register.events) > len(lines) == LINES_MOST,
     )
 
@@ -168,6 +178,7 @@ PAGES = (
             "part-coming": "parts/overview_coming.html",
         },
         api=("GET /v1/fleet", "GET /v1/fleet/hosts", "GET /v1/events", "GET /v1/forecast", "GET /v1/clock"),
+        reading=lambda visit: Elsewhere((("fleet", "--domains"), ("forecast",), ("clock", "show"))),
         menu="Overview",
     ),
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from forewarn.core.looking.lookup import scale_set_named
 from forewarn.core.region import Region
 from forewarn.web.operator.routes import activity, scale_sets
 from forewarn.web.operator.schema.answers import ActivityAnswer
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, VmAnswer
 from forewarn.web.operator.schema.requests import ActivityPage, Page
-from forewarn.web.operator.schema.scale_set_answers import ScaleSetAnswer, ScaleSetStory
+from forewarn.web.operator.schema.scale_set_answers import ScaleSetAnswer, ScaleSetsAnswer, ScaleSetStory
 from forewarn.web.portal.deeds.scale_set_form import (
     DELAY,
     NOTIFICATION,
@@ -20,8 +22,8 @@ from forewarn.web.portal.deeds.scale_set_form import (
     UPGRADE,
     form_of,
 )
-from forewarn.web.portal.forms import FormField, Given
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.forms import FormField, Given, checked
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 from forewarn.web.portal.written import duration
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
@@ -40,8 +42,14 @@ class ScaleSetList:
     following: str | None
 
 
-def view_list(visit: Visit) -> ScaleSetList:
-    found = scale_sets.list_scale_sets(Page.model_validate({"after": visit.first("after"), "limit": _ROWS}), visit.look)
+async def part_of(visit: Visit, after: str, limit: int) -> ScaleSetsAnswer:
+    """Those from there on, by name."""
+    page = checked(Page, {"after": after, "limit": limit})
+    return await asyncio.to_thread(scale_sets.list_scale_sets, page, visit.look)
+
+
+async def view_list(visit: Visit) -> ScaleSetList:
+    found = await part_of(visit, visit.first("after"), _ROWS)
     return ScaleSetList(found.scale_sets, found.next)
 
 
@@ -129,6 +137,13 @@ def _silent(region: Region, scopes: Iterable[str]) -> Iterable[str]:
     return (key for key in scopes if region.scopes[key].enabled_at is None)
 
 
+def _reading(visit: Visit) -> Elsewhere:
+    found = scale_set_named(visit.look.region, visit.path["name"])
+    where = ("-g", found.resource_group, "-n", found.name)
+    az = (("vmss", "show", *where), ("vmss", "list-instances", *where, "-o", "table"))
+    return Elsewhere((("vmss", "show", found.name),), az=az)
+
+
 PAGES = (
     PortalPage(
         "scale-sets",
@@ -138,6 +153,7 @@ PAGES = (
         "pages/scale_sets.html",
         parts={"part-scale-sets": "parts/scale_sets.html"},
         api=("GET /v1/scale-sets",),
+        reading=lambda visit: Elsewhere((("vmss", "list"),), az=(("vmss", "list", "-o", "table"),)),
         menu="Scale sets",
     ),
     PortalPage(
@@ -147,7 +163,8 @@ PAGES = (
         view_one,
         "pages/scale_set.html",
         parts={"part-scale-set": "parts/scale_set.html", "part-old-model": "parts/scale_set_old.html"},
-        api=("GET /v1/scale-sets/{name}", "GET /v1/activity"),
+        api=("GET /v1/scale-sets/{name}",),
+        reading=_reading,
         under="scale-sets",
     ),
 )

@@ -17,10 +17,11 @@ from forewarn.web.operator.schema.listing import ScopePage
 from forewarn.web.operator.telling.views import event_fields, scope_fields
 from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
 from forewarn.web.portal.forms import FormField, Given, checked
-from forewarn.web.portal.page import PortalPage, View, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, View, Visit
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _MOST_OF_DOMAIN = 30  # ours: VMs of one update domain that are shown; a link leads to all
+_NO_AZ = "az has no command for classic cloud services."
 _ADD = {
     "availability-set": "forewarn vm create web --count 3 --availability-set front",
     "cloud-service": "forewarn vm create fe --count 2 --cloud-service shop --role FrontEnd",
@@ -105,6 +106,17 @@ def _domains(region: Region, scope: Scope) -> Iterable[UpdateDomain]:
         yield UpdateDomain(number, shown, len(vms) - len(shown), hit & {vm.key for vm in shown})
 
 
+def _reading(kind: ScopeKind) -> Callable[[Visit], Elsewhere]:
+    az = (("vm", "availability-set", "list", "-o", "table"),) if kind is ScopeKind.AVAILABILITY_SET else ()
+    chosen = {"kind": kind.value}
+    return lambda visit: Elsewhere((("scope", "list", "--kind", kind.value),), chosen, az, _NO_AZ)
+
+
+def _reading_one(visit: Visit) -> Elsewhere:
+    key = f"{visit.path['kind']}/{visit.path['name']}"
+    return Elsewhere((("scope", "show", key), ("vm", "list", "--scope", key), ("event", "list", "--scope", key)))
+
+
 PAGES = (
     PortalPage(
         "availability-sets",
@@ -114,6 +126,7 @@ PAGES = (
         "pages/scopes.html",
         parts={"part-scopes": "parts/scopes.html"},
         api=("GET /v1/scopes",),
+        reading=_reading(ScopeKind.AVAILABILITY_SET),
         menu="Availability sets",
     ),
     PortalPage(
@@ -124,6 +137,7 @@ PAGES = (
         "pages/scopes.html",
         parts={"part-scopes": "parts/scopes.html"},
         api=("GET /v1/scopes",),
+        reading=_reading(ScopeKind.CLOUD_SERVICE),
         menu="Cloud services",
     ),
     PortalPage(
@@ -133,7 +147,8 @@ PAGES = (
         view_one,
         "pages/scope.html",
         parts={"part-scope": "parts/scope.html", "part-scope-events": "parts/scope_events.html"},
-        api=("GET /v1/scopes/{kind}/{name}", "GET /v1/vms", "GET /v1/events"),
+        api=("GET /v1/scopes/{kind}/{name}",),
+        reading=_reading_one,
         under="availability-sets",
     ),
 )

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from forewarn.web.operator.routes.whole_fleet import find
 from forewarn.web.operator.schema.counts import FoundThing, SearchAnswer
 from forewarn.web.operator.schema.listing import SearchQuery
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 _MOST = 50  # a screen and a half of a desk; a longer word finds less
 # Kind of thing -> the page that shows it, and the field of its address that names it
@@ -60,6 +60,11 @@ def _place(thing: FoundThing) -> FoundPlace:
     return FoundPlace(thing, page, {**named, "kind": thing.kind} if page == "scope" else named)
 
 
+def _reading(visit: Visit) -> Elsewhere:
+    words = visit.first("q").strip()[:256] or "web"
+    return Elsewhere((("search", words),), {"q": words}, no_az="az finds resources by their whole names.")
+
+
 PAGES = (
     PortalPage(
         "search",
@@ -69,5 +74,6 @@ PAGES = (
         "pages/search.html",
         parts={"part-found": "parts/found.html"},
         api=("GET /v1/search",),
+        reading=_reading,
     ),
 )

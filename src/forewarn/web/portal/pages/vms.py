@@ -12,8 +12,9 @@ from forewarn.web.operator.schema.fleet_answers import VmAnswer, VmsAnswer
 from forewarn.web.operator.schema.listing import VmPage
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
+from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.forms import Given, NotRight, checked
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _FILTERS = ("power", "ud", "fd", "host", "spot", "pending", "scope")
@@ -78,6 +79,11 @@ async def view_new(visit: Visit) -> NewVms:
     return NewVms(DEEDS["create-vms"], visit.query)
 
 
+def _reading(visit: Visit) -> Elsewhere:
+    chosen = filters_of(visit.first("q"))
+    return Elsewhere((("vm", "list", *options(chosen)),), chosen, az=(("vm", "list", "-o", "table"),))
+
+
 PAGES = (
     PortalPage(
         "vms",
@@ -87,6 +93,7 @@ PAGES = (
         "pages/vms.html",
         parts={"part-vms": "parts/vms.html"},
         api=("GET /v1/vms",),
+        reading=_reading,
         menu="VMs",
     ),
     PortalPage(

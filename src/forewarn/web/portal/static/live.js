@@ -126,6 +126,7 @@ export function startLive() {
   if (!document.body.dataset.seq) return;
   if ("SharedWorker" in window) together();
   else alone();
+  setInterval(() => mark((part) => part.dataset.again !== undefined), 5_000); // what no record of the journal tells of
   document.addEventListener("visibilitychange", () => {
     if (!("SharedWorker" in window)) alone();
     void refresh();

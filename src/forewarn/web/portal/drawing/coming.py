@@ -12,9 +12,8 @@ from forewarn.plane.read_models.register import Cohort
 from forewarn.web.operator.desk import Listed
 from forewarn.web.operator.routes.forecast import ForecastFact
 from forewarn.web.operator.schema.fleet_answers import EventAnswer
-from forewarn.web.portal.written import number
 
-WIDTH = 1000.0  # of the drawing, in its own units: finer than the pixels of most screens
+WIDTH = 100.0  # of the drawing: places are percentages, so that words keep their size on any screen
 _STEPS = tuple(
     timedelta(minutes=minutes) for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080)
 )
@@ -40,7 +39,7 @@ class Window:
     def x(self, at: datetime) -> float:
         """Where an instant stands; what is beyond an end stands at that end."""
         share = (at - self.begin) / (self.end - self.begin)
-        return round(self.left + (WIDTH - self.left) * min(max(share, 0.0), 1.0), 1)
+        return round(self.left + (WIDTH - self.left) * min(max(share, 0.0), 1.0), 2)
 
     def ticks(self) -> list[AxisTick]:
         """At round instants, few enough that their texts do not touch."""
@@ -66,6 +65,18 @@ class ComingLine:
     notice: tuple[float, float]
     impact: tuple[float, float] | None
     recovery: tuple[float, float] | None
+    hint: str = ""  # what else there is to say
+
+
+def lapses_of(window: Window, ahead: Sequence[ForecastFact]) -> list[ComingLine]:
+    """Scopes that are disabled unless somebody reads: their events will not wait any more."""
+    facts = [fact for fact in ahead if fact.fact == "ScopeDisabled"][:LINES_MOST]
+    hint = "off after 24 h without a read"
+    at = [window.x(fact.at) for fact in facts]
+    return [
+        ComingLine(f"lapse-{fact.scope}", fact.scope or "", "", "lapses", fact.at, (x, x), None, None, hint)
+        for fact, x in zip(facts, at, strict=True)
+    ]
 
 
 def window_of(now: datetime, span: timedelta) -> Window:
@@ -98,7 +109,7 @@ def _line_of_cohort(window: Window, first: Event, cohort: Cohort, events: int) -
     wave = f", update domain {cohort.update_domain}" if cohort.campaign else ""
     return ComingLine(
         id=first.id,
-        text=f"{cohort.type.value}, {number(events)} events{wave}",
+        text=f"{cohort.type.value}, {events} events{wave}",
         event="",
         phase=cohort.phase.value,
         not_before=first.not_before,

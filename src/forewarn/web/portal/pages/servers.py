@@ -1,12 +1,13 @@
-"""Settings: what this server was told, and where each value came from. Nothing can be changed here."""
+"""Nodes and settings: who serves the region, whether they agree, what this server was told. Nothing is changed here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from forewarn.web.operator.routes.nodes import NodesAnswer, list_nodes
 from forewarn.web.operator.routes.region import settings
 from forewarn.web.operator.schema.answers import SettingAnswer
-from forewarn.web.portal.page import PortalPage, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,12 @@ class SettingsView:
     metadata: str
 
 
-async def view(visit: Visit) -> SettingsView:
+async def view_nodes(visit: Visit) -> NodesAnswer:
+    """Who serves the region, and how far each has come."""
+    return await list_nodes(visit.desk.plane)
+
+
+async def view_settings(visit: Visit) -> SettingsView:
     """Those with ``?q=`` in their name, their value or what they do."""
     q, every = visit.first("q").strip(), await settings(visit.desk)
     part = q.lower()
@@ -28,12 +34,24 @@ async def view(visit: Visit) -> SettingsView:
 
 PAGES = (
     PortalPage(
+        "nodes",
+        "/nodes",
+        "Nodes",
+        view_nodes,
+        "pages/nodes.html",
+        parts={"part-nodes": "parts/nodes.html"},
+        api=("GET /v1/nodes",),
+        reading=lambda visit: Elsewhere((("node", "list"),)),
+        menu="Nodes",
+    ),
+    PortalPage(
         "settings",
         "/settings",
         "Settings",
-        view,
+        view_settings,
         "pages/settings.html",
         api=("GET /v1/settings",),
+        reading=lambda visit: Elsewhere((("settings", "--running"),)),
         menu="Settings",
     ),
 )

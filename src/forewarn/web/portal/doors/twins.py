@@ -63,12 +63,16 @@ def _cut(door: str, lines: list[str], note: str) -> Twin:
     return Twin(door, tuple(lines[:MOST_LINES]), note)
 
 
-def curl(call: ApiCall, here: Here) -> Twin:
+def curl(here: Here, *calls: ApiCall) -> Twin:
+    return Twin("curl", tuple(_curl_line(here, call) for call in calls))
+
+
+def _curl_line(here: Here, call: ApiCall) -> str:
     words = ["curl", "-sS", *(() if call.method == "GET" else ("-X", call.method))]
     if call.body is not None:
         words += ["-H", "Content-Type: application/json", "-d", json.dumps(call.body)]
     token = ' -H "Authorization: Bearer $FOREWARN_TOKEN"' if here.has_token else ""  # for the shell to put in
-    return Twin("curl", (f"{shlex.join(words)}{token} {shlex.quote(f'{here.url}{call.path}')}",))
+    return f"{shlex.join(words)}{token} {shlex.quote(f'{here.url}{call.path}')}"
 
 
 @dataclass(frozen=True)

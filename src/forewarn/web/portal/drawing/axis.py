@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-WIDTH = 1000  # units of the drawing: finer than the pixels of most screens
+WIDTH = 100.0  # places are percentages, so that words keep their size on any screen
 _MARGIN = 0.03  # ours: of the span, on both sides
 _SHORTEST = timedelta(seconds=1)
-_THINNEST = 3  # ours: a bar that lasts an instant can still be seen
+_THINNEST = 0.3  # ours: a bar that lasts an instant can still be seen
 
 
 @dataclass(frozen=True)
@@ -25,25 +25,24 @@ class Span:
 
 @dataclass(frozen=True)
 class Bar:
-    x: int
-    width: int
+    x: float
+    width: float
     span: Span
 
 
 @dataclass(frozen=True)
 class AxisLabel:
-    x: int
+    x: float
     at: datetime
 
 
 @dataclass(frozen=True)
 class Axis:
-    """``viewBox`` is WIDTH wide; heights are the template's."""
+    """Heights are the template's."""
 
     bars: tuple[Bar, ...]
     ticks: tuple[AxisLabel, ...]
-    now: int | None
-    width: int = WIDTH
+    now: float | None
 
 
 def axis_of(spans: Sequence[Span], now: datetime) -> Axis:
@@ -57,19 +56,21 @@ def axis_of(spans: Sequence[Span], now: datetime) -> Axis:
     whole = max(last - first, _SHORTEST)
     first, whole = first - whole * _MARGIN, whole * (1 + 2 * _MARGIN)
 
-    def place(at: datetime) -> int:
-        return round((at - first) / whole * WIDTH)
+    def place(at: datetime) -> float:
+        return round((at - first) / whole * WIDTH, 2)
 
-    bars = tuple(Bar(place(each.start), max(_THINNEST, place(each.end) - place(each.start)), each) for each in spans)
+    bars = tuple(
+        Bar(place(each.start), max(_THINNEST, round(place(each.end) - place(each.start), 2)), each) for each in spans
+    )
     return Axis(bars, _ticks(spans, place), place(now) if 0 <= place(now) <= WIDTH else None)
 
 
 def _ticks(spans: Iterable[Span], place: object) -> tuple[AxisLabel, ...]:
     """Where something begins or ends; of several in one place the first."""
     assert callable(place)
-    found: dict[int, AxisLabel] = {}
+    found: dict[float, AxisLabel] = {}
     for at in sorted({each for span in spans for each in (span.start, span.end)}):
         x = place(at)
-        if all(abs(x - other) > WIDTH // 12 for other in found):
+        if all(abs(x - other) > WIDTH / 12 for other in found):
             found[x] = AxisLabel(x, at)
     return tuple(found.values())

@@ -1,0 +1,1 @@
+"""The same at other doors: command lines, requests, templates."""

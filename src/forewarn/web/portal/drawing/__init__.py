@@ -1,0 +1,1 @@
+"""Time from left to right: places on an axis, and what stands there."""

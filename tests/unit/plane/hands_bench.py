@@ -1,0 +1,126 @@
+"""A plane with hands on a platform in memory, in time that jumps: settings are production's, and no test waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from forewarn.core import commands as c
+from forewarn.core.invariants import region as invariants
+from forewarn.core.region import Region
+from forewarn.core.rules import Rules
+from forewarn.core.specs import VmSpec
+from forewarn.engines.simulated import SimulatedEngine
+from forewarn.engines.twin.engine import TwinEngine
+from forewarn.engines.twin.hosts import TwinDeed, TwinHosts, TwinMachine
+from forewarn.plane.clock import RealClock
+from forewarn.plane.hands.engine import EngineFault
+from forewarn.plane.hands.settings import MachineHost, Machines, MachineSettings
+from forewarn.plane.plane import Plane
+from forewarn.plane.system import ServerSystem
+from forewarn.sim.fabric.loop import SimLoop
+from forewarn.sim.fabric.strands import StrandFlag, Strands
+from tests.unit.plane.bench import NOON, OPERATOR, ShakyJournal
+
+_PATIENCE_SECONDS = 3600.0
+
+
+class Ground:
+    """Two hosts with their machines, and a plane whose hands work there."""
+
+    def __init__(
+        self, loop: SimLoop, engine: type[TwinEngine], settings: MachineSettings, node: str, lock: Path | None
+    ) -> None:
+        self._loop = loop
+        hub = loop.strands = Strands(loop)
+        self.platform = TwinHosts(("alpha", "beta"), elapsed=loop.time, make_flag=lambda: StrandFlag(hub))
+        self.journal = ShakyJournal()
+        self.engine = engine(self.platform)
+        self.fenced: list[str] = []
+        self.deeds_before: list[TwinDeed] = []  # what had been done when a host was fenced
+        self.fence_works = True
+        chance = Random(1)
+        system = ServerSystem(wall=self.now, elapsed=loop.time, random_bytes=chance.randbytes)
+        hosts = tuple(
+            MachineHost(name, self.engine, node, partial(self._fence, name), lock and lock / name)
+            for name in self.platform.names
+        )
+        clock = partial(RealClock, wall=system.wall, elapsed=system.elapsed, look_seconds=0.0)
+        self.plane = Plane.open(
+            self.journal,
+            clock,
+            SimulatedEngine(),
+            Rules(),
+            system=system,
+            machines=Machines(hosts, settings, "here"),
+        )
+
+    def now(self) -> datetime:
+        return NOON + timedelta(seconds=self._loop.time())
+
+    @property
+    def region(self) -> Region:
+        return self.plane.region
+
+    def _fence(self, name: str) -> None:
+        if not self.fence_works:
+            raise EngineFault("fence_ipmilan: Unable to obtain correct plug status")
+        self.deeds_before = [*self.platform.deeds]
+        self.fenced.append(name)
+        self.platform.fence(name)
+
+    async def adopt(self, *names: str, host: str = "alpha") -> None:
+        for name in names:
+            machine = self.platform.put(name, host, vm=name)
+            await self.do(c.AdoptMachine(name, VmSpec(), f"seed/{name}", host, name, machine.mark))
+
+    async def do(self, command: c.Command) -> None:
+        await self.plane.submit(command, OPERATOR)
+
+    def machine(self, name: str) -> TwinMachine:
+        (found,) = self.platform.copies(name)
+        return found
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Let time pass until something is so."""
+        ends_at = self._loop.time() + _PATIENCE_SECONDS
+        while not holds():
+            assert self._loop.time() < ends_at, self.told()
+            await asyncio.sleep(0.25)
+
+    def told(self) -> list[str]:
+        return [type(record.fact).__name__ for record in self.journal.read(0, 1_000_000)]
+
+
+def live(
+    story: Callable[[Ground], Awaitable[None]],
+    *,
+    engine: type[TwinEngine] = TwinEngine,
+    settings: MachineSettings | None = None,
+    node: str = "",
+    lock: Path | None = None,
+) -> Ground:
+    """Live through a story, with both hosts registered. Gives back what is left after its end."""
+    loop = SimLoop()
+
+    async def whole() -> Ground:
+        ground = Ground(loop, engine, settings or MachineSettings(), node, lock)
+        try:
+            await ground.plane.start()
+            for number, name in enumerate(ground.platform.names):
+                await ground.do(c.RegisterHost(name, "twin", number, number, 10))
+            await story(ground)
+        finally:
+            await ground.plane.close()
+        invariants.check(ground.plane.region)
+        return ground
+
+    try:
+        return loop.run_until_complete(whole())
+    finally:
+        loop.strands.kernel.kill()
+        loop.close()
