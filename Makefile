@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPREAD := --numprocesses auto --maxprocesses 4
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Bytecode is kept, whatever the environment says: tests start hundreds of processes, and each would compile it all anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help try demo serve check test platforms torture fuzz bench docs pictures lock advisories clean system
@@ -27,7 +29,7 @@ check: system-check $(VENV)/dev ## the fast part: style, types, import layers, u
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python requirements/audit.py
-	$(BIN)/pytest -q $(SPREAD) tests/unit tests/docs
+	$(BIN)/pytest -q $(SPREAD) --dist loadfile tests/unit tests/docs
 
 test: system-test check .build/az/ready .build/sdk/ready .build/js/ready .build/portal/ready ## everything, as CI runs it
 	$(BIN)/pytest -q $(SPREAD) --dist loadfile --no-loadscope-reorder --ignore=tests/unit --ignore=tests/docs --ignore=tests/platforms

@@ -40,6 +40,13 @@ if [ "$depth" -ge 3 ]; then # platforms: what runs machines
   need docker docker.io
   need podman podman
   need runc runc
+  need libvirtd libvirt-daemon
+  need virsh libvirt-clients
+  need qemu-system-x86_64 qemu-system-x86
+  need qemu-img qemu-utils
+  need cpio cpio
+  dpkg -s libvirt-daemon-driver-qemu >/dev/null 2>&1 || missing+=(libvirt-daemon-driver-qemu)
+  [ -e /usr/lib/python3/dist-packages/libvirt.py ] || missing+=(python3-libvirt)
   need busybox busybox-static # the one program of the tests' image: nothing it needs is outside of it
 fi
 if [ "$depth" -ge 4 ]; then # bench: load, and a peer to measure beside

@@ -30,7 +30,7 @@ _DOOR = re.compile(
     r'<p class="door-name">([^<]+?) ?(?:<button[^<]*</button>)?</p>\s*(?:<pre class="code">(.*?)</pre>)?', re.DOTALL
 )
 # after these there is less to try
-_LAST = ("delete-instances", "scale", "delete-scale-set", "evict", "fail", "delete", "clock-to")
+_LAST = ("clock-to", "delete-instances", "scale", "delete-scale-set", "evict", "fail", "delete")
 _PAGES = ("vms", "vms/lone", "vms/web-0", "scale-sets", "scale-sets/pool", "availability-sets")  # that az can show too
 
 # Run by az's own Python: the way of a command until its words are parsed, and no further.

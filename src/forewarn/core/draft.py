@@ -91,10 +91,15 @@ def _of_machines(before: Region, after: Region, fact: f.Fact) -> list[Key]:
             errand = before.errands[errand_id].errand
             waiting = [keys.of_operation(each) for each in sorted(before.awaited.get(errand_id, ()))]
             touched = [*waiting, keys.of_room(errand.engine), *([keys.of_machine(vm)] if vm else [])]
+            campaign = before.events[errand.event].campaign if errand.event else ""
+            touched += [keys.of_campaign(campaign)] if campaign else []
             return [*touched, keys.of_event(errand.event)] if errand.event else touched
         case f.VmDeleted(vm=vm) | f.VmDeallocated(vm=vm) | f.VmMoved(vm=vm) | mf.MachineReleased(vm=vm):
             machine = before.machines.get(vm)
-            return [keys.of_room(machine.engine)] if machine is not None else []
+            if machine is None:
+                return []
+            operations = {each for errand_id in machine.errands for each in before.awaited.get(errand_id, ())}
+            return [keys.of_room(machine.engine), *map(keys.of_operation, sorted(operations))]
         case _:
             return []
 

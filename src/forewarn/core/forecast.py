@@ -20,6 +20,8 @@ from forewarn.core import facts as f
 from forewarn.core.deciding.settle import DoesNotSettleError
 from forewarn.core.lifecycle import EventFact
 from forewarn.core.looking.deadlines import next_deadline
+from forewarn.core.looking.errands import errands_of, is_due, is_real, supposed
+from forewarn.core.machines.values import ErrandOutcome, ErrandReport, OpenErrand
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Region
 from forewarn.core.rules import Rules
@@ -76,9 +78,9 @@ class _Course:
     def run(self) -> Iterator[Foreseen]:
         started = [event for event in self._region.events.values() if event.phase is Phase.STARTED]
         for event in started:
-            if event.impact_began_at is not None and event.impact_ended_at is None and event.impact_ends_at is None:
-                lasting = self._how_long(event)
-                self._note(event.id, lasting)
+            open_ended = event.impact_ends_at is None or any(errands_of(self._region, event))
+            if event.impact_began_at is not None and event.impact_ended_at is None and open_ended:
+                lasting = self._lasting(event)
                 heapq.heappush(self._ends, (event.impact_began_at + lasting.duration, event.id))
         yield from self._begin(event.id for event in started if event.impact_began_at is None)
         while (due := self._next()) is not None:
@@ -93,7 +95,8 @@ class _Course:
     def _tick(self) -> Iterator[Foreseen]:
         """All that is due at this instant, which may take a tick and more."""
         while self._ends and self._ends[0][0] <= self._now:
-            yield from self._with_impacts(list(self._take(c.EndImpact(heapq.heappop(self._ends)[1]))))
+            event_id = heapq.heappop(self._ends)[1]
+            yield from self._with_impacts([*self._carried_out(event_id), *self._take(c.EndImpact(event_id))])
         while True:
             kept = self._kept_alive(self._region, self._now)
             seen = [*(self._take(c.Pulse(tuple(kept))) if kept else ()), *self._take(c.Tick())]
@@ -113,15 +116,41 @@ class _Course:
             event = self._region.events.get(waiting.popleft())
             if event is None or event.impact_began_at is not None:
                 continue
-            lasting = self._how_long(event)
-            self._note(event.id, lasting)
-            seen = list(self._take(c.BeginImpact(event.id, self._now + lasting.duration)))
+            lasting = self._lasting(event)
+            seen = [*self._take(c.BeginImpact(event.id, self._now + lasting.duration)), *self._tried(event)]
             yield from seen
+            if is_real(self._region, event):
+                heapq.heappush(self._ends, (self._now + lasting.duration, event.id))
             waiting.extend(filter(None, (_started_by(each.fact) for each in seen)))
 
-    def _note(self, event_id: str, lasting: Lasting) -> None:
-        if lasting.estimated:
-            self._estimated.add(event_id)
+    def _lasting(self, event: Event) -> Lasting:
+        """How long its impact will last; of real machines, that is an estimate whoever says it."""
+        lasting = self._how_long(event)
+        if lasting.estimated or is_real(self._region, event):
+            self._estimated.add(event.id)
+        return lasting
+
+    def _tried(self, event: Event) -> Iterator[Foreseen]:
+        """The errands of an event that has started are in hand at once."""
+        for found in list(errands_of(self._region, event)):
+            if is_due(self._region, found):
+                yield from self._take(c.TryErrand(found.errand.id))
+
+    def _carried_out(self, event_id: str) -> Iterator[Foreseen]:
+        """Its errands, and those that have to be over before, end as they should; one without room goes on waiting."""
+        event = self._region.events.get(event_id)
+        for key in event.vms if event is not None else ():
+            wanted = [each for each in self._errands_at(key) if each.errand.event == event_id]
+            while any(each.errand.id in self._region.errands for each in wanted):
+                first = self._errands_at(key)[0]
+                done = ErrandReport(ErrandOutcome.DONE, sighting=supposed(first.errand))
+                yield from self._take(c.ReportErrand(first.errand.id, done))
+                if first.errand.id in self._region.errands:
+                    break
+
+    def _errands_at(self, key: str) -> list[OpenErrand]:
+        machine = self._region.machines.get(key)
+        return [] if machine is None else [self._region.errands[each] for each in machine.errands]
 
     def _take(self, command: c.Command) -> Iterator[Foreseen]:
         before = self._region

@@ -314,6 +314,7 @@ class Campaign(Struct, frozen=True, gc=False):
     events_total: int = 0
     ended_at: datetime | None = None
     number: int = 0  # how many were started before it: whose turn comes first never depends on an id
+    not_done: int = 0  # moves of real machines that could not be made, in a row
 
 
 class Region(Struct, frozen=True, gc=False):

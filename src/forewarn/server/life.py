@@ -89,7 +89,6 @@ async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:
 
 async def _drain(settings: Settings, server: RunningServer) -> None:
     """Go on serving while load balancers see on the health paths that they should send requests elsewhere."""
-    server.health.draining = True
     server.plane.membership.drain()
     if settings.drain:
         _log.info("Draining for %g s.", settings.drain.total_seconds())

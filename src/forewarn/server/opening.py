@@ -43,7 +43,6 @@ class RunningServer:
     """A server that answers."""
 
     plane: Plane
-    health: NodeHealth
     name: str
     urls: dict[str, str]  # where it listens, by the setting that says so
 
@@ -67,7 +66,7 @@ async def open_server(
         plane.membership.introduce(name, tuple(face.replace("_", "-") for face in urls), tuple(urls.values()))
         opening.health.started(plane)
         stack.callback(asyncio.create_task(plane.ticking.watch_on()).cancel)
-        yield RunningServer(plane, opening.health, name, {**urls, **health_url})
+        yield RunningServer(plane, name, {**urls, **health_url})
 
 
 def _look_for_packages(settings: Settings) -> None:

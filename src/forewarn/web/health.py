@@ -24,7 +24,11 @@ class NodeHealth:
 
     def __init__(self) -> None:
         self._plane: Plane | None = None
-        self.draining = False
+
+    @property
+    def draining(self) -> bool:
+        """Whether this node is about to end and serves on until then."""
+        return self._plane is not None and self._plane.standing.draining
 
     def started(self, plane: Plane) -> None:
         """Every face answers."""

@@ -6,8 +6,11 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from forewarn.core.machines.values import MachinePower
 from forewarn.engines.docker.containers import HOST_LABEL
@@ -16,7 +19,7 @@ from forewarn.engines.docker.making import Blueprint
 from forewarn.plane.hands.engine import Engine
 from tests.contract.engines.bench import Copy
 from tests.platforms.docker.daemons import CALL_SECONDS, IMAGE, LIFE, Daemon
-from tests.platforms.docker.relay import Relay
+from tests.platforms.docker.relay import Relay, nothing
 
 SMALL = Blueprint("small", IMAGE, ("/bin/sh", "-c", LIFE), network="none", volumes=("data:/data",))
 _STATUS = {"running": MachinePower.RUNNING, "paused": MachinePower.PAUSED}
@@ -33,23 +36,56 @@ class ContainerBench:
         self, daemons: Sequence[Daemon], engine: Callable[..., Engine] = DockerEngine, room: Path | None = None
     ) -> None:
         self._daemons = {host: daemons[min(number, len(daemons) - 1)] for number, host in enumerate(self.hosts)}
+        self.kind = daemons[0].kind
         self._room = tempfile.TemporaryDirectory(dir=room)
         made = {one.path: Relay(Path(self._room.name) / f"{number}", one.path) for number, one in enumerate(daemons)}
         self._relays = {host: made[one.path] for host, one in self._daemons.items()}
-        paths = {host: relay.path for host, relay in self._relays.items()}
-        self.engine: Engine = engine("containers", paths, (SMALL,), CALL_SECONDS)
+        self._boots = Path(self._room.name) / "boots" / "log"
+        self._boots.parent.mkdir()
+        self.blueprints = (structs.replace(SMALL, mounts=(f"{self._boots.parent}:/boots",)),)
+        self.engine: Engine = engine("containers", self.paths(), self.blueprints, CALL_SECONDS)
 
     def close(self) -> None:
         self.engine.close()
         for relay in self._relays.values():
             if Path(relay.path).exists():
                 relay.close()
-        for daemon in self._daemons.values():
-            daemon.clear()
+        self.clear()
         self._room.cleanup()
 
+    def clear(self) -> None:
+        for daemon in dict.fromkeys(self._daemons.values()):
+            daemon.clear()
+
+    def paths(self) -> dict[str, str]:
+        return {host: relay.path for host, relay in self._relays.items()}
+
+    def strike_when(self, instant: str, turn: int, strike: Callable[[Daemon], None]) -> None:
+        """Let something happen once, when that change was asked of the daemon, or answered by it."""
+        asked = 0
+
+        def at(daemon: Daemon) -> None:
+            nonlocal asked
+            asked += 1
+            if asked == turn:
+                strike(daemon)
+
+        for host, relay in self._relays.items():
+            setattr(relay, f"on_{instant}", partial(at, self._daemons[host]))
+
+    def settle(self) -> None:
+        """Whatever is still under way in a relay or a daemon ends; nothing more is to happen."""
+        for relay in self._relays.values():
+            relay.on_asked = relay.on_answered = nothing
+
+    def boots(self) -> int:
+        """How often any container was started: each writes a line where no engine and no kill can lose it."""
+        return len(self._boots.read_text().splitlines()) if self._boots.exists() else 0
+
     def make(self, name: str, host: str) -> Copy:
-        return _copy(self._daemons[host].run(name, {"Labels": {HOST_LABEL: host}}), name, host)
+        settings = {"NetworkMode": "none", "Binds": [f"{self._boots.parent}:/boots"]}
+        body = {"Labels": {HOST_LABEL: host}, "HostConfig": settings}
+        return _copy(self._daemons[host].run(name, body), name, host)
 
     def make_stranger(self, host: str) -> Copy:
         return _copy(self._daemons[host].run("stranger"), "stranger", host)

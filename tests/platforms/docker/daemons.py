@@ -22,8 +22,11 @@ from tests.waiting import until
 
 IMAGE = "forewarn-tests"
 CALL_SECONDS = 60.0
-# Ends by itself when it is told to: 0 on TERM and USR2, 3 on USR1
-LIFE = "trap 'exit 3' USR1; trap 'exit 0' TERM USR2; while :; do sleep 3600 & wait $!; done"
+# Says that it began, and ends by itself when it is told to: 0 on TERM and USR2, 3 on USR1
+LIFE = (
+    "echo boot 2>/dev/null >>/boots/log; trap 'exit 3' USR1; trap 'exit 0' TERM USR2; "
+    "while :; do sleep 3600 & wait $!; done"
+)
 _TOOLS = ("sh", "sleep", "httpd", "wget", "ip", "cat", "ls", "kill", "date", "nc", "touch", "ping", "mkdir")
 # The first process of the namespaces: it collects what is orphaned, and ends with its standard input.
 _HOLD = """
@@ -34,7 +37,7 @@ while kill -0 $reader 2>/dev/null; do wait -n; done
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin"
 
 
-@dataclass
+@dataclass(eq=False)
 class Daemon:
     """One engine, in namespaces of its own."""
 
@@ -123,12 +126,19 @@ class Daemon:
 
     def clear(self) -> None:
         """No container, no volume is left; a container that stands still cannot be killed, so it goes on first."""
-        for row in self.do("GET", "/containers/json", {"all": "1"}):
+        until(self._cleared, f"nothing is left at {self.kind}")
+
+    def _cleared(self) -> bool:
+        """Once more where something was still under way."""
+        rows = self.do("GET", "/containers/json", {"all": "1"})
+        for row in rows:
             if row["State"] == "paused":
                 self.socket.ask("POST", f"/containers/{row['Id']}/unpause")
-            self.do("DELETE", f"/containers/{row['Id']}", {"force": "1", "v": "1"})
-        for volume in self.do("GET", "/volumes")["Volumes"] or ():
-            self.do("DELETE", f"/volumes/{volume['Name']}")
+            self.socket.ask("DELETE", f"/containers/{row['Id']}", {"force": "1", "v": "1"})
+        volumes = self.do("GET", "/volumes")["Volumes"] or ()
+        for volume in volumes:
+            self.socket.ask("DELETE", f"/volumes/{volume['Name']}")
+        return not rows and not volumes
 
     def exec(self, name: str, *command: str) -> str:
         """Run a command in a container; what it printed."""

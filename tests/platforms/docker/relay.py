@@ -6,6 +6,7 @@ import contextlib
 import json
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -15,6 +16,8 @@ class Relay:
     def __init__(self, path: Path, daemon: str) -> None:
         self.path = str(path)
         self.mishaps: list[tuple[str, str]] = []
+        self.on_asked: Callable[[], None] = nothing  # a change has gone to the daemon, whose answer is not there yet
+        self.on_answered: Callable[[], None] = nothing  # the daemon has answered, and nobody was told
         self._daemon = daemon
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(self.path)
@@ -39,16 +42,20 @@ class Relay:
                 body = json.dumps({"message": sentence}).encode()
                 client.sendall(b"HTTP/1.1 500 No\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
                 return
-            self._forward(client, request, quiet=what == "answer lost")
+            self._forward(client, request, changes=changes, quiet=what == "answer lost")
 
-    def _forward(self, client: socket.socket, request: bytes, *, quiet: bool) -> None:
+    def _forward(self, client: socket.socket, request: bytes, *, changes: bool, quiet: bool) -> None:
         """As long as either side goes on; an answer that is lost is waited for all the same."""
         with socket.socket(socket.AF_UNIX) as there:
             there.connect(self._daemon)
             head, _, body = request.partition(b"\r\n\r\n")
             there.sendall(head + b"\r\nConnection: close\r\n\r\n" + body)
+            if changes:
+                self.on_asked()
             threading.Thread(target=_end_with, args=(client, there), daemon=True).start()
             while data := there.recv(65536):
+                if changes:
+                    self.on_answered()
                 if not quiet:
                     client.sendall(data)
 
@@ -57,6 +64,10 @@ class Relay:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         Path(self.path).unlink(missing_ok=True)
+
+
+def nothing() -> None:
+    """What happens at an instant nobody cares for."""
 
 
 def _whole_request(client: socket.socket) -> bytes:

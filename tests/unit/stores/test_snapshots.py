@@ -168,7 +168,8 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     "changed_at domains",
     Host: "number fault_domain update_domain capacity health vms",
     RealHost: "number fault_domain update_domain capacity health vms called engine kinds was reserved",
-    Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at number",
+    Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at number "
+    "not_done",
     ScaleSet: "name resource_group orchestration single_placement_group computer_prefix seed created_at spec model "
     "vm_spec changed_at next_id instances leaving deleting fault_domains rolling",
     Operation: "id kind started_at waiting ended_at error number",

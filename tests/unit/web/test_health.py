@@ -56,7 +56,7 @@ async def test_a_node_that_may_not_be_current_or_drains_is_alive_and_not_ready(
 ) -> None:
     health = NodeHealth()
     health.started(server.plane)
-    health.draining = True
+    server.plane.membership.drain()
     monkeypatch.setattr(Standing, "stale", "This node has not heard from its store for 10 s.")
     async with client_of(server, health) as client:
         ready, live = await client.get("/health/ready"), await client.get("/health/live")
@@ -109,7 +109,7 @@ async def test_while_it_drains_a_node_serves_and_asks_its_clients_to_go(server: 
     headers = {"Host": "localhost", "Authorization": "Bearer sesame"}
     async with client_of(server, health) as client:
         before = await client.get("/v1/ping", headers=headers)
-        health.draining = True
+        server.plane.membership.drain()
         after = await client.get("/v1/ping", headers=headers)
 
     assert (before.status_code, before.headers.get("Connection")) == (200, None)

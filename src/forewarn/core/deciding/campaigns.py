@@ -12,6 +12,7 @@ from forewarn.core.draft import Draft
 from forewarn.core.looking.turns import whose_turn_it_is
 from forewarn.core.region import Campaign, CampaignState, Host, replace
 
+_NOT_DONE_MOST = 2  # ours: one machine that cannot be moved may be its own fault, two are a reason to look
 _ENOUGH_FACTS = 2_000  # ours, as in settle: after which a transaction takes no further hosts
 
 
@@ -19,6 +20,9 @@ def proceed(draft: Draft, campaign_id: str) -> None:
     """The next move of a campaign, if there is one. The next domain's turn comes when this one's events are gone."""
     campaign = draft.region.campaigns[campaign_id]
     if campaign.state is not CampaignState.RUNNING:
+        return
+    if campaign.not_done >= _NOT_DONE_MOST:
+        draft.record(f.CampaignPaused(draft.now, campaign_id))
         return
     if not campaign.waiting:
         if not campaign.open_events:

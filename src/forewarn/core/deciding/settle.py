@@ -40,6 +40,8 @@ def settle(draft: Draft) -> None:
         if not draft.touched:
             return
         batch, draft.touched = draft.touched, []
+        if draft.region.real_hosts:  # what has started has its errands before it is asked whether they are over
+            batch.sort(key=lambda key: kind_of(key)[0] is not KeyKind.ERRANDS)
         for key in dict.fromkeys(batch):
             looks[key] = looks.get(key, 0) + 1
             if looks[key] >= _LOOKS_MOST:

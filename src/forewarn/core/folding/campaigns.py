@@ -48,7 +48,7 @@ def _campaign_after(campaign: Campaign, fact: _Moved) -> Campaign:
         case f.CampaignPaused():
             return replace(campaign, state=CampaignState.PAUSED)
         case f.CampaignResumed():
-            return replace(campaign, state=CampaignState.RUNNING)
+            return replace(campaign, state=CampaignState.RUNNING, not_done=0)
         case f.CampaignCanceled():
             return replace(campaign, state=CampaignState.CANCELED, waiting=(), ended_at=fact.at)
         case f.CampaignCompleted():

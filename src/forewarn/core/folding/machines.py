@@ -66,6 +66,11 @@ def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
     )
     if fact.moved:
         found = replace(found, also="", also_at=None, doubled=False)
+    for errand_id in machine.errands:  # what is still to be done is to be done where it is, under the name that it has
+        open_errand = region.errands[errand_id]
+        source_off = open_errand.errand.source_off and not fact.moved
+        errand = replace(open_errand.errand, host=found.host, ref=found.ref, source_off=source_off)
+        region = put_errand(region, replace(open_errand, errand=errand))
     return put_machine(region, fact.vm, found)
 
 
@@ -134,7 +139,8 @@ def _made(region: Region, fact: mf.ErrandMade) -> Region:
     region = put_errand(region, OpenErrand(errand, fact.at, 1) if fact.tried else OpenErrand(errand))
     if errand.vm:
         machine = region.machines[errand.vm]
-        region = put_machine(region, errand.vm, replace(machine, errands=(*machine.errands, errand.id)))
+        ours = replace(machine, errands=(*machine.errands, errand.id), absent=())  # who lacked it is asked anew
+        region = put_machine(region, errand.vm, ours)
     return reserve(region, errand.to, errand.vm, wanted=True)
 
 
@@ -151,7 +157,7 @@ def _placed(region: Region, found: OpenErrand, to: str) -> Region:
 
 def _over(region: Region, found: OpenErrand, why: str) -> Region:
     """What was wanted is there, or (with a reason) is not wanted any more."""
-    region = _closed(region, found)
+    region = _counted(_closed(region, found), found.errand, failed=bool(why))
     vm = region.vms.get(found.errand.vm)
     if vm is not None:
         emptied = found.errand.kind is ErrandKind.REDEPLOY and not why
@@ -159,6 +165,16 @@ def _over(region: Region, found: OpenErrand, why: str) -> Region:
         vm = replace(vm, power=power, ephemeral_disks=vm.ephemeral_disks + emptied)
         region = replace(region, vms=region.vms.set(vm.key, vm))
     return sets.waited_for(region, found.errand.id, why)
+
+
+def _counted(region: Region, errand: Errand, *, failed: bool) -> Region:
+    """A campaign counts the moves that it could not make, one after the other."""
+    event = region.events.get(errand.event) if errand.kind is ErrandKind.MIGRATE else None
+    if event is None or not event.campaign:
+        return region
+    campaign = region.campaigns[event.campaign]
+    campaign = replace(campaign, not_done=campaign.not_done + 1 if failed else 0)
+    return replace(region, campaigns=region.campaigns.set(campaign.id, campaign))
 
 
 def _closed(region: Region, found: OpenErrand) -> Region:

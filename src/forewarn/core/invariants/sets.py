@@ -132,8 +132,8 @@ def _of_operation(region: Region, operation: Operation) -> Iterator[str]:
     if ended != (operation.number is not None):
         yield f"operation {operation.id} has number {operation.number} and ended at {operation.ended_at}"
     for event_id in operation.waiting:
-        if event_id not in region.events:
-            yield f"operation {operation.id} waits for event {event_id}, which has ended"
+        if event_id not in region.events and event_id not in region.errands:
+            yield f"operation {operation.id} waits for {event_id}, which has ended"
 
 
 def _of_ends(region: Region) -> Iterator[str]:

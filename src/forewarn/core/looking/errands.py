@@ -76,7 +76,9 @@ def is_satisfied(errand: Errand, seen: Sighting, seen_at: datetime) -> bool:
     match errand.kind:
         case ErrandKind.CREATE | ErrandKind.START:
             return runs and there
-        case ErrandKind.STOP | ErrandKind.OFF:
+        case ErrandKind.STOP:
+            return seen.power is MachinePower.OFF
+        case ErrandKind.OFF:
             return seen.power in (MachinePower.OFF, MachinePower.GONE)
         case ErrandKind.DELETE:
             return seen.power is MachinePower.GONE

@@ -86,12 +86,14 @@ def _stop(errand: Errand, scene: Scene) -> Next:
 
 
 def _restart(errand: Errand, scene: Scene) -> Next:
+    """Off, then on. Not the engine's own restart: asked again while that is under way, it boots a second time."""
     old = scene.old
     if old is None:
         return _missing(scene)
-    if old.power is MachinePower.RUNNING and old.boot_mark == errand.boot_mark:
-        grace = errand.grace.total_seconds()
-        return _post("restart", old, scene.source, {"t": _whole(grace)}, more_seconds=grace)
+    if old.power is not MachinePower.OFF and old.boot_mark == errand.boot_mark:
+        off = _off(errand, old, scene.source)
+        assert off is not None
+        return off
     return _running(old, scene.source, scene.ref)
 
 

@@ -26,14 +26,17 @@ from forewarn.engines.docker.remarks import remarks_on
 from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, NotYet, Remark, Unknown, Warrant
 
 CHANGES_MOST = 16  # of one errand in one go; the longest way (a container put in another's place) has nine; ours
-CALL_SECONDS = 30.0  # ours; machines.md's call_timeout
+CALL_SECONDS = 30.0  # ours: far longer than any call takes that is not hung
+# What an engine still does for somebody who was killed: a container being made has a name before it can be seen. podman
+# says 500 to all of it
+_BUSY = ("in progress", "already in use")
 
 
 class Refusal(Struct, frozen=True):
     """A change that the engine did not make, in its words."""
 
     scene: Scene
-    result: Failed
+    result: Failed | NotYet
 
 
 class DockerEngine:
@@ -82,16 +85,17 @@ class DockerEngine:
             refused = None if result is None else Refusal(scene, result)
         return NotYet("The container does not stay as it was seen; somebody else is at it.", 1.0)
 
-    def _change(self, change: EngineCall) -> Failed | None:
+    def _change(self, change: EngineCall) -> Failed | NotYet | None:
         """What to say if nothing has changed by it; ``None`` where the engine says that it did as asked."""
         answer = self._at(change.host).ask(
             change.method, change.path, change.query, change.body, more_seconds=change.more_seconds
         )
         if answer.fine:
             return None
-        return Failed(
-            f"The engine at {change.host} would not {change.words}: {answer.words()}", answer.status in (400, 404, 409)
-        )
+        why = f"The engine at {change.host} would not {change.words}: {answer.words()}"
+        if answer.status == 409 or any(words in why for words in _BUSY):
+            return NotYet(why, 0.5)
+        return Failed(why, answer.status in (400, 404))
 
     def _look(self, errand: Errand, warrant: Warrant) -> Scene:
         ref = ref_of(errand)

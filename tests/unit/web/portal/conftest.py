@@ -33,7 +33,7 @@ def filled_by(form: Element) -> dict[str, str | list[str]]:
         told = each.attributes
         if each.tag == "select":
             chosen = [option for option in each.all("option") if "selected" in option.attributes] or each.all("option")
-            value = chosen[0].attributes["value"]
+            value = chosen[0].attributes.get("value", chosen[0].text)
         else:
             value = "".join(each.texts).removeprefix("\n") if each.tag == "textarea" else told.get("value", "")
         if told.get("type") not in ("radio", "checkbox") or "checked" in told:

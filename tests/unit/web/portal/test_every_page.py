@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from urllib.parse import urlsplit
 
@@ -19,7 +20,18 @@ from tests.unit.web.portal.visitor import Element, read
 pytestmark = pytest.mark.anyio
 
 _MOST_PAGES = 300
-_CRAWLED: dict[str, dict[str, Element]] = {}
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """Every page of a region, and what the plane said before and after."""
+
+    pages: dict[str, Element]
+    before: tuple[object, ...]
+    after: tuple[object, ...]
+
+
+_CRAWLS: dict[str, Crawl] = {}
 
 
 async def _crawl(browser: Browser) -> dict[str, Element]:
@@ -46,13 +58,23 @@ def _links(page: Element) -> Iterator[str]:
 
 
 @pytest.fixture(params=REGIONS)
-async def pages(request: pytest.FixtureRequest, open_portal: OpenPortal, anyio_backend: str) -> dict[str, Element]:
-    """Of one region, crawled once for all these tests: they only look."""
-    if request.param not in _CRAWLED:
+async def crawl(request: pytest.FixtureRequest, open_portal: OpenPortal, anyio_backend: str) -> Crawl:
+    """Of one region, made once for all these tests: they only look."""
+    if request.param not in _CRAWLS:
         async with open_portal() as browser:
             await REGIONS[request.param](browser)
-            _CRAWLED[request.param] = await _crawl(browser)
-    return _CRAWLED[request.param]
+            before, pages = _state(browser), await _crawl(browser)
+            _CRAWLS[request.param] = Crawl(pages, before, _state(browser))
+    return _CRAWLS[request.param]
+
+
+def _state(browser: Browser) -> tuple[object, ...]:
+    return browser.plane.seq, browser.plane.region, browser.plane.now()
+
+
+@pytest.fixture
+def pages(crawl: Crawl) -> dict[str, Element]:
+    return crawl.pages
 
 
 async def test_every_link_leads_to_a_page_and_stays_here(pages: dict[str, Element]) -> None:
@@ -123,11 +145,9 @@ async def test_every_live_part_can_be_asked_for_alone(open_portal: OpenPortal) -
                 assert (again.status_code, again.content) == (304, b""), path
 
 
-async def test_every_page_of_the_table_can_be_reached_by_links(open_portal: OpenPortal) -> None:
-    async with open_portal() as browser:
-        await REGIONS["small"](browser)
-        reached = await _crawl(browser)
-    paths = {urlsplit(each).path.removeprefix("/portal") for each in reached}
+@pytest.mark.parametrize("crawl", ["small"], indirect=True)
+async def test_every_page_of_the_table_can_be_reached_by_links(crawl: Crawl) -> None:
+    paths = {urlsplit(each).path.removeprefix("/portal") for each in crawl.pages}
     for page in PAGES:
         if page.name in ("sign-in", "sign-out", "export"):
             continue  # where a token is wanted; a file, no page: see test_session and test_export
@@ -146,6 +166,7 @@ async def test_every_page_names_the_requests_that_tell_the_same(open_portal: Ope
 
 async def test_every_page_that_shows_says_how_to_see_the_same_elsewhere(pages: dict[str, Element]) -> None:
     """Command lines that the real command takes, and requests that are answered."""
+    parser = build_parser()
     shown = {page.path: page for page in PAGES if page.reading is not None}
     assert {page.name for page in PAGES if page.menu} - {page.name for page in shown.values()} <= {"simulator"}
     for path, page in pages.items():
@@ -156,7 +177,7 @@ async def test_every_page_that_shows_says_how_to_see_the_same_elsewhere(pages: d
         lines = [line for drawer in drawers for each in drawer.all("pre") for line in "".join(each.texts).splitlines()]
         for line in lines:
             if line.startswith("forewarn "):
-                assert build_parser().parse_args(shlex.split(line)[1:]), path
+                assert parser.parse_args(shlex.split(line)[1:]), path
 
 
 async def test_the_requests_behind_a_page_are_answered(open_portal: OpenPortal) -> None:
@@ -172,24 +193,20 @@ async def test_the_requests_behind_a_page_are_answered(open_portal: OpenPortal) 
                         assert (await browser.client.get(address)).status_code == 200, f"{path}: {line}"
 
 
-async def test_text_from_outside_is_text(open_portal: OpenPortal) -> None:
-    async with open_portal() as browser:
-        await REGIONS["hostile"](browser)
-        for path, page in (await _crawl(browser)).items():
-            assert not page.all("img"), path
-            assert all("/portal/static/" in each.attributes.get("src", "") for each in page.all("script")), path
-            assert not any(name.startswith("on") for each in page.walk() for name in each.attributes), path
-            assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page.text, path
-            assert not any(letter in page.text for letter in "\x00\x07\x1b"), path
-        shown = (await browser.page("/portal/vms")).text
+@pytest.mark.parametrize("crawl", ["hostile"], indirect=True)
+async def test_text_from_outside_is_text(crawl: Crawl) -> None:
+    for path, page in crawl.pages.items():
+        assert not page.all("img"), path
+        assert all("/portal/static/" in each.attributes.get("src", "") for each in page.all("script")), path
+        assert not any(name.startswith("on") for each in page.walk() for name in each.attributes), path
+        assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page.text, path
+        assert not any(letter in page.text for letter in "\x00\x07\x1b"), path
+    shown = crawl.pages["/portal/vms"].text
     assert HOSTILE[0] in shown
     assert HOSTILE[3] in shown
     assert "⟨U+202E⟩txt.exe" in shown
 
 
-async def test_looking_at_every_page_changes_nothing(open_portal: OpenPortal) -> None:
-    async with open_portal() as browser:
-        await REGIONS["small"](browser)
-        before = browser.plane.seq, browser.plane.region, browser.plane.now()
-        await _crawl(browser)
-        assert (browser.plane.seq, browser.plane.region, browser.plane.now()) == before
+async def test_looking_at_every_page_changes_nothing(crawl: Crawl) -> None:
+    assert crawl.pages
+    assert crawl.after == crawl.before

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from forewarn.core import facts as f
+from forewarn.core import keys
 from forewarn.core.causes import CAUSES, Cause, Effect
 from forewarn.core.deciding.events import leave_host
 from forewarn.core.deciding.impacts import begin_real, end_impact
@@ -57,6 +58,7 @@ def make_for(draft: Draft, event: Event) -> None:
             draft.record(f.VmDeallocated(draft.now, key))
     if not any(errands_of(draft.region, event)):
         begin_real(draft, event)
+        draft.touched.append(keys.of_event(event.id))
 
 
 def _is_settled(draft: Draft, key: str, event: Event) -> bool:
@@ -146,6 +148,8 @@ def end(draft: Draft, found: OpenErrand) -> None:
         return
     home = draft.region.real_host(draft.region.machines[vm.key].host)
     match errand.kind:
+        case ErrandKind.STOP if vm.power in DOWN:
+            pass  # it has been turned off otherwise meanwhile
         case ErrandKind.STOP:
             draft.record(f.VmStopped(draft.now, vm.key))
         case ErrandKind.OFF:
@@ -191,9 +195,11 @@ def alarm(draft: Draft, key: str, sentence: str = "") -> None:
 
 
 def clear_way(draft: Draft, vm: Vm, why: str) -> None:
-    """A person wants the VM down or gone: what does not work is not tried any longer."""
+    """A person wants the VM down or gone: what does not work is not tried any longer, but for its very making."""
     found = current(draft.region, vm.key)
-    if found is not None and (found.why or not found.is_placed) and found.errand.kind is not ErrandKind.DELETE:
+    if found is None or found.errand.kind in (ErrandKind.CREATE, ErrandKind.DELETE):
+        return
+    if found.why or not found.is_placed:
         give_up(draft, found, why)
 
 

@@ -42,7 +42,7 @@ def report(draft: Draft, command: c.ReportErrand) -> None:
         _of_host(draft, found, told)
         return
     if told.sighting is not None:
-        see(draft, found.errand.vm, told.sighting, draft.now)
+        see(draft, found.errand.vm, told.sighting, draft.now, told=True)
         found = draft.region.errands.get(command.errand_id)
         if found is None:  # what was seen has ended it
             return

@@ -21,6 +21,7 @@ from forewarn.core.looking.errands import current, hosts_of, is_satisfied
 from forewarn.core.looking.turns import is_under_way
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import (
+    PLACED,
     ErrandKind,
     Listing,
     MachinePower,
@@ -35,6 +36,7 @@ from forewarn.core.region import DOWN, HostHealth, RealHost, fold
 CRASHES_MOST = 3  # ours: what starts and falls three times does not get well by a fourth
 RESUMED_AFTER = timedelta(seconds=60)  # ours: who paused it by hand has that long to release it
 _OFF = (MachinePower.OFF, MachinePower.GONE)
+_OVER_WHEN_GONE = frozenset({ErrandKind.PAUSE, ErrandKind.STOP, ErrandKind.OFF, ErrandKind.DELETE})
 _ON_THE_WAY = frozenset({ErrandKind.MIGRATE, ErrandKind.REDEPLOY})
 
 
@@ -58,15 +60,20 @@ def sight(draft: Draft, command: c.Sight) -> None:
         _end_of_strays(draft, host, listing)
 
 
-def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime) -> None:
-    """One machine was seen. News that are older than what is known are no news."""
+def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime, *, told: bool = False) -> None:
+    """One machine was seen. News that are older than what is known are no news.
+
+    ``told``: by who has just carried out its errand. That a listing lacks it shows only that it is not at one host.
+    """
     machine = draft.region.machines[key]
     if seen_at < machine.seen_at:
         return
     due = current(draft.region, key)
     at_home = fold(seen.host) == fold(machine.host)
     believed = due is not None and not machine.doubled and due.errand.made_at <= seen_at
-    if believed and due is not None and is_satisfied(due.errand, seen, seen_at):
+    believed = believed and (told or seen.power is not MachinePower.GONE)
+    placed = due is not None and due.errand.kind in PLACED
+    if believed and (at_home or placed) and due is not None and is_satisfied(due.errand, seen, seen_at):
         _note(draft, key, seen, moved=not at_home)
         errands.end(draft, due)
         if key in draft.region.machines:
@@ -78,6 +85,8 @@ def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime) -> None:
         _elsewhere(draft, key, seen)
     elif fold(seen.host) == fold(machine.also):
         _no_longer_there(draft, key)
+    elif seen.power is not MachinePower.GONE and _is_all_that_is_left(draft, machine, seen):
+        _follow(draft, key, seen)
 
 
 def _note(draft: Draft, key: str, seen: Sighting, *, moved: bool = False) -> None:
@@ -136,11 +145,14 @@ def _follow(draft: Draft, key: str, seen: Sighting) -> None:
     errands.alarm(draft, key)
     vm, host = draft.region.vms[key], draft.region.real_host(seen.host)
     assert host is not None, "only hosts of the region list machines"
-    if vm.power in DOWN:
+    runs = seen.power is MachinePower.RUNNING
+    if vm.power in DOWN and runs:
         draft.record(f.VmStarted(draft.now, key, host.number))
-    elif vm.host != host.number:
+    elif vm.host not in (None, host.number):
         draft.record(f.VmMoved(draft.now, key, host.number))
     leave_host(draft, key)
+    if not runs:
+        _by_itself(draft, key, seen)
 
 
 def _doubled(draft: Draft, key: str, machine: RealMachine) -> None:
@@ -234,13 +246,16 @@ def _miss(draft: Draft, host: RealHost, listed: set[str], seen_at: datetime) -> 
 def _missed(draft: Draft, key: str, host: str) -> None:
     """It is not at that host. It may be at another, until each has said that it is not."""
     machine, due = draft.region.machines[key], current(draft.region, key)
-    if due is not None and due.errand.kind is not ErrandKind.PAUSE:
+    if due is not None and due.errand.kind not in _OVER_WHEN_GONE:
         return  # it is part of what is being done, or that will find out
     if host not in machine.absent:
         draft.record(mf.MachineSeen(draft.now, key, host, MachinePower.GONE))
     machine = draft.region.machines[key]
-    where = [each for each in hosts_of(draft.region, machine.engine) if each.health is not HostHealth.FENCED]
-    if any(each.name not in machine.absent for each in where):
+    deleted = due is not None and due.errand.kind is ErrandKind.DELETE
+    if _could_be(draft, machine, fenced_too=deleted):
+        return
+    if due is not None and due.errand.kind is not ErrandKind.PAUSE:
+        errands.end(draft, due)
         return
     if due is not None:
         errands.give_up(draft, due, "it is gone")
@@ -248,6 +263,18 @@ def _missed(draft: Draft, key: str, host: str) -> None:
         errands.alarm(draft, key, "is gone from its engine: delete the VM, or bring the machine back")
     elif current(draft.region, key) is None:
         _crashed(draft, key)
+
+
+def _could_be(draft: Draft, machine: RealMachine, *, other_than: str = "", fenced_too: bool = False) -> bool:
+    """Whether there is a host that has not said that it does not have it. On one that is off, nothing runs."""
+    hosts = [each for each in hosts_of(draft.region, machine.engine) if fold(each.name) != fold(other_than)]
+    asked = [each for each in hosts if fenced_too or each.health is not HostHealth.FENCED]
+    return any(each.name not in machine.absent for each in asked)
+
+
+def _is_all_that_is_left(draft: Draft, machine: RealMachine, seen: Sighting) -> bool:
+    """It does not run there, and is nowhere else."""
+    return bool(machine.absent) and not _could_be(draft, machine, other_than=seen.host)
 
 
 # A host that was lost

@@ -148,7 +148,7 @@ def _fact_fields(region: Region, seen: Foreseen) -> ForecastFact:
         scope=scope_of(seen),
         vms=vm_names(region, vms[:_VMS_SHOWN]),
         vms_total=len(vms),
-        host=None if event is None else host_name(event.host),
+        host=None if event is None else host_name(region, event.host),
         campaign=campaign or None,
         estimated=seen.estimated,
     )

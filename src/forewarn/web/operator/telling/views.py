@@ -29,7 +29,7 @@ def vm_fields(region: Region, vm: Vm) -> VmAnswer:
         vm_id=vm.vm_id,
         scope=vm.scope,
         power=vm.power.value,
-        host=host_name(vm.host),
+        host=host_name(region, vm.host),
         update_domain=vm.update_domain,
         fault_domain=vm.fault_domain,
         spot=spec.spot,
@@ -112,7 +112,7 @@ def event_fields(look: Look, event: Event) -> EventAnswer:
         vms=vm_names(look.region, event.vms),
         resources=list(event.resources),
         update_domain=event.update_domain,
-        host=host_name(event.host),
+        host=host_name(look.region, event.host),
         description=row.description,
         duration_seconds=event.duration_seconds,
         scheduled_at=event.scheduled_at,
@@ -148,5 +148,9 @@ def vm_names(region: Region, keys: tuple[str, ...] | list[str]) -> list[str]:
     return [region.vms[key].name if key in region.vms else key for key in keys]
 
 
-def host_name(number: int | None) -> str | None:
-    return None if number is None else f"host-{number}"
+def host_name(region: Region, number: int | None) -> str | None:
+    """As people know it: a real host has a name of its own, a pretended one its number."""
+    if number is None:
+        return None
+    host = region.hosts.get(number)  # one that a dry run has made up is not there
+    return f"host-{number}" if host is None else host.name

@@ -78,7 +78,7 @@ def _activity(visit: Visit, name: str) -> tuple[ActivityAnswer, ...]:
 def _reading(visit: Visit) -> Elsewhere:
     vm = vm_named(visit.look.region, visit.path["name"])
     words = (("vm", "show", vm.name), ("vm", "document", vm.name), ("vm", "instance", vm.name))
-    if vm.scale_set is not None:
+    if vm.scale_set:
         return Elsewhere(words, no_az="Instances are listed with their set: see its page.")
     return Elsewhere(words, az=(("vm", "show", "-g", vm.spec.resource_group, "-n", vm.name, "-d"),))
 

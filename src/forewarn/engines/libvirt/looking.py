@@ -1,0 +1,92 @@
+"""Domains as sightings. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forewarn.core.machines.values import Listing, MachinePower, SeenWhy, Sighting
+from forewarn.engines.libvirt.binding import (
+    NO_DOMAIN,
+    NO_DOMAIN_METADATA,
+    OPERATION_UNSUPPORTED,
+    code_of,
+    is_libvirts,
+    libvirt,
+)
+from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read
+
+# virDomainState and virDomainShutoffReason of include/libvirt/libvirt-domain.h
+_PAUSED, _SHUTOFF, _CRASHED, _SUSPENDED = 3, 5, 6, 7
+_PAUSED_MIGRATING_IN = 2  # VIR_DOMAIN_PAUSED_MIGRATION: the half of a machine that is on its way
+_WHY_OFF = {1: SeenWhy.GUEST, 2: SeenWhy.ASKED, 3: SeenWhy.CRASH, 4: SeenWhy.ASKED, 5: SeenWhy.ASKED, 6: SeenWhy.CRASH}
+
+
+def found(connection: Any, ref: str) -> Any | None:
+    """The domain of that name, or None where the daemon has none."""
+    try:
+        return connection.lookupByName(ref)
+    except Exception as fault:
+        if is_libvirts(fault) and code_of(fault) == NO_DOMAIN:
+            return None
+        raise
+
+
+def stamp_of(domain: Any, *, running: bool) -> Stamp:
+    """Of the running definition, or of the one that the next start will use."""
+    module = libvirt()
+    of_which = module.VIR_DOMAIN_AFFECT_LIVE if running else module.VIR_DOMAIN_AFFECT_CONFIG
+    try:
+        return read(domain.metadata(module.VIR_DOMAIN_METADATA_ELEMENT, NAMESPACE, of_which))
+    except Exception as fault:
+        if is_libvirts(fault) and code_of(fault) == NO_DOMAIN_METADATA:
+            return Stamp()
+        raise
+
+
+def sighting_of(domain: Any, host: str) -> Sighting | None:
+    """What there is now; None for a domain that is only on its way here, and for one that went while looking."""
+    try:
+        return _sighting_of(domain, host)
+    except Exception as fault:
+        if is_libvirts(fault) and code_of(fault) == NO_DOMAIN:
+            return None
+        raise
+
+
+def _sighting_of(domain: Any, host: str) -> Sighting | None:
+    state, reason = domain.state()
+    ref = domain.name()
+    if state in (_SHUTOFF, _CRASHED):
+        why = SeenWhy.CRASH if state == _CRASHED else _WHY_OFF.get(reason, SeenWhy.UNKNOWN)
+        return Sighting(ref, host, MachinePower.OFF, why=why, errand=stamp_of(domain, running=False).errand)
+    if state == _PAUSED and reason == _PAUSED_MIGRATING_IN and not _is_leaving(domain):
+        return None
+    stamp = stamp_of(domain, running=True)
+    power = MachinePower.PAUSED if state in (_PAUSED, _SUSPENDED) else MachinePower.RUNNING
+    return Sighting(ref, host, power, boot_mark(stamp, host, domain.ID()), errand=stamp.errand)
+
+
+def _is_leaving(domain: Any) -> bool:
+    """Whether this is the source of a migration in its last moments: paused, and with a job of its own.
+
+    The other end has the job too, and refuses to tell of it: "available only on the source host".
+    """
+    try:
+        return bool(domain.jobInfo()[0])
+    except Exception as fault:
+        if is_libvirts(fault) and code_of(fault) == OPERATION_UNSUPPORTED:
+            return False
+        raise
+
+
+def seen(connection: Any, ref: str, host: str) -> Sighting:
+    """What there is of one machine at one host; gone where there is nothing."""
+    domain = found(connection, ref)
+    sighting = None if domain is None else sighting_of(domain, host)
+    return sighting or Sighting(ref, host, MachinePower.GONE)
+
+
+def listing_of(connection: Any, host: str) -> Listing:
+    """All domains of that daemon, transient ones too."""
+    every = (sighting_of(domain, host) for domain in connection.listAllDomains())
+    return Listing(host, complete=True, machines=tuple(each for each in every if each is not None))

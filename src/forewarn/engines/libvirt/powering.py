@@ -1,0 +1,130 @@
+"""Errands that leave a machine where it is: pause, restart, stop, start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forewarn.core.machines.values import Errand, MachinePower
+from forewarn.engines.libvirt.acting import act, definition_of, stamp_errand, undefine
+from forewarn.engines.libvirt.hosts import Hosts
+from forewarn.engines.libvirt.looking import found, seen
+from forewarn.plane.hands.engine import Done, ErrandResult, Failed, NotYet, Warrant
+
+SOON_SECONDS = 0.5  # between two looks at a machine that is going off: a guest takes seconds, a look a millisecond
+
+
+class Powering:
+    """Looks, makes the next change that is missing, and looks again."""
+
+    def __init__(self, hosts: Hosts, elapsed: Callable[[], float]) -> None:
+        self._hosts = hosts
+        self._elapsed = elapsed
+        self._asked_at: dict[str, float] = {}  # errand -> when the guest was asked to go off; a new process asks again
+
+    def pause(self, errand: Errand, warrant: Warrant) -> ErrandResult:
+        """A pause that was tried before is only ever ended: whoever comes second cannot know how long it has been."""
+        connection = self._hosts.connect(errand.host)
+        there = seen(connection, errand.ref, errand.host)
+        left = warrant.left()
+        if there.power is MachinePower.RUNNING:
+            if warrant.again or left <= 0:
+                return Done(there)
+            act(warrant, found(connection, errand.ref).suspend)  # type: ignore[union-attr]  # it was seen to run
+            return NotYet("paused", left)
+        if there.power is MachinePower.PAUSED:
+            if left > 0:
+                return NotYet("paused", left)
+            act(warrant, found(connection, errand.ref).resume)  # type: ignore[union-attr]  # it was seen paused
+            return Done(seen(connection, errand.ref, errand.host))
+        return _not_there(errand, there.power)
+
+    def restart(self, errand: Errand, warrant: Warrant) -> ErrandResult:
+        """Done when the running definition carries this errand's stamp: it was started since this was asked."""
+        connection = self._hosts.connect(errand.host)
+        there = seen(connection, errand.ref, errand.host)
+        if there.power is MachinePower.RUNNING and there.errand == errand.id:
+            return Done(there)
+        domain = found(connection, errand.ref)
+        if domain is None:
+            return _not_there(errand, there.power)
+        stamp_errand(domain, errand.id, warrant)
+        if not self.is_off(domain, errand, warrant):
+            return NotYet("the guest is shutting down", SOON_SECONDS)
+        act(warrant, domain.create)
+        return Done(seen(connection, errand.ref, errand.host))
+
+    def stop(self, errand: Errand, warrant: Warrant) -> ErrandResult:
+        """Off, and still defined at its host. So it is for OFF too: the definition stays where it was, for the region
+        keeps none, and the next start takes it along."""
+        connection = self._hosts.connect(errand.host)
+        domain = found(connection, errand.ref)
+        if domain is None:
+            return _not_there(errand, MachinePower.GONE)
+        stamp_errand(domain, errand.id, warrant)
+        if not self.is_off(domain, errand, warrant):
+            return NotYet("the guest is shutting down", SOON_SECONDS)
+        return Done(seen(connection, errand.ref, errand.host))
+
+    def start(self, errand: Errand, warrant: Warrant) -> ErrandResult:
+        """Runs at ``to``; the definition comes along from where it was left."""
+        target = errand.to or errand.host
+        there = seen(self._hosts.connect(target), errand.ref, target)
+        if there.power is MachinePower.RUNNING:
+            return Done(there)
+        left_at = self._left_at(errand, target)
+        if left_at is None:
+            return _not_there(errand, there.power)
+        return self.start_from(left_at, target, errand, warrant)
+
+    def _left_at(self, errand: Errand, target: str) -> str | None:
+        """The host that has the definition of a machine that is off. A host that does not answer may have it running,
+        so that is an answer too: none is given then."""
+        for host in dict.fromkeys((target, errand.host or target, *self._hosts.names)):
+            if found(self._hosts.connect(host), errand.ref) is not None:
+                return host
+        return None
+
+    def start_from(self, left_at: str, target: str, errand: Errand, warrant: Warrant) -> ErrandResult:
+        """Start at ``target`` a machine whose definition is at ``left_at``, where it is off; then forget it there."""
+        source, connection = self._hosts.connect(left_at), self._hosts.connect(target)
+        left = found(source, errand.ref)
+        if left is not None and left_at != target:
+            if left.isActive():
+                return Failed(f"{errand.ref} still runs at {left_at}: it is started nowhere else.", lasting=False)
+            stamp_errand(left, errand.id, warrant)
+            if found(connection, errand.ref) is None:
+                text = definition_of(left)
+                act(warrant, lambda: connection.defineXML(text))
+        domain = found(connection, errand.ref)
+        if domain is None:
+            return _not_there(errand, MachinePower.GONE)
+        if not domain.isActive():
+            stamp_errand(domain, errand.id, warrant)
+            act(warrant, domain.create)
+        if left is not None and left_at != target:
+            act(warrant, lambda: undefine(left))
+        return Done(seen(connection, errand.ref, target))
+
+    def is_off(self, domain: Any, errand: Errand, warrant: Warrant) -> bool:
+        """Take the next step towards off: ask the guest, and once its time is over, cut it off."""
+        if not domain.isActive():
+            return True
+        asked_at = self._asked_at.get(errand.id)
+        if asked_at is None:
+            if errand.grace.total_seconds() > 0:
+                act(warrant, domain.shutdown)
+                self._asked_at[errand.id] = self._elapsed()
+                return not domain.isActive()
+            asked_at = float("-inf")
+        if self._elapsed() - asked_at < errand.grace.total_seconds():
+            return False
+        act(warrant, domain.destroy)
+        self._asked_at.pop(errand.id, None)
+        return True
+
+
+def _not_there(errand: Errand, power: MachinePower) -> Failed:
+    """A machine that is gone does not come back by asking; one that is off may be started meanwhile."""
+    why = f"Host {errand.host or errand.to} has no machine {errand.ref} that could be asked this: it is {power}."
+    return Failed(why, lasting=power is MachinePower.GONE)
