@@ -93,7 +93,7 @@ def test_a_refusal_stands_word_for_word_with_the_errand() -> None:
 def test_a_thread_that_does_not_come_back_is_left_and_gets_no_leave_afterwards() -> None:
     async def story(ground: Ground) -> None:
         await ground.adopt("web")
-        hung = TwinMisfortune(TwinMishap.SLOW, TwinCall.LIST, seconds=10 * CALL_SECONDS)
+        hung = TwinMisfortune(TwinMishap.SLOW, TwinCall.LOOK, seconds=10 * CALL_SECONDS)
         await ground.do(c.RestartVms(("web",), "seed/restart"))
         ground.platform.misfortunes.append(hung)  # the look before the restart
         await ground.until(lambda: ground.plane.hands.hung["alpha"] == 1)

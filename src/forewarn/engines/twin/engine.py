@@ -88,7 +88,7 @@ class TwinEngine:
         """Off, and at no host: the region keeps what it needs to make it again."""
         machine = self._find(errand.host, errand.ref) if errand.host else None
         if machine is None:
-            return Sighting(errand.ref, "", OFF, why=SeenWhy.ASKED, errand=errand.id)
+            return Sighting(errand.ref, errand.host, OFF, why=SeenWhy.ASKED, errand=errand.id)
         return self._do(TwinCall.REMOVE if machine.power is OFF else TwinCall.STOP, errand)
 
     def _delete(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
@@ -120,8 +120,8 @@ class TwinEngine:
 
     def _migrate(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
         there, here = self._find(errand.to, errand.ref), self._find(errand.host, errand.ref)
-        if there is not None and here is None:
-            return _seen(there)
+        if there is not None and here is None:  # it may have been paused on the way
+            return self._running(there, errand) if there.power is not OFF else _seen(there)
         if here is None:
             return _no_machine(errand)
         if here.moving_to == errand.to:
@@ -162,11 +162,7 @@ class TwinEngine:
         return lambda: self._hosts.change(call, errand.host, errand.ref, errand.id, to=to)
 
     def _find(self, host: str, ref: str) -> TwinMachine | None:
-        complete, machines = self._hosts.look(host)
-        found = next((each for each in machines if each.ref == ref), None)
-        if found is None and not complete:
-            raise CallLost(f"the listing of {host} is not complete")
-        return found
+        return self._hosts.look(host, ref)
 
     # The rest of the port
 
@@ -183,7 +179,7 @@ class TwinEngine:
 
     def listing(self, host: str) -> Listing:
         try:
-            complete, machines = self._hosts.look(host)
+            complete, machines = self._hosts.list_all(host)
         except (CallLost, CallRefused) as fault:
             raise EngineFault(f"{self.name}: {fault}") from fault
         cursor = str(self._hosts.changes.get(host, 0))

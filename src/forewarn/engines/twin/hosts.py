@@ -17,9 +17,10 @@ RUNNING, PAUSED, OFF, GONE = MachinePower.RUNNING, MachinePower.PAUSED, MachineP
 
 
 class TwinCall(StrEnum):
-    """What may be asked of a host. Each but ``LIST`` changes one machine."""
+    """What may be asked of a host. Each but the first two changes one machine."""
 
     LIST = "list"
+    LOOK = "look"  # at one machine
     CREATE = "create"
     START = "start"
     STOP = "stop"
@@ -195,7 +196,18 @@ class TwinHosts:
 
     # Calls
 
-    def look(self, host: str) -> tuple[bool, list[TwinMachine]]:
+    def look(self, host: str, ref: str) -> TwinMachine | None:
+        """One machine as it is now; None where there is none."""
+        fate = self._fate(TwinCall.LOOK, host)
+        self._reach(host, fate)
+        self._pass_time()
+        with self._lock:
+            machine = self.machines.get((host, ref))
+            found = None if machine is None else replace(machine)
+        self._come_back(host, fate)
+        return found
+
+    def list_all(self, host: str) -> tuple[bool, list[TwinMachine]]:
         """Whether it is complete, and what is there now."""
         fate = self._fate(TwinCall.LIST, host)
         self._reach(host, fate)
@@ -222,7 +234,7 @@ class TwinHosts:
     def _fate(self, call: TwinCall, host: str) -> TwinMisfortune | None:
         with self._lock:
             for fate in self.misfortunes:
-                fits = fate.call == call or (not fate.call and call is not TwinCall.LIST)
+                fits = fate.call == call or (not fate.call and call not in (TwinCall.LIST, TwinCall.LOOK))
                 if fits and fate.host in ("", host):
                     self.misfortunes.remove(fate)
                     return fate

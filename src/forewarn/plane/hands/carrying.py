@@ -80,8 +80,8 @@ class Carrying:
     def look(self) -> None:
         """Take up what is due and not in hand."""
         region = self._writing.region
-        for found in () if self._closed else due_errands(region):
-            errand = found.errand
+        due = () if self._closed else due_errands(region)
+        for errand in sorted((found.errand for found in due), key=lambda errand: (errand.made_at, errand.id)):
             site = self._sites.of(errand)
             if errand.id in self._tasks or site is None or not site.may_work or self._sites.blocked(errand, region):
                 continue

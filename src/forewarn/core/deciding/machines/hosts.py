@@ -112,7 +112,8 @@ def lose(draft: Draft, name: str, seed: str, by: str = "") -> None:
     draft.record(mf.HostFenced(draft.now, host.number, by))
     for key in sorted(host.vms):
         _off_with(draft, key, host)
-    for found in [each for each in draft.region.errands.values() if fold(each.errand.to) == fold(host.name)]:
+    headed_there = [each for each in draft.region.errands.values() if fold(each.errand.to) == fold(host.name)]
+    for found in sorted(headed_there, key=lambda each: each.errand.id):
         if found.errand.vm not in host.vms:
             _not_there(draft, found.errand.id)
     cancel_work(draft, draft.region.hosts[host.number])

@@ -309,4 +309,5 @@ def _end_of_strays(draft: Draft, host: RealHost, listing: Listing) -> None:
 
 def _strays_of(draft: Draft, host: RealHost) -> list[OpenErrand]:
     errands_there = (each for each in draft.region.errands.values() if fold(each.errand.host) == fold(host.name))
-    return [each for each in errands_there if not each.errand.vm and each.errand.kind is ErrandKind.OFF]
+    strays = (each for each in errands_there if not each.errand.vm and each.errand.kind is ErrandKind.OFF)
+    return sorted(strays, key=lambda each: each.errand.id)
