@@ -129,6 +129,20 @@ async def test_where_little_is_found_a_bounded_part_of_the_journal_is_read(open_
         assert asked(bench, recent, Wanted(about="vm59"), 5) == scanned(bench, Wanted(about="vm59"), 5) != []
 
 
+async def test_of_a_request_that_goes_on_and_on_a_bounded_part_is_read(open_bench: OpenBench) -> None:
+    journal = CountedJournal()
+    async with open_bench(journal=journal) as bench:
+        recent, origin = RecentRuns(Bounds(most=30)), Origin("resource-manager", "az", "one-request")
+        await bench.create("web", count=60)
+        for number in range(60):
+            await bench.plane.submit(c.StopVms((f"web-{number}",)), origin)
+            before = journal.records_read
+            found = asked(bench, recent, Wanted(), 1)
+            assert journal.records_read - before <= 3 * 30
+        assert found is not None
+        assert [line.text for line in found] == ["stop VMs"]
+
+
 async def test_like_requests_and_an_older_look_are_left_to_the_scan(bench: Bench) -> None:
     recent = RecentRuns()
     await bench.create("web")

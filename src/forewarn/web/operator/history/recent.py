@@ -67,7 +67,8 @@ class _Read(NamedTuple):
             return _Read(start=head, head=head, looked_from=head)
         known, runs = self.runs, list(runs_of(records(journal, self.head, head)))
         if key_of(runs[0][0]) == self.last_key:
-            known, runs = known[:-1], list(runs_of(records(journal, known[-1].first - 1, head)))
+            begin = max(known[-1].first - 1, head - most)
+            known, runs = known[:-1], list(runs_of(records(journal, begin, head)))
         every = (*known, *_seen(runs, book))
         gone = next((at for at, run in enumerate(every) if run.first > head - most), len(every) - 1)
         return _Read(every[gone:], key_of(runs[-1][0]), every[gone].first - 1, head, self.looked_from)
