@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.unit.web.operator.scale_sets import SETS, make, names_in
+
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench
-from tests.unit.web.operator.scale_sets import SETS, make, names_in
 
 pytestmark = pytest.mark.anyio
 
