@@ -21,6 +21,8 @@ _PARTS = {
     "sizes": "restart, approval and ticks among 1 000 and among 1 000 000 VMs",
     "million": "a node with 1 000 000 VMs: memory, start, snapshot, 10 000 documents that change at once",
     "lists": "lists, counts and searches among 1 000 and among 1 000 000 VMs",
+    "pages": "the portal's pages and parts among 1 000 and 1 000 000 VMs, quiet and with 200 000 events (when named)",
+    "watching": "hints, how soon a change is seen, and a VM's GET while 20 browsers watch a campaign (when named)",
     "bulk": "100 000 VMs: created, held, taken up again",
     "maintenance": "half an hour of host maintenance over 10 000 VMs",
     "waiting": "from a restart to the answer of those who wait",
@@ -31,7 +33,7 @@ _PARTS = {
     "campaign": "maintenance over 1 000 000 VMs, wave by wave (only when named: ten minutes)",
     "agent": "the agent in a VM: its size, its cost, its start, its haste",
 }
-_WHEN_NAMED = ("before", "instructions", "campaign")
+_WHEN_NAMED = ("pages", "watching", "before", "instructions", "campaign")
 
 
 def main() -> int:

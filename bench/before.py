@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bench import load
 from bench.figures import Figure, figure_of
-from bench.load import Load
 from bench.peers import nginx
-from bench.reads import SECONDS, VMS, WORKLOADS, checked, read_all
+from bench.reads import VMS, WORKLOADS, in_turns, read_all
 from bench.region import served
 
 PART = "before"
@@ -26,22 +24,15 @@ _RATIOS = (("now", "0.1"), ("now", "nginx"), ("0.1", "nginx"))
 
 
 def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
-    """Rounds take turns, and who begins changes: what disturbs the machine disturbs all alike."""
     figures: list[Figure] = []
     with _contestants() as peers:
         for workload in WORKLOADS:
-            for port, pid in peers.values():
-                load.ask(port, pid, workload, 1)
-            taken: dict[str, list[Load]] = {name: [] for name in peers}
-            for turn in range(rounds):
-                for name in sorted(peers, key=lambda name: (list(peers).index(name) + turn) % len(peers)):
-                    taken[name].append(checked(name, load.ask(*peers[name], workload, SECONDS)))
+            taken = in_turns(peers, workload, rounds, say)
             costs = {name: [each.cpu_microseconds for each in loads] for name, loads in taken.items()}
             figures += [figure_of(PART, f"{name}, {workload.what}", each, "µs CPU") for name, each in costs.items()]
             for ours, theirs in _RATIOS:
                 ratios = [a / b for a, b in zip(costs[ours], costs[theirs], strict=True)]
                 figures.append(figure_of(PART, f"{ours} to {theirs}, {workload.what}", ratios, "x"))
-            say(f"{workload.what}: {rounds} rounds")
     return figures
 
 

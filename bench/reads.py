@@ -28,20 +28,27 @@ _NGINX_LIMIT = 1.3
 
 
 def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
-    """Rounds take turns, so that what disturbs the machine disturbs all alike."""
     figures: list[Figure] = []
     with _contestants(say) as peers:
         for workload in WORKLOADS:
-            for port, pid in peers.values():
-                load.ask(port, pid, workload, 1)
-            taken: dict[str, list[Load]] = {name: [] for name in peers}
-            for turn in range(rounds):
-                for name in sorted(peers, key=lambda name: (list(peers).index(name) + turn) % len(peers)):
-                    taken[name].append(checked(name, load.ask(*peers[name], workload, SECONDS)))
-                told = ", ".join(f"{name} {each[-1].cpu_microseconds:.1f} µs" for name, each in taken.items())
-                say(f"{workload.what}: {told}")
-            figures += _figures(workload, taken)
+            figures += _figures(workload, in_turns(peers, workload, rounds, say))
     return figures
+
+
+def in_turns(
+    peers: dict[str, tuple[int, int]], workload: Workload, rounds: int, say: Callable[[str], None]
+) -> dict[str, list[Load]]:
+    """What each was given in each round. They take turns, and who begins changes: what disturbs the machine disturbs
+    all alike."""
+    for port, pid in peers.values():
+        load.ask(port, pid, workload, 1)
+    taken: dict[str, list[Load]] = {name: [] for name in peers}
+    for turn in range(rounds):
+        for name in sorted(peers, key=lambda name: (list(peers).index(name) + turn) % len(peers)):
+            taken[name].append(_checked(name, load.ask(*peers[name], workload, SECONDS)))
+        told = ", ".join(f"{name} {each[-1].cpu_microseconds:.1f} µs" for name, each in taken.items())
+        say(f"{workload.what}: {told}")
+    return taken
 
 
 @contextmanager
@@ -95,7 +102,7 @@ def _fields(heard: Heard) -> set[bytes]:
     return {line.partition(b":")[0].lower() for line in heard.head.split(b"\r\n")[1:]}
 
 
-def checked(name: str, load: Load) -> Load:
+def _checked(name: str, load: Load) -> Load:
     """The load, if every request was answered."""
     if load.errors:
         raise CannotMeasure(f"{name} failed {load.errors} of {load.requests} requests")

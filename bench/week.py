@@ -22,7 +22,10 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
     for seed in range(1, min(rounds, 3) + 1):
         command = [PROGRAM, "sim", "--seed", str(seed), "--vms", str(VMS), "--days", str(DAYS)]
         begun = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_SECONDS, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_SECONDS, check=False)
+        except subprocess.TimeoutExpired as slow:
+            raise CannotMeasure(f"forewarn sim --seed {seed} was not done after {_PATIENCE_SECONDS} s") from slow
         taken.append(time.perf_counter() - begun)
         if done.returncode:
             raise CannotMeasure(f"forewarn sim --seed {seed} ended with {done.returncode}: {done.stderr[-300:]}")

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import pytest
 
-from forewarn.plane.ports import Entry, Journal, Node, Shared
+from forewarn.core.facts import subject_of
+from forewarn.plane.ports import Entry, Journal, JournalFault, Node, Shared
 from forewarn.stores.postgres.address import PATIENCE, ServerPatience
 from forewarn.stores.postgres.journal import PostgresJournal, describe
 from forewarn.stores.postgres.snapshots import PART_BYTES
@@ -16,6 +17,7 @@ from forewarn.stores.shared_memory import MemoryNodeJournal, SharedMemory
 from tests.postgres import Server
 
 LONG = 600.0  # seconds that no test waits: it would be ended before
+EVERYTHING = 1_000_000  # records: more than any test writes
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -114,3 +116,18 @@ def node(name: str, **told: object) -> Node:
         **told,
     }
     return Node(**whole)  # type: ignore[arg-type]  # fields by name
+
+
+def impatient(**seconds: float) -> pytest.MarkDecorator:
+    """For a test whose nodes give up sooner."""
+    return pytest.mark.parametrize("patience", [ServerPatience(**seconds)], ids=["impatient"])
+
+
+def refusal(url: str) -> str:
+    with pytest.raises(JournalFault) as refused:
+        PostgresJournal(url)
+    return str(refused.value)
+
+
+def names_in(region: InPostgres) -> list[str]:
+    return [subject_of(record.fact).removeprefix("vm/") for record in region.join().read(0, EVERYTHING)]

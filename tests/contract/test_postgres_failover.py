@@ -8,12 +8,10 @@ import pytest
 
 from forewarn.plane.ports import Diverged
 from forewarn.stores.postgres.journal import PostgresJournal
-from tests.contract.shared_regions import append
+from tests.contract.shared_regions import EVERYTHING, append
 from tests.postgres import Server
 from tests.unit.stores.examples import entries
 from tests.waiting import until
-
-EVERYTHING = 1_000_000
 
 
 @pytest.fixture

@@ -61,6 +61,12 @@ def test_a_file_holds_one_idea() -> None:
     _beyond(over, FILE_MOST, LONG_FILES, f"a file is longer than {FILE_MOST} lines; look for the second idea in it")
 
 
+def test_a_file_of_tests_holds_one_idea_too() -> None:
+    paths = (ROOT / "tests").rglob("*.py")
+    over = {str(path.relative_to(ROOT)): lines for path in paths if (lines := path.read_text().count("\n")) > FILE_MOST}
+    assert not over, f"split it by idea; what both parts need goes into a module beside them: {over}"
+
+
 def test_a_facade_stays_one() -> None:
     lines = {module.name: module.lines for module in modules()}
     grown = {name: lines[name] for name, most in FACADE_MOST.items() if lines[name] > most}

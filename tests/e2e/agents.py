@@ -22,6 +22,11 @@ from tests.e2e.metadata_region import MetadataRegion
 from tests.e2e.program import ROOT, clean_environment
 
 PATIENCE_SECONDS = 30.0
+PREPARE = """
+[[rule]]
+name = "always"
+verdict = "prepare-then-approve"
+"""
 
 # Ends itself, as kill -9 would, just before or just after the n-th record reaches the disk.
 _PROGRAM = """
@@ -191,3 +196,10 @@ def agents(*programs: AgentProgram) -> Iterator[None]:
             if program.process is not None:
                 program.process.kill()
                 program.process.wait()
+
+
+def agent_of(region: MetadataRegion, directory: Path, vm: str, text: str, **more: str) -> AgentProgram:
+    directory.mkdir(exist_ok=True)
+    config = directory / "agent.toml"
+    config.write_text(toml(f"http://127.0.0.1:{region.face.port}/vm/{vm}", directory, text, **more))
+    return AgentProgram(directory, config)

@@ -17,16 +17,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from forewarn.core.specs import DEFAULT_RESOURCE_GROUP
 from forewarn.plane.clock import wall_time
-from forewarn.web.documents.whereabouts import TENANT
+from forewarn.web.documents.whereabouts import SUBSCRIPTION, TENANT
 from forewarn.web.resource_manager.login.tls import prepare
-from tests.e2e.program import PATIENCE_SECONDS, ROOT, Answer, ServerProgram, clean_environment
+from tests.e2e.program import EVENTS, PATIENCE_SECONDS, ROOT, Answer, ServerProgram, clean_environment
 from tests.ports import free_port
 from tests.waiting import until
 
 TOKEN = "sesame"
 HOST = "region.example"  # what clients call the balancer
 NAMES = ("alpha", "beta", "gamma")
+GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{DEFAULT_RESOURCE_GROUP}"
+VERSION = "api-version=2024-11-01"
 QUICK = ("--reboot-impact", "1s", "--recovery-user-restart", "1s")
 
 _BALANCER = "127.0.7.10"
@@ -263,3 +266,29 @@ def balancer(region: Nodes, *, tls_ends_here: bool = False) -> Iterator[Balancer
 def _died(process: subprocess.Popen[bytes], directory: Path) -> bool:
     assert process.poll() is None, (directory / "haproxy.log").read_text()
     return False
+
+
+def enabled(node: ServerProgram, vm: str) -> dict[str, Any]:
+    """Its document, once the node has heard of the VM."""
+    answer = ask(node.metadata, "GET", f"/vm/{vm}{EVENTS}", headers={"Metadata": "true"})
+    return answer.document if answer.status == 200 else {}
+
+
+@contextmanager
+def waiting_get(node: ServerProgram, vm: str, incarnation: int) -> Iterator[HTTPConnection]:
+    """A request for news that is with the node: what it was sent before on the same connection is answered."""
+    reader = HTTPConnection(urlsplit(node.metadata).netloc, timeout=60)
+    headers = {"Metadata": "true"}
+    try:
+        reader.request("GET", f"/vm/{vm}{EVENTS}", headers=headers)
+        assert json.loads(reader.getresponse().read())["DocumentIncarnation"] == incarnation
+        waiting = {**headers, "If-None-Match": f'"{incarnation}"', "Prefer": "wait=60"}
+        reader.request("GET", f"/vm/{vm}{EVENTS}", headers=waiting)
+        yield reader
+    finally:
+        reader.close()
+
+
+def listed(front: Balancer) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(front.ask("GET", "/v1/nodes").body)["nodes"]
+    return found

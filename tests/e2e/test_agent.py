@@ -12,44 +12,21 @@ import pytest
 
 from forewarn.core.causes import Cause
 from forewarn.core.commands import CancelEvents, Command, DeleteVms, EvictVms, MaintainHosts, RestartVms
-from forewarn.core.rules import Rules
-from forewarn.core.specs import ScopeKind, VmSpec
+from forewarn.core.specs import VmSpec
 from forewarn.guest.agent.config.defaults import COMMENTED_TOML
 from forewarn.web.faults import FaultKind, FaultRule
 from forewarn.web.metadata.settings import Limits, MetadataSettings
-from tests.e2e.agents import AgentProgram, Wire, agents, run_out, step, toml, watch
+from tests.e2e.agents import PREPARE, AgentProgram, Wire, agent_of, agents, run_out, step, watch
 from tests.e2e.metadata_region import MetadataRegion, metadata_region
-from tests.ports import free_port
 
-_PREPARE = """
-[[rule]]
-name = "always"
-verdict = "prepare-then-approve"
-"""
-_TOGETHER = VmSpec(kind=ScopeKind.AVAILABILITY_SET, set_name="front")
-_ONE_HOST = Rules(update_domains=1, fault_domains=1)
 _WHOLE_STORY = ["web-0:do:a", "web-0:do:b", "web-0:undo:b", "web-0:undo:a"]
-
-
-@pytest.fixture
-def wire(tmp_path: Path) -> Iterator[Wire]:
-    found = Wire(tmp_path / "wire")
-    yield found
-    found.close()
-
-
-def _agent(region: MetadataRegion, directory: Path, vm: str, text: str, **more: str) -> AgentProgram:
-    directory.mkdir(exist_ok=True)
-    config = directory / "agent.toml"
-    config.write_text(toml(f"http://127.0.0.1:{region.face.port}/vm/{vm}", directory, text, **more))
-    return AgentProgram(directory, config)
 
 
 def _alone(region: MetadataRegion, tmp_path: Path, wire: Wire, *, more: str = "") -> AgentProgram:
     region.create("web-0")
     region.get("web-0")
-    text = _PREPARE + step(wire, "web-0", "a", more=more) + step(wire, "web-0", "b", more=more)
-    return _agent(region, tmp_path / "web-0", "web-0", text)
+    text = PREPARE + step(wire, "web-0", "a", more=more) + step(wire, "web-0", "b", more=more)
+    return agent_of(region, tmp_path / "web-0", "web-0", text)
 
 
 def test_an_event_is_prepared_for_then_approved_and_undone_in_reverse(tmp_path: Path, wire: Wire) -> None:
@@ -98,109 +75,6 @@ def test_an_agent_killed_at_any_record_goes_on_where_it_was(tmp_path: Path, wire
     assert lines == _WHOLE_STORY
 
 
-def _pair(region: MetadataRegion, tmp_path: Path, wire: Wire, *, extra: str = "") -> list[AgentProgram]:
-    """Two VMs of one set on one host, whose agents know each other."""
-    names = ("web-0", "web-1")
-    region.create(*names, spec=_TOGETHER)
-    region.get("web-0")
-    secret = tmp_path / "secret"
-    secret.write_text("0123456789abcdef0123456789abcdef")
-    secret.chmod(0o600)
-    hosts = {"web-0": f"127.0.0.1:{free_port()}", "web-1": f"127.0.0.1:{free_port()}"}
-    found = []
-    for vm, other in (names, reversed(names)):
-        barrier = f"""
-[barrier]
-listen = "{hosts[vm]}"
-address = "http://{hosts[other]}/{{name}}"
-secret_file = "{secret}"
-{extra}
-"""
-        found.append(_agent(region, tmp_path / vm, vm, _PREPARE + barrier + step(wire, vm, "a")))
-    return found
-
-
-def test_a_shared_event_is_approved_once_and_after_both_are_prepared(tmp_path: Path, wire: Wire) -> None:
-    with metadata_region(rules=_ONE_HOST) as region:
-        facts, (first, second) = watch(region), _pair(region, tmp_path, wire)
-        with agents(first, second):
-            region.submit(MaintainHosts((), Cause.REBOOT, "seed"))
-            first.start()
-            wire.until("web-0:do:a")
-            assert facts.approvals == []
-            second.start()
-            facts.until_started()
-            assert sorted(wire.read()) == ["web-0:do:a", "web-1:do:a"]
-            run_out(region)
-            wire.until("web-0:undo:a", "web-1:undo:a")
-            assert [first.end(), second.end()] == [0, 0]
-        assert facts.approvals == ["web-0"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(1, 6))
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_shared_event_survives_the_death_of_the_one_that_approves(
-    tmp_path: Path, wire: Wire, when: str, number: int
-) -> None:
-    with metadata_region(rules=_ONE_HOST) as region:
-        facts, (first, second) = watch(region), _pair(region, tmp_path, wire)
-        with agents(first, second):
-            region.submit(MaintainHosts((), Cause.REBOOT, "seed"))
-            second.start()
-            first.start(when, number)
-            assert first.wait() == -signal.SIGKILL
-            first.start()
-            facts.until_started()
-            assert sorted(wire.read()) == ["web-0:do:a", "web-1:do:a"]
-            run_out(region)
-            wire.until("web-0:undo:a", "web-1:undo:a")
-            assert [first.end(), second.end()] == [0, 0]
-        assert len(wire.lines) == 4
-        assert facts.approvals == ["web-0"]
-
-
-def test_a_member_that_is_deleted_while_it_is_awaited_is_awaited_no_longer(tmp_path: Path, wire: Wire) -> None:
-    with metadata_region(rules=_ONE_HOST) as region:
-        facts, (first, _) = watch(region), _pair(region, tmp_path, wire)
-        with agents(first):
-            region.submit(MaintainHosts((), Cause.REBOOT, "seed"))
-            first.start()
-            wire.until("web-0:do:a")
-            assert facts.approvals == []
-            region.submit(DeleteVms(("web-1",), "gone"))
-            facts.until_started()
-            assert first.end() == 0
-        assert facts.approvals == ["web-0"]
-
-
-def test_a_silent_member_is_waited_for_no_longer_than_patience(tmp_path: Path, wire: Wire) -> None:
-    with metadata_region(rules=_ONE_HOST) as region:
-        facts, (_, second) = watch(region), _pair(region, tmp_path, wire, extra='patience = "1s"')
-        with agents(second):
-            region.submit(MaintainHosts((), Cause.REBOOT, "seed"))
-            second.start()
-            facts.until_started()
-        assert facts.approvals == ["web-1"]
-
-
-@pytest.mark.parametrize(("sharing", "approvals"), [("alone", ["web-1"]), ("never", [])])
-def test_a_shared_event_is_approved_alone_or_never_where_that_is_wanted(
-    tmp_path: Path, wire: Wire, sharing: str, approvals: list[str]
-) -> None:
-    with metadata_region(rules=_ONE_HOST) as region:
-        region.create("web-0", "web-1", spec=_TOGETHER)
-        region.get("web-0")
-        text = f'{_PREPARE}[barrier]\nsharing = "{sharing}"\n' + step(wire, "web-1", "a")
-        facts, agent = watch(region), _agent(region, tmp_path / "web-1", "web-1", text)
-        with agents(agent):
-            region.submit(MaintainHosts((), Cause.REBOOT, "seed"))
-            agent.start("never", 0, "--once")
-            assert agent.wait() == 0
-        assert wire.read() == ["web-1:do:a"]
-        assert facts.approvals == approvals
-
-
 class Gate:
     """A named pipe that a step waits at until a test lets it through."""
 
@@ -223,11 +97,11 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     found.close()
 
 
-def _at_the_gate(region: MetadataRegion, tmp_path: Path, wire: Wire, gate: Gate, rules: str = _PREPARE) -> AgentProgram:
+def _at_the_gate(region: MetadataRegion, tmp_path: Path, wire: Wire, gate: Gate, rules: str = PREPARE) -> AgentProgram:
     """An agent whose first step tells that it has begun and waits, and whose second is quick."""
     before = f"echo web-0:begin:drain >>{wire.path}; {gate.wait}"
     text = rules + step(wire, "web-0", "drain", before=before) + step(wire, "web-0", "leave")
-    return _agent(region, tmp_path / "web-0", "web-0", text)
+    return agent_of(region, tmp_path / "web-0", "web-0", text)
 
 
 def test_a_step_that_runs_when_the_agent_is_killed_is_neither_repeated_nor_forgotten(
@@ -282,7 +156,7 @@ name = "evictions"
 types = ["Preempt"]
 verdict = "prepare-then-approve"
 steps = ["leave"]
-{_PREPARE}"""
+{PREPARE}"""
     with metadata_region() as region:
         region.create("web-0", spec=VmSpec(spot=True))
         region.get("web-0")
@@ -303,7 +177,7 @@ def test_an_event_whose_step_failed_is_not_approved_and_what_was_begun_is_undone
         region.create("web-0")
         region.get("web-0")
         steps = step(wire, "web-0", "a", status=255, more="retries = false") + step(wire, "web-0", "b")
-        facts, agent = watch(region), _agent(region, tmp_path / "web-0", "web-0", _PREPARE + steps)
+        facts, agent = watch(region), agent_of(region, tmp_path / "web-0", "web-0", PREPARE + steps)
         with agents(agent):
             region.restart("web-0")
             agent.start()
@@ -321,8 +195,8 @@ def test_a_step_that_failed_once_is_tried_again_and_then_the_event_is_approved(t
         region.create("web-0")
         region.get("web-0")
         once = f"[ -e {tmp_path}/tried ] || {{ touch {tmp_path}/tried; exit 1; }}; "
-        text = _PREPARE + step(wire, "web-0", "a", before=once)
-        facts, agent = watch(region), _agent(region, tmp_path / "web-0", "web-0", text)
+        text = PREPARE + step(wire, "web-0", "a", before=once)
+        facts, agent = watch(region), agent_of(region, tmp_path / "web-0", "web-0", text)
         with agents(agent):
             region.restart("web-0")
             agent.start("never", 0, "--once")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,13 +24,6 @@ _PREPARE = """
 name = "always"
 verdict = "prepare-then-approve"
 """
-
-
-@pytest.fixture
-def wire(tmp_path: Path) -> Iterator[Wire]:
-    found = Wire(tmp_path / "wire")
-    yield found
-    found.close()
 
 
 def _agent(relay: AzureRelay, directory: Path, wire: Wire) -> AgentProgram:

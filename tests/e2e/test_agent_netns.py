@@ -35,13 +35,6 @@ def realm() -> Iterator[Realm]:
         yield made
 
 
-@pytest.fixture
-def wire(tmp_path: Path) -> Iterator[Wire]:
-    found = Wire(tmp_path / "wire")
-    yield found
-    found.close()
-
-
 def _connect(realm: Realm) -> None:
     """One network between all guests, beside the address of the service that each has for itself."""
     realm.run("ip", "link", "add", "lan", "type", "bridge")

@@ -69,13 +69,6 @@ def region(realm: Realm, tmp_path: Path) -> Iterator[_Region]:
         yield _Region(realm, server, json.loads(told), tmp_path)
 
 
-@pytest.fixture
-def wire(tmp_path: Path) -> Iterator[Wire]:
-    found = Wire(tmp_path / "wire")
-    yield found
-    found.close()
-
-
 def _compiled(directory: Path) -> Path:
     program = directory / "Sample.exe"
     subprocess.run(["mcs", "-warnaserror", f"-out:{program}", _SAMPLE], check=True, timeout=60)

@@ -57,6 +57,16 @@ for line in sys.stdin.read().split("\\0"):
     print(line)
 """
 
+# what a template says of a VM, as the operator API tells it
+_CHOSEN = ("spot", "terminate_notice_seconds", "os_image_notice_seconds", "size", "os_type", "tags", "resource_group")
+_ALONE: Given = {
+    "availability_set": ("",),
+    "count": ("1",),
+    "spot": ("on",),
+    "terminate_notice": ("",),
+    "os_image_notice": ("15",),
+    "tags": ("x=[y]",),
+}
 _NOBODY = cast("Browser", None)  # most samples ask nothing of the region
 
 
@@ -158,6 +168,27 @@ def test_the_template_of_a_change_makes_with_az_the_change_that_the_page_makes(
     call = deed.call(fill(deed.fields, given))
     tell(region.server, call.path, call.body, call.method)
     assert look(region.server, "/v1/scale-sets/kept") == changed, "the page has nothing left to change"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "numbers"),
+    [
+        ({"name": ("made",), "availability_set": ("fresh",)}, ("-0", "-1")),
+        ({"name": ("made",), **_ALONE}, ("",)),
+    ],
+    ids=["in-a-set-that-is-new-too", "alone"],
+)
+def test_the_template_of_new_vms_makes_with_az_what_the_page_makes(
+    region: AzRegion, tmp_path: Path, chosen: Given, numbers: tuple[str, ...]
+) -> None:
+    deed, given = DEEDS["create-vms"], {**SAMPLES["create-vms"](_NOBODY), "read": ("",), **chosen}
+    deploy(region, tmp_path, deed.key, given)
+    call = deed.call(fill(deed.fields, given))
+    tell(region.server, call.path, {**call.body, "name": "twin"})
+    for number in numbers:
+        made, twin = (look(region.server, f"/v1/vms/{name}{number}") for name in ("made", "twin"))
+        assert {key: made[key] for key in _CHOSEN} == {key: twin[key] for key in _CHOSEN}
+        assert made["scope"].replace("made", "twin") == twin["scope"]
 
 
 def deploy(region: AzRegion, directory: Path, key: str, given: Given) -> None:

@@ -19,6 +19,7 @@ from forewarn.core.rules import Rules
 from forewarn.core.specs import EvictionPolicy, Policy, ScopeKind, VmSpec
 from tests.model.campaign_watch import CampaignWatch
 from tests.model.model import Model
+from tests.model.naming import by_vm, number_of, started_by, tenants
 from tests.model.system import MemoryShelf, Shelf, System
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -395,30 +396,3 @@ class RegionMachine(RuleBasedStateMachine):
         assert not self.system.region.events
         assert all(watch.state != "running" for watch in self.campaigns.values()), "a campaign stands still"
         self.system.shelf.close()
-
-
-def started_by(fact: f.Fact) -> str:
-    if isinstance(fact, f.EventBornStarted):
-        return fact.event.id
-    return fact.event_id if isinstance(fact, f.EventStarted) else ""
-
-
-def number_of(host: str) -> int:
-    return int(host.removeprefix("host-"))
-
-
-def by_vm(events: list[Event]) -> dict[str, str]:
-    """Ids of events that name one VM each."""
-    found: dict[str, str] = {}
-    for event in events:
-        (key,) = event.vms
-        assert key not in found
-        found[key] = event.id
-    return found
-
-
-def tenants(events: list[Event]) -> dict[str, tuple[str, list[str]]]:
-    """One event for each scope."""
-    found = {event.scope: (event.id, list(event.vms)) for event in events}
-    assert len(found) == len(events)
-    return found

@@ -92,6 +92,24 @@ def test_what_a_vm_sees_is_byte_for_byte_what_the_metadata_face_sends(visit: Vis
             assert str(page.locator("#seen-raw").text_content()).encode() == ask(server.metadata, target).body
 
 
+def test_a_read_is_told_on_the_open_tab_of_its_vm_without_a_reload(visit: Visit, server: ServerProgram) -> None:
+    tell(server, "/v1/vms", LONE)
+    ask(server.metadata, f"/vm/lone{EVENTS}")
+    with visit() as visitor:
+        page = visitor.open("/portal/vms/lone?tab=sees")
+        reads = page.locator("#part-vm-reads")
+        expect(reads).to_contain_text("lone has not read since this page is open.")
+        for read in (
+            1,
+            2,
+        ):  # the first may be told by what a page asks once it is connected; of the second nothing hints
+            ask(server.metadata, f"/vm/lone{EVENTS}")
+            expect(reads.locator("p")).to_have_count(read, timeout=15_000)
+            expect(reads.locator("p").first).to_contain_text(
+                "lone read incarnation 1 with 2020-07-01, ", timeout=15_000
+            )
+
+
 def test_a_range_of_rows_is_chosen_with_shift_and_done_to_all_at_once(visit: Visit, server: ServerProgram) -> None:
     tell(server, "/v1/vms", FRONT)
     with visit() as visitor:

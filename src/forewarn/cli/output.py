@@ -127,6 +127,23 @@ class Output:
             for more in rest:
                 self.line(_row(columns, [*("" for _ in row[:-1]), more], widths))
 
+    def so_far(
+        self,
+        found: Sequence[object],
+        columns: Sequence[Column],
+        rows: Iterable[Sequence[object]],
+        empty: str,
+        more: bool,
+    ) -> None:
+        """What there is of a stream: a table; as JSON a list, or a line each where ``more`` is to follow."""
+        if not self.as_json:
+            self.table(columns, rows, empty)
+        elif more:
+            for each in found:
+                self.json_line(each)
+        else:
+            self.json(found)
+
     def fields(self, pairs: Iterable[tuple[str, object]], indent: str = "") -> None:
         """One thing, field by field; what is not set is left out."""
         shown = [(name, _cell(value)) for name, value in pairs if value not in (None, "", [], {})]

@@ -12,10 +12,8 @@ from forewarn.core import facts as f
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, replace
 
-EventFact: TypeAlias = (
-    f.EventScheduled
-    | f.EventBornStarted
-    | f.EventAnnounced
+EventMoved: TypeAlias = (
+    f.EventAnnounced
     | f.EventApproved
     | f.EventStarted
     | f.EventCanceled
@@ -23,6 +21,7 @@ EventFact: TypeAlias = (
     | f.ImpactEnded
     | f.EventCompleted
 )
+EventFact: TypeAlias = f.EventScheduled | f.EventBornStarted | EventMoved
 
 # (phase before, kind of fact) -> phase after. None is "not yet there". What is not listed cannot happen.
 TRANSITIONS: dict[tuple[Phase | None, type[EventFact]], Phase] = {

@@ -30,6 +30,7 @@ from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.operator.app import operator_app
 from forewarn.web.operator.desk import Visible
 from forewarn.web.operator.schema.answers import SettingView
+from forewarn.web.watched import WatchedVms
 
 if TYPE_CHECKING:
     from forewarn.web.resource_manager.call import ArmDesk
@@ -46,6 +47,7 @@ class Parts:
     rules: Rules = field(default_factory=Rules)
     metadata: MetadataSettings = field(default_factory=MetadataSettings)
     faults: FaultRules = field(default_factory=FaultRules)
+    watched: WatchedVms = field(default_factory=WatchedVms)
     bind_nics: bool = False  # whether addresses of the Resource Manager's NICs bind VMs
     token: str = ""  # of the control faces; empty: none is asked for
     region_name: str = ""
@@ -65,7 +67,7 @@ class Assembly:
 
     def metadata_face(self) -> MetadataFace:
         """What guests see; it listens once it is started."""
-        return MetadataFace(self.plane, self.parts.faults, self.parts.metadata)
+        return MetadataFace(self.plane, self.parts.faults, self.parts.watched, self.parts.metadata)
 
     def operator_app(
         self,
@@ -85,6 +87,7 @@ class Assembly:
         app = operator_app(
             self.plane,
             parts.faults,
+            parts.watched,
             parts.shown,
             hosts=hosts,
             token=parts.token or None,

@@ -2,67 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
-import pytest
-
-from forewarn.core.machines.values import ErrandKind, MachinePower, SeenWhy
-from forewarn.plane.hands.engine import Done, EngineFault, Failed, NotYet, Unknown
+from forewarn.core.machines.values import ErrandKind, SeenWhy
+from forewarn.plane.hands.engine import Done, NotYet, Unknown
+from tests.contract.engines import cases_of_refusals
 from tests.contract.engines.bench import Copy, EngineBench, Permit, carry_through, done, errand_for, running
+from tests.contract.engines.promises import CASES, GONE, OFF, PAUSED, RUNNING, case, made_ready, one, only
 
-RUNNING, PAUSED, OFF, GONE = MachinePower.RUNNING, MachinePower.PAUSED, MachinePower.OFF, MachinePower.GONE
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One promise."""
-
-    name: str
-    check: Callable[[EngineBench], None]
-    core: bool
-    kinds: frozenset[ErrandKind]  # the engine must be able to do these
-    mishaps: frozenset[str]  # the platform must be able to suffer these
-
-    def why_not(self, bench: EngineBench) -> str:
-        """Why it cannot be run there; empty where it can."""
-        missing = [*sorted(self.kinds - bench.engine.kinds), *sorted(self.mishaps & bench.lacks)]
-        return f"not possible there: {', '.join(missing)}" if missing else ""
-
-
-CASES: dict[str, Case] = {}
-
-
-def case(
-    *kinds: ErrandKind, core: bool = False, mishaps: tuple[str, ...] = ()
-) -> Callable[[Callable[[EngineBench], None]], Callable[[EngineBench], None]]:
-    def keep(check: Callable[[EngineBench], None]) -> Callable[[EngineBench], None]:
-        name = check.__name__
-        CASES[name] = Case(name, check, core, frozenset(kinds), frozenset(mishaps))
-        return check
-
-    return keep
-
-
-def _only(copies: Sequence[Copy]) -> Copy:
-    assert len(copies) == 1, copies
-    return copies[0]
-
-
-def _one(bench: EngineBench, ref: str) -> Copy:
-    return _only(bench.truth(ref))
-
-
-def _ready(bench: EngineBench, kind: ErrandKind, name: str) -> Copy | None:
-    """A machine to which this kind of errand may be done; none for one that is to be made."""
-    if kind is ErrandKind.CREATE:
-        return None
-    machine = bench.make(name, bench.hosts[0])
-    if kind is ErrandKind.START:
-        bench.do("stop", machine.ref, machine.host)
-        return _one(bench, machine.ref)
-    return machine
-
+__all__ = ["CASES", "cases_of_refusals"]  # with those of the other module, which stand in CASES once it is imported
 
 # Each kind is satisfied
 
@@ -81,11 +29,11 @@ def a_machine_is_made_and_runs_where_it_is_to_be(bench: EngineBench) -> None:
 def a_machine_is_stopped_and_started_at_its_host(bench: EngineBench) -> None:
     machine = bench.make("web-1", bench.hosts[0])
     assert done(carry_through(bench, errand_for(bench, ErrandKind.STOP, machine))).sighting.power is OFF
-    stopped = _one(bench, machine.ref)
+    stopped = one(bench, machine.ref)
     assert (stopped.power, stopped.host) == (OFF, machine.host)
     seen = done(carry_through(bench, errand_for(bench, ErrandKind.START, stopped, 2))).sighting
     assert (seen.power, seen.host) == (RUNNING, bench.hosts[0])
-    assert _one(bench, machine.ref).boot_mark not in ("", machine.boot_mark)
+    assert one(bench, machine.ref).boot_mark not in ("", machine.boot_mark)
 
 
 @case(ErrandKind.OFF, ErrandKind.START)
@@ -111,7 +59,7 @@ def a_machine_that_is_deleted_is_gone_and_deleting_it_again_is_fine(bench: Engin
 def a_restart_gives_another_boot_mark(bench: EngineBench) -> None:
     machine = bench.make("web-1", bench.hosts[0])
     seen = done(carry_through(bench, errand_for(bench, ErrandKind.RESTART, machine))).sighting
-    now = _one(bench, machine.ref)
+    now = one(bench, machine.ref)
     assert (now.power, now.host) == (RUNNING, machine.host)
     assert seen.boot_mark == now.boot_mark != machine.boot_mark
 
@@ -121,7 +69,7 @@ def a_restart_of_a_machine_that_is_off_starts_it(bench: EngineBench) -> None:
     machine = bench.make("web-1", bench.hosts[0])
     bench.do("stop", machine.ref, machine.host)
     assert done(carry_through(bench, errand_for(bench, ErrandKind.RESTART, machine))).sighting.power is RUNNING
-    assert _one(bench, machine.ref).boot_mark != machine.boot_mark
+    assert one(bench, machine.ref).boot_mark != machine.boot_mark
 
 
 @case(ErrandKind.PAUSE, core=True)
@@ -132,11 +80,11 @@ def a_pause_begins_at_once_lasts_until_its_end_and_keeps_the_memory(bench: Engin
         result = bench.engine.carry_out(errand, permit)
         assert isinstance(result, NotYet), result
         assert 0 < result.again_after <= 5.0
-        assert _one(bench, machine.ref).power is PAUSED
+        assert one(bench, machine.ref).power is PAUSED
         permit.again = True
     permit.seconds_left = 0.0
     assert done(carry_through(bench, errand, permit)).sighting.power is RUNNING
-    assert _one(bench, machine.ref) == machine
+    assert one(bench, machine.ref) == machine
 
 
 @case(ErrandKind.MIGRATE, core=True)
@@ -151,7 +99,7 @@ def a_migration_moves_a_machine_and_keeps_its_memory(bench: EngineBench) -> None
 def a_redeployed_machine_runs_where_it_is_to_be_and_only_there(bench: EngineBench) -> None:
     machine = bench.make("web-1", bench.hosts[0])
     seen = done(carry_through(bench, errand_for(bench, ErrandKind.REDEPLOY, machine))).sighting
-    now = _only(running(bench.truth(seen.ref)))
+    now = only(running(bench.truth(seen.ref)))
     assert (seen.host, seen.boot_mark) == (now.host, now.boot_mark) == (bench.hosts[-1], now.boot_mark)
     assert now.boot_mark != machine.boot_mark
 
@@ -160,7 +108,7 @@ def a_redeployed_machine_runs_where_it_is_to_be_and_only_there(bench: EngineBenc
 def a_machine_with_a_new_system_has_another_boot_mark(bench: EngineBench) -> None:
     machine = bench.make("web-1", bench.hosts[0])
     seen = done(carry_through(bench, errand_for(bench, ErrandKind.REIMAGE, machine))).sighting
-    now = _only(running(bench.truth(seen.ref)))
+    now = only(running(bench.truth(seen.ref)))
     assert now.boot_mark == seen.boot_mark != machine.boot_mark
 
 
@@ -172,7 +120,7 @@ def an_errand_that_is_done_and_asked_for_again_changes_nothing(bench: EngineBenc
     for number, kind in enumerate(sorted(bench.engine.kinds - {ErrandKind.PAUSE, ErrandKind.FENCE}), 1):
         if kind is ErrandKind.MIGRATE and len(bench.hosts) < 2:
             continue
-        copy = _ready(bench, kind, f"web-{number}")
+        copy = made_ready(bench, kind, f"web-{number}")
         errand = errand_for(bench, kind, copy, number % 10)
         first = done(carry_through(bench, errand)).sighting
         before = bench.truth(first.ref)
@@ -194,7 +142,7 @@ def a_restart_whose_answer_was_lost_is_not_done_twice(bench: EngineBench) -> Non
             marks |= {copy.boot_mark for copy in running(bench.truth(machine.ref))}
             permit.again = True
             result = bench.engine.carry_out(errand, permit)
-        assert done(result).sighting.boot_mark == _one(bench, machine.ref).boot_mark
+        assert done(result).sighting.boot_mark == one(bench, machine.ref).boot_mark
         assert len((marks | {done(result).sighting.boot_mark}) - {machine.boot_mark}) == 1
 
 
@@ -214,11 +162,11 @@ def a_pause_that_was_tried_before_is_only_ever_ended(bench: EngineBench) -> None
     machine = bench.make("web-1", bench.hosts[0])
     errand = errand_for(bench, ErrandKind.PAUSE, machine)
     assert isinstance(bench.engine.carry_out(errand, Permit(again=True, seconds_left=5.0)), NotYet | Done)
-    assert _one(bench, machine.ref).power is RUNNING
+    assert one(bench, machine.ref).power is RUNNING
     assert isinstance(bench.engine.carry_out(errand, Permit(seconds_left=5.0)), NotYet)
-    assert _one(bench, machine.ref).power is PAUSED
+    assert one(bench, machine.ref).power is PAUSED
     assert done(carry_through(bench, errand, Permit(again=True))).sighting.power is RUNNING
-    assert _one(bench, machine.ref) == machine
+    assert one(bench, machine.ref) == machine
 
 
 @case(ErrandKind.PAUSE)
@@ -227,7 +175,7 @@ def a_pause_whose_end_has_passed_is_not_begun(bench: EngineBench) -> None:
     permit = Permit(seconds_left=-1.0)
     assert done(carry_through(bench, errand_for(bench, ErrandKind.PAUSE, machine), permit)).sighting.power is RUNNING
     assert permit.asked == 0
-    assert _one(bench, machine.ref) == machine
+    assert one(bench, machine.ref) == machine
 
 
 # Allowed or not
@@ -236,7 +184,7 @@ def a_pause_whose_end_has_passed_is_not_begun(bench: EngineBench) -> None:
 @case(core=True)
 def without_leave_nothing_is_touched(bench: EngineBench) -> None:
     for number, kind in enumerate(sorted(bench.engine.kinds - {ErrandKind.FENCE}), 1):
-        copy = _ready(bench, kind, f"web-{number}")
+        copy = made_ready(bench, kind, f"web-{number}")
         before = bench.truth(copy.ref) if copy is not None else ()
         errand = errand_for(bench, kind, copy, number % 10)
         permit = Permit(allowed=False, seconds_left=5.0)
@@ -338,84 +286,6 @@ def a_hint_follows_a_change(bench: EngineBench) -> None:
     bench.engine.close()
 
 
-# Refusals, silence, deadlines
-
-
-@case(ErrandKind.RESTART, mishaps=("refused",))
-def a_refusal_is_passed_on_word_for_word_and_nothing_was_changed(bench: EngineBench) -> None:
-    machine = bench.make("web-1", bench.hosts[0])
-    sentence = "cannot set up guest memory 'pc.ram': Cannot allocate memory"
-    bench.mishap("refused", sentence)
-    result = bench.engine.carry_out(errand_for(bench, ErrandKind.RESTART, machine), Permit())
-    assert isinstance(result, Failed), result
-    assert sentence in result.why
-    assert _one(bench, machine.ref) == machine
-
-
-@case(core=True)
-def what_cannot_be_done_to_a_machine_that_is_gone_is_refused_for_good(bench: EngineBench) -> None:
-    machine = bench.make("web-1", bench.hosts[0])
-    bench.do("remove", machine.ref, machine.host)
-    for kind in sorted(bench.engine.kinds & {ErrandKind.MIGRATE, ErrandKind.PAUSE, ErrandKind.RESTART}):
-        result = carry_through(bench, errand_for(bench, kind, machine), Permit(seconds_left=5.0))
-        assert isinstance(result, Failed), (kind, result)
-        assert result.lasting
-        assert result.why
-    assert bench.truth(machine.ref) == ()
-
-
-@case(ErrandKind.RESTART, mishaps=("hangs",))
-def a_call_that_hangs_is_given_up_and_not_taken_for_a_failure(bench: EngineBench) -> None:
-    machine = bench.make("web-1", bench.hosts[0])
-    errand = errand_for(bench, ErrandKind.RESTART, machine)
-    bench.mishap("hangs")
-    assert isinstance(bench.engine.carry_out(errand, Permit()), Unknown)
-    assert _one(bench, machine.ref) == machine
-    assert done(carry_through(bench, errand, Permit(again=True))).sighting.boot_mark != machine.boot_mark
-
-
-@case(ErrandKind.RESTART, mishaps=("silent host",))
-def of_a_host_that_is_silent_nothing_is_said(bench: EngineBench) -> None:
-    machine = bench.make("web-1", bench.hosts[0])
-    bench.mishap("silent host")
-    with pytest.raises(EngineFault, match=machine.host):
-        bench.engine.listing(machine.host)
-    result = bench.engine.carry_out(errand_for(bench, ErrandKind.RESTART, machine), Permit())
-    assert isinstance(result, Unknown | NotYet), result
-    assert _one(bench, machine.ref) == machine
-
-
-@case(ErrandKind.REDEPLOY, mishaps=("silent host",))
-def a_machine_on_a_silent_host_is_started_nowhere_else(bench: EngineBench) -> None:
-    machine = bench.make("web-1", bench.hosts[0])
-    bench.mishap("silent host")
-    result = bench.engine.carry_out(errand_for(bench, ErrandKind.REDEPLOY, machine), Permit())
-    assert isinstance(result, Unknown | NotYet), result
-    assert bench.truth(machine.ref) == (machine,)
-
-
-@case(ErrandKind.REDEPLOY, mishaps=("answer lost", "hangs"))
-def no_machine_runs_twice_wherever_a_redeployment_is_interrupted(bench: EngineBench) -> None:
-    for number, what in enumerate(("answer lost", "hangs"), 1):
-        for turn in range(1, 5):
-            machine = bench.make(f"web-{number}-{turn}", bench.hosts[0])
-            errand = errand_for(bench, ErrandKind.REDEPLOY, machine, number)
-
-            def strike(asked: int, *, what: str = what, turn: int = turn) -> bool:
-                if asked == turn:
-                    bench.mishap(what)
-                return True
-
-            permit = Permit(ask=strike)
-            for _ in range(turn + 6):
-                result = bench.engine.carry_out(errand, permit)
-                assert len(running(bench.truth(machine.ref))) <= 1
-                if isinstance(result, Done):
-                    break
-            assert isinstance(result, Done), result
-            assert [copy.host for copy in running(bench.truth(machine.ref))] == [bench.hosts[-1]]
-
-
 # Giving up, adopting and releasing
 
 
@@ -426,7 +296,7 @@ def a_pause_that_is_abandoned_is_over(bench: EngineBench) -> None:
     bench.engine.carry_out(errand, Permit(seconds_left=5.0))
     for _ in range(2):
         bench.engine.abandon(errand)
-        assert _one(bench, machine.ref) == machine
+        assert one(bench, machine.ref) == machine
 
 
 @case(ErrandKind.MIGRATE, mishaps=("slow migration",))

@@ -298,6 +298,18 @@ def test_a_lost_host_that_is_back_turns_off_what_runs_elsewhere_by_now_before_it
     assert not world.region.errands
 
 
+def test_a_copy_that_is_to_go_down_is_asked_once_however_often_it_is_listed() -> None:
+    world = a_world()
+    world.do(c.HostFellSilent("alpha"))
+    world.do(c.ConfirmLost("alpha", "someone"))
+    world.carry_out("web")
+    world.do(c.HostAnswered("alpha"))
+    for _ in range(4):
+        world.advance(timedelta(seconds=10))
+        world.sees("alpha", "web", complete=True)
+    assert len(world.region.errands) == 1
+
+
 def test_a_stopped_vm_of_a_lost_host_can_be_started_elsewhere() -> None:
     world = a_world()
     world.sees("alpha", "web", power=OFF, why=SeenWhy.GUEST)

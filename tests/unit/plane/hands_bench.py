@@ -11,7 +11,8 @@ from random import Random
 
 from forewarn.core import commands as c
 from forewarn.core.invariants import region as invariants
-from forewarn.core.region import Region
+from forewarn.core.machines.values import MachinePower
+from forewarn.core.region import HostHealth, Region
 from forewarn.core.rules import Rules
 from forewarn.core.specs import VmSpec
 from forewarn.engines.simulated import SimulatedEngine
@@ -27,6 +28,8 @@ from forewarn.sim.fabric.strands import StrandFlag, Strands
 from tests.unit.plane.bench import NOON, OPERATOR, ShakyJournal
 
 _PATIENCE_SECONDS = 3600.0
+RUNNING, PAUSED, OFF = MachinePower.RUNNING, MachinePower.PAUSED, MachinePower.OFF
+CALL_SECONDS = 120.0  # what the hand allows a whole errand, at four calls of 30 s, without grace
 
 
 class Ground:
@@ -124,3 +127,18 @@ def live(
     finally:
         loop.strands.kernel.kill()
         loop.close()
+
+
+async def restarted(ground: Ground, *names: str) -> None:
+    await ground.do(c.RestartVms(names, "seed/restart"))
+    await ground.until(lambda: not ground.region.errands)
+
+
+def deeds(ground: Ground, ref: str = "") -> list[str]:
+    return [deed.call.value for deed in ground.platform.deeds if ref in ("", deed.ref)]
+
+
+def health_of(ground: Ground, name: str) -> HostHealth:
+    host = ground.region.real_host(name)
+    assert host is not None
+    return host.health

@@ -68,14 +68,8 @@ def _activity(args: argparse.Namespace, out: Output) -> int:
         raise usage("--follow goes on with what is new, and --until ends before that: leave one of them off.")
     wanted, head = _wanted(args, out, client), client.ping()["seq"]
     lines = _lines(client, wanted, args.lines)
-    if out.as_json and not args.follow:
-        out.json(lines)
-        return Exit.OK
-    if out.as_json:
-        for line in lines:
-            out.json_line(line)
-    else:
-        out.table(_COLUMNS, (_row(out, line) for line in lines), "Nobody has done anything like that yet.")
+    rows = (_row(out, line) for line in lines)
+    out.so_far(lines, _COLUMNS, rows, "Nobody has done anything like that yet.", more=args.follow)
     if args.follow:
         _follow(client, out, max([head, *(line["seq"] for line in lines)]), wanted, args.count)
     return Exit.OK

@@ -65,14 +65,8 @@ def _tail(args: argparse.Namespace, out: Output) -> int:
     client = parsing.client_of(args)
     head = client.ping()["seq"]
     records = _last(client, head, args.lines, args.about)
-    if out.as_json and not args.follow:
-        out.json(records)
-        return Exit.OK
-    if out.as_json:
-        for record in records:
-            out.json_line(record)
-    else:
-        out.table(_COLUMNS, (_row(out, record) for record in records), "The journal holds nothing about that yet.")
+    rows = (_row(out, record) for record in records)
+    out.so_far(records, _COLUMNS, rows, "The journal holds nothing about that yet.", more=args.follow)
     if args.follow:
         _follow(client, out, head, args.about)
     return Exit.OK

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TypeAlias
 
 from immutables import Map
 
@@ -13,7 +12,7 @@ from forewarn.core.causes import CAUSES, USER_OPERATIONS, Cause, Effect
 from forewarn.core.folding import sets
 from forewarn.core.folding.machines import crashed
 from forewarn.core.folding.sets import put_scope
-from forewarn.core.lifecycle import EventFact, event_after
+from forewarn.core.lifecycle import EventFact, EventMoved, event_after
 from forewarn.core.phases import ENDED, PENDING, Phase
 from forewarn.core.region import DOWN, Event, Group, Power, Region, Vm, replace
 from forewarn.core.specs import ScopeKind
@@ -72,18 +71,7 @@ def _event_announced(region: Region, fact: f.EventAnnounced) -> Region:
     return put_scope(region, replace(scope, events=(*scope.events, fact.event_id)))
 
 
-_Moved: TypeAlias = (
-    f.EventAnnounced
-    | f.EventApproved
-    | f.EventStarted
-    | f.EventCanceled
-    | f.ImpactBegan
-    | f.ImpactEnded
-    | f.EventCompleted
-)
-
-
-def _event_moved(region: Region, fact: _Moved) -> Region:
+def _event_moved(region: Region, fact: EventMoved) -> Region:
     """Take an event along the table of its life."""
     before = region.events[fact.event_id]
     event = event_after(before, fact)

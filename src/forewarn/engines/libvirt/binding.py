@@ -20,6 +20,7 @@ MISSING = (
 _LASTING = frozenset({3, 8, 27, 67, 84})  # NO_SUPPORT INVALID_ARG XML_ERROR CONFIG_UNSUPPORTED OPERATION_UNSUPPORTED
 NO_DOMAIN = 42  # of the same list
 CHANGED_MEANWHILE = frozenset({NO_DOMAIN, 55})  # of the same list; 55 is OPERATION_INVALID, "domain is not running"
+WORDS_MOST = 400  # letters of a refusal that are passed on; ours: some carry the whole output of QEMU
 OPERATION_UNSUPPORTED = 84  # of the same list
 NO_DOMAIN_METADATA = 80  # of the same list
 NO_STORAGE_VOL = 50  # of the same list
@@ -58,4 +59,4 @@ def is_lasting(fault: Any) -> bool:
 
 def words_of(fault: Any) -> str:
     """The refusal word for word, behind a sentence of ours."""
-    return f"libvirt says: {fault.get_error_message() or fault}"
+    return f"libvirt says: {str(fault.get_error_message() or fault)[:WORDS_MOST]}"

@@ -33,7 +33,8 @@ class Hosts:
     def __init__(self, hosts: Mapping[str, LibvirtHost]) -> None:
         self._hosts = dict(hosts)
         self._connections: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        # One for each host: opening a connection to a host that is gone takes minutes, and must keep no other waiting
+        self._locks = {name: threading.Lock() for name in self._hosts}
         self._closed = False
 
     @property
@@ -50,7 +51,7 @@ class Hosts:
     def connect(self, name: str) -> Any:
         """The connection to that host, alive as far as is known."""
         host = self.named(name)
-        with self._lock:
+        with self._locks[name]:
             kept = self._connections.get(name)
             if kept is not None and _stands(kept):
                 return kept
@@ -62,9 +63,8 @@ class Hosts:
 
     def is_alive(self, name: str) -> bool:
         """Whether the connection that was last used still stands: if not, nobody knows what became of a call."""
-        with self._lock:
-            kept = self._connections.get(name)
-            return kept is not None and _stands(kept)
+        kept = self._connections.get(name)
+        return kept is not None and _stands(kept)
 
     def hints(self, name: str, cursor: str) -> Iterator[str]:
         """A number that grows with each life-cycle event of any domain there. Ends when the connection does.
@@ -91,10 +91,8 @@ class Hosts:
                 connection.domainEventDeregisterAny(registered)
 
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            kept, self._connections = list(self._connections.values()), {}
-        for connection in kept:
+        self._closed = True
+        for connection in list(self._connections.values()):
             connection.close()
 
 

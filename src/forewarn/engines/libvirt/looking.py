@@ -16,7 +16,9 @@ from forewarn.engines.libvirt.binding import (
 from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read
 
 # virDomainState and virDomainShutoffReason of include/libvirt/libvirt-domain.h
-_PAUSED, _SHUTOFF, _CRASHED, _SUSPENDED = 3, 5, 6, 7
+_PAUSED, _SHUTOFF, _CRASHED = 3, 5, 6
+# VIR_DOMAIN_PAUSED_IOERROR, WATCHDOG, CRASHED, POSTCOPY_FAILED: resuming one would push it on over what broke
+_PAUSED_BY_A_FAULT = frozenset({5, 6, 10, 13})
 _PAUSED_MIGRATING_IN = 2  # VIR_DOMAIN_PAUSED_MIGRATION: the half of a machine that is on its way
 _WHY_OFF = {1: SeenWhy.GUEST, 2: SeenWhy.ASKED, 3: SeenWhy.CRASH, 4: SeenWhy.ASKED, 5: SeenWhy.ASKED, 6: SeenWhy.CRASH}
 
@@ -62,8 +64,9 @@ def _sighting_of(domain: Any, host: str) -> Sighting | None:
     if state == _PAUSED and reason == _PAUSED_MIGRATING_IN and not _is_leaving(domain):
         return None
     stamp = stamp_of(domain, running=True)
-    power = MachinePower.PAUSED if state in (_PAUSED, _SUSPENDED) else MachinePower.RUNNING
-    return Sighting(ref, host, power, boot_mark(stamp, host, domain.ID()), errand=stamp.errand)
+    power = MachinePower.PAUSED if state == _PAUSED else MachinePower.RUNNING  # one that sleeps by itself is not paused
+    why = SeenWhy.CRASH if state == _PAUSED and reason in _PAUSED_BY_A_FAULT else SeenWhy.UNKNOWN
+    return Sighting(ref, host, power, boot_mark(stamp, host, domain.ID()), why, stamp.errand)
 
 
 def _is_leaving(domain: Any) -> bool:

@@ -16,7 +16,7 @@ from forewarn.engines.libvirt.binding import NO_STORAGE_VOL, code_of, is_libvirt
 from forewarn.engines.libvirt.hosts import Hosts
 from forewarn.engines.libvirt.looking import found, seen, stamp_of
 from forewarn.engines.libvirt.powering import SOON_SECONDS, Powering
-from forewarn.engines.libvirt.stamps import Stamp
+from forewarn.engines.libvirt.stamps import Stamp, with_stamp
 from forewarn.plane.hands.engine import Done, ErrandResult, Failed, NotYet, Warrant
 
 _VOLUME = """<volume><name>{name}</name><capacity>{capacity}</capacity>
@@ -60,10 +60,6 @@ class Making:
             text = _filled(blueprint, errand, ref, disk)
             act(warrant, lambda: connection.defineXML(text))
             domain = found(connection, ref)
-            stamp = Stamp(
-                errand.vm, errand.vm_id, errand.id, disks=f"{blueprint.pool}/{_volume_of(errand)}" if disk else ""
-            )
-            act(warrant, lambda: put_stamp(domain, stamp, running=False))
         act(warrant, domain.create)  # type: ignore[union-attr]  # it was just defined
         return Done(seen(connection, ref, errand.to))
 
@@ -154,7 +150,13 @@ def _path_of(connection: Any, pool: str, volume: str) -> str:
 
 
 def _filled(blueprint: LibvirtBlueprint, errand: Errand, ref: str, disk: str) -> str:
-    """The blueprint for one machine. The hardware address follows from its GUID, in the range that QEMU uses."""
+    """The blueprint for one machine, with the stamp in it: what is defined is known as this errand's from the first.
+
+    The hardware address follows from its GUID, in the range that QEMU uses.
+    """
     digits = errand.vm_id.replace("-", "")[:6].lower()
     mac = f"52:54:00:{digits[0:2]}:{digits[2:4]}:{digits[4:6]}"
-    return Template(blueprint.definition).substitute(name=escape(ref), uuid=errand.vm_id, mac=mac, disk=escape(disk))
+    given = Template(blueprint.definition)
+    filled = given.substitute(name=escape(ref), uuid=errand.vm_id, mac=mac, disk=escape(disk))
+    disks = f"{blueprint.pool}/{_volume_of(errand)}" if disk else ""
+    return with_stamp(filled, Stamp(errand.vm, errand.vm_id, errand.id, disks=disks))

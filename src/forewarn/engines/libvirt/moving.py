@@ -114,7 +114,7 @@ class Moving:
         if target == errand.host:
             return self._powering.restart(errand, warrant)
         arrived = seen(self._hosts.connect(target), errand.ref, target)
-        source = found(self._hosts.connect(errand.host), errand.ref)
+        source = None if errand.source_off else found(self._hosts.connect(errand.host), errand.ref)
         if arrived.power is MachinePower.RUNNING:
             if source is not None and source.isActive():
                 return Failed(f"{errand.ref} runs at {errand.host} and at {target}: nothing is done to either.", True)

@@ -87,12 +87,14 @@ class Powering:
 
     def start_from(self, left_at: str, target: str, errand: Errand, warrant: Warrant) -> ErrandResult:
         """Start at ``target`` a machine whose definition is at ``left_at``, where it is off; then forget it there."""
-        source, connection = self._hosts.connect(left_at), self._hosts.connect(target)
-        left = found(source, errand.ref)
+        connection = self._hosts.connect(target)
+        left = None if errand.source_off else found(self._hosts.connect(left_at), errand.ref)
         if left is not None and left_at != target:
             if left.isActive():
                 return Failed(f"{errand.ref} still runs at {left_at}: it is started nowhere else.", lasting=False)
             stamp_errand(left, errand.id, warrant)
+            if left.autostart():  # a host that boots later must not start a second copy of what has left it
+                act(warrant, lambda: left.setAutostart(0))
             if found(connection, errand.ref) is None:
                 text = definition_of(left)
                 act(warrant, lambda: connection.defineXML(text))

@@ -39,6 +39,20 @@ def written(stamp: Stamp) -> str:
     return ElementTree.tostring(ElementTree.Element("machine", given), encoding="unicode")
 
 
+def with_stamp(definition: str, stamp: Stamp) -> str:
+    """A domain's definition with the element among its metadata, in the place of one that is there already."""
+    root = ElementTree.fromstring(definition)  # noqa: S314 - stands in the server's own files
+    metadata = root.find("metadata")
+    if metadata is None:
+        metadata = ElementTree.SubElement(root, "metadata")
+    for old in metadata.findall(f"{{{NAMESPACE}}}machine"):
+        metadata.remove(old)
+    element = ElementTree.fromstring(written(stamp))  # noqa: S314 - written just now
+    element.tag = f"{{{NAMESPACE}}}machine"
+    metadata.append(element)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
 def read(element: str) -> Stamp:
     """What libvirt gives back, namespace and all. What cannot be read is no stamp: others may have written there."""
     try:

@@ -49,8 +49,11 @@ class Watching:
             if host is None or not site.may_work:
                 site.answered_at = site.listing = None  # whoever begins again has heard nothing yet
             else:
-                await self._list()
-                self._listen()
+                try:
+                    await self._list()
+                    self._listen()
+                except Exception:  # a fault of ours or of an engine: this host must not be left unwatched for it
+                    _log.exception("Host %s could not be looked at; going on with the next listing.", site.name)
             await asyncio.sleep(LEAST_SECONDS)
             await set_within(site.to_list, self._settings.listing_every.total_seconds() - LEAST_SECONDS)
 

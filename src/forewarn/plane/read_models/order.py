@@ -92,6 +92,11 @@ class Order(Generic[K]):
     def __contains__(self, key: K) -> bool:
         return next(self.since(key), None) == key
 
+    @property
+    def last(self) -> K:
+        """The greatest key. There must be one."""
+        return self._lasts[-1]
+
     def since(self, key: K) -> Iterator[K]:
         """This key, if it is there, and all after it."""
         first = bisect_left(self._lasts, key)

@@ -15,15 +15,16 @@ from forewarn.web.metadata.http.listeners import Listeners
 from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import MetadataSettings
+from forewarn.web.watched import WatchedVms
 
 
 class MetadataFace:
     """What guests see. ``port`` is the port of the main socket, once it listens."""
 
-    def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings) -> None:
+    def __init__(self, plane: Plane, faults: FaultRules, watched: WatchedVms, settings: MetadataSettings) -> None:
         self._plane = plane
         self._settings = settings
-        self._service = Service(plane, faults, settings, plane.system.random_bytes(8))
+        self._service = Service(plane, faults, watched, settings, plane.system.random_bytes(8))
         self._connections = Connections(settings.limits)
         self._listeners = Listeners(self._connect, settings)
         self._unsubscribe: Callable[[], None] | None = None

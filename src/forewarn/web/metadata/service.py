@@ -15,6 +15,7 @@ from forewarn.plane.ports import JournalFault, Origin, Uncertain
 from forewarn.web.documents.instance import instance_answer
 from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
+from forewarn.web.metadata.answering.noting import Noting
 from forewarn.web.metadata.answering.outcomes import DROPPED, Later, Outcome
 from forewarn.web.metadata.answering.recall import Recall
 from forewarn.web.metadata.answering.serving import STALE, Serving
@@ -31,6 +32,7 @@ from forewarn.web.metadata.asking.questions import (
 from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.throttle import Throttle
+from forewarn.web.watched import WatchedVms
 from forewarn.wire import errors
 from forewarn.wire.errors import JSON, ErrorReply
 from forewarn.wire.json_bytes import WireError
@@ -59,15 +61,19 @@ _FOR_READS: Final = _FOR_APPROVALS | {FaultKind.EMPTY}  # to an approval, an emp
 class Service:
     """Checks in order, then the answer."""
 
-    def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, seed: bytes) -> None:
+    def __init__(
+        self, plane: Plane, faults: FaultRules, watched: WatchedVms, settings: MetadataSettings, seed: bytes
+    ) -> None:
         self._plane = plane
         self._published = plane.published
         self._faults = faults
+        self._watched = watched.names
+        self._noting = Noting(plane, watched)
         self._longest_wait = settings.limits.wait_seconds
         self._ignore_unknown = settings.unknown_event == "ok"
         self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
         self.signer = Signer(plane.clock.now, seed)
-        self.reading = Serving(plane, faults, settings, self.signer)
+        self.reading = Serving(plane, faults, watched, settings, self.signer)
         self.memory = Recall()
 
     def share_of(self, caller: Caller) -> str:
@@ -104,6 +110,12 @@ class Service:
         question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
         if isinstance(question, ErrorReply):
             return self._refuse(question, request, caller)
+        outcome = self._decide(request, question, caller)
+        if self._watched and isinstance(question, ReadDocument):
+            return self._noting.noted(outcome, question, request)
+        return outcome
+
+    def _decide(self, request: Request, question: Question, caller: Caller) -> Outcome:
         now = asyncio.get_running_loop().time()
         if self._throttle is not None and not self._throttle.admits(question.vm.key, now):
             return _THROTTLED

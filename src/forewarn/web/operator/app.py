@@ -39,6 +39,7 @@ from forewarn.web.operator.routes import whole_fleet as routes_whole_fleet
 from forewarn.web.operator.routing import ERRORS, PlainPaths, tell_of_token
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.operator.stream import Streams
+from forewarn.web.watched import WatchedVms
 from forewarn.wire.document import NotBeforeFormat
 
 _ROUTES = (  # looked through in this order for each request: what is asked most stands first
@@ -76,6 +77,7 @@ Load balancers ask `GET /health/live` and `GET /health/ready`, without a token."
 def operator_app(
     plane: Plane,
     faults: FaultRules,
+    watched: WatchedVms,
     settings: Sequence[SettingView],
     *,
     hosts: Collection[str],
@@ -108,6 +110,7 @@ def operator_app(
     app.state.desk = Desk(
         plane,
         faults,
+        watched,
         tuple(settings),
         metadata_url,
         streams,

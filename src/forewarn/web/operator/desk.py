@@ -29,6 +29,7 @@ from forewarn.web.operator.live.changes import Changes
 from forewarn.web.operator.made_up import made_up, without
 from forewarn.web.operator.schema.answers import CommandAnswer, SettingView
 from forewarn.web.operator.stream import Streams
+from forewarn.web.watched import WatchedVms
 from forewarn.wire.document import NotBeforeFormat
 
 _LONGEST_WHO = 100  # a name with its domain fits; more is no name, and stands in every record
@@ -44,6 +45,7 @@ class Desk:
 
     plane: Plane
     faults: FaultRules
+    watched: WatchedVms
     settings: tuple[SettingView, ...]
     metadata_url: str
     streams: Streams

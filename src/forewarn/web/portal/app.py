@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
+from forewarn.plane.plane import Plane
 from forewarn.web.current import be_current
 from forewarn.web.operator.desk import Desk, look_at
 from forewarn.web.operator.errors import refusal_of
@@ -36,6 +37,8 @@ from forewarn.web.portal.static_files import StaticFiles
 Endpoint: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _FRAME_PARTS = {f"part-{name}": f"parts/{name}.html" for name in ("nav", "speed", "banner")}  # of every page
+_FEW_EVENTS = 1_000  # ours: to count so many takes a fraction of a millisecond
+_PATIENCE_SECONDS = 0.05  # ours: no page waits longer for the number of events beside its menu
 _PROBLEM = PortalPage("problem", "", "Problem", lambda visit: None, "pages/problem.html")
 
 _log = logging.getLogger(__name__)
@@ -80,7 +83,8 @@ class Portal:
     async def _show(self, page: PortalPage, request: Request) -> Response:
         await be_current(self._desk().plane)
         posted = request.method == "POST"
-        visit = self._visit(request, await read_form(request) if posted else {})
+        form = await read_form(request) if posted else {}
+        visit = self._visit(request, form, await _counted(self._desk().plane))
         view = await _seen(page.post if posted and page.post else page.view, visit)
         if isinstance(view, GoTo):
             return _redirect(view)
@@ -126,13 +130,15 @@ class Portal:
         html = self._html(_PROBLEM, self._visit(request), _Problem(status, message, request_id))
         return answer(request, html, status)
 
-    def _visit(self, request: Request, form: Given | None = None) -> Visit:
+    def _visit(self, request: Request, form: Given | None = None, events: int | None = None) -> Visit:
         desk, asked = self._desk(), request.url.query
         look = look_at(desk.plane)
+        few = len(look.region.events) <= _FEW_EVENTS
         return Visit(
             desk=desk,
             look=look,
             clock=clock_fields(desk.plane).model_copy(update={"now": look.now}),
+            events_shown=sum(event.announced for event in look.region.events.values()) if few else events,
             path=request.path_params,
             query=gathered(request.query_params.multi_items()),
             here=lasting(f"{request.url.path}{'?' if asked else ''}{asked}"),
@@ -143,12 +149,21 @@ class Portal:
             host=request.headers["host"],
             caller=request.client.host if request.client else "",
             who=getattr(request.state, "visitor", ""),
+            parts=frozenset(request.headers.get(PART, "").split()),
             form=form or {},
         )
 
     def _desk(self) -> Desk:
         desk: Desk = self._operator.state.desk
         return desk
+
+
+async def _counted(plane: Plane) -> int | None:
+    """How many events documents show, where there are so many that only the register knows; None if it is not ready."""
+    if len(plane.region.events) <= _FEW_EVENTS:
+        return None
+    models = await plane.read_models.at_hand(_PATIENCE_SECONDS)
+    return None if models is None else len(models.register.events)
 
 
 def _methods(page: PortalPage) -> list[str]:

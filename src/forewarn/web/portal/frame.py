@@ -33,8 +33,8 @@ class Frame:
 
 def frame_of(page: PortalPage, pages: Iterable[PortalPage], visit: Visit) -> Frame:
     region = visit.look.region
-    counts = {
-        "events": sum(event.announced for event in region.events.values()),
+    counts: dict[str, int | None] = {
+        "events": visit.events_shown,
         "vms": len(region.vms),
         "hosts": len(region.hosts),
         "scale-sets": len(region.scale_sets),

@@ -24,6 +24,7 @@ class Visit:
     desk: Desk
     look: Look
     clock: ClockAnswer  # at the same moment
+    events_shown: int | None  # how many events documents show; None where there are very many, not counted yet
     path: Mapping[str, str]  # the fields of the page's path
     query: Mapping[str, tuple[str, ...]]
     here: str  # path and query, as the browser asked for them, but for what passes: see ``addresses.lasting``
@@ -34,7 +35,12 @@ class Visit:
     host: str  # with its port, as the browser reached this server
     caller: str = ""  # the address of the browser, as far as trusted proxies tell
     who: str = ""  # the name that was given at sign-in
+    parts: frozenset[str] = frozenset()  # of the page that are asked for; none means the whole page
     form: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of a POST
+
+    def shows(self, part: str) -> bool:
+        """Whether this part of the page is asked for: a hint makes a browser ask for some, else it wants the whole."""
+        return not self.parts or part in self.parts
 
     def first(self, name: str, default: str = "") -> str:
         """The first value of a query parameter, or ``default`` where it is missing. Unknown parameters are ignored."""

@@ -71,7 +71,7 @@ def duration(value: timedelta | float | None) -> str:
 
 def number(value: int) -> str:
     """With thin spaces between thousands, which no language reads as a decimal point."""
-    return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return Markup("\N{NARROW NO-BREAK SPACE}").join(f"{value:,}".split(","))
 
 
 def count(value: int, what: str) -> str:

@@ -1,18 +1,15 @@
-"""What is owed, as a table of moments; and whatever happens, in whichever order, what must never be."""
+"""What an agent owes to the events of its VM, as a table of moments."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from forewarn.guest.agent.deciding.handling import (
     Duties,
     RunningStep,
-    Situation,
     Trouble,
     after_failure,
     end_by,
@@ -28,75 +25,32 @@ from forewarn.guest.agent.deciding.state import (
     AgentState,
     Approval,
     Approving,
-    Begun,
     Finished,
-    Left,
     Mark,
     Seen,
     StepOutcome,
     Undoing,
     fold,
-    fold_all,
 )
 from forewarn.guest.agent.values import AgentConfig, Rule, Step, Verdict
 from forewarn.guest.watch import Ended, Ending, Watcher
-from forewarn.terms import Document, ScheduledEvent
+from forewarn.terms import Document
 from forewarn.wire.document import decode_document, encode_document
 from forewarn.wire.versions import API_VERSIONS, ApiVersion
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-DRAIN, STOP, LEAVE = Step("drain", "command"), Step("stop", "systemd"), Step("leave", "ready-file")
-STEPS = (LEAVE, DRAIN, STOP)
-ALL = AgentConfig(
-    margin_seconds=30,
-    steps=STEPS,
-    rules=(
-        Rule("evictions", Verdict.PREPARE_THEN_APPROVE, types=("Preempt",), steps=("leave",)),
-        Rule("by hand", Verdict.PREPARE_ONLY, types=("Redeploy",)),
-        Rule("all", Verdict.PREPARE_THEN_APPROVE),
-    ),
+from tests.unit.guest.agent.handling_bench import (
+    ALL,
+    DRAIN,
+    LEAVE,
+    NOON,
+    STEPS,
+    STOP,
+    begun,
+    done,
+    event,
+    moment,
+    next_work,
+    seen,
 )
-
-
-def event(name: str = "A", kind: str = "Reboot", status: str = "Scheduled", seconds: float = 900) -> ScheduledEvent:
-    return ScheduledEvent(name, status, kind, ("web-0",), NOON + timedelta(seconds=seconds), source="Platform")
-
-
-def seen(
-    state: AgentState,
-    *events: ScheduledEvent,
-    at: float = 0,
-    config: AgentConfig = ALL,
-    api_version: str = "2020-07-01",
-) -> AgentState:
-    """A document as a new agent sees it, which knows of earlier ones only what the state says."""
-    tracker, now = Watcher(), NOON + timedelta(seconds=at)
-    for care in state.cares.values():
-        tracker.remember(care.event)
-    tracker.see(Document(1, events), now, api_version)
-    for record in regard(config, "web-0", state, tracker.events, now):
-        state = fold(state, record)
-    return state
-
-
-def done(state: AgentState, *steps: Step) -> AgentState:
-    for step in steps:
-        run = state.last_run + 1
-        state = fold(fold(state, Begun(run, step, "boot", event())), Finished(run, StepOutcome.DONE))
-    return state
-
-
-def begun(state: AgentState, step: Step) -> AgentState:
-    return fold(state, Begun(state.last_run + 1, step, "boot", event()))
-
-
-def moment(state: AgentState, at: float = 0, running: RunningStep | None = None, **troubles: Trouble) -> Situation:
-    steps = {step.name: step for step in STEPS}
-    return Situation(state, steps, 30, NOON + timedelta(seconds=at), 1000 + at, running, troubles)
-
-
-def next_work(duties: Duties) -> tuple[str, bool] | None:
-    return None if duties.begin is None else (duties.begin.step.name, duties.begin.undo)
 
 
 def test_steps_are_begun_in_the_order_of_the_file() -> None:
@@ -357,104 +311,3 @@ def test_each_verdict_has_its_stance_before_others(verdict: Verdict, expected: s
     state = fold(AgentState(), Seen(event(), NOON, verdict, ("leave",)))
     assert stance(state, state.cares["A"]) == expected
     assert stance(state, None) == "unknown"
-
-
-OUTCOMES = st.sampled_from(list(StepOutcome))
-ACTS = st.lists(
-    st.one_of(
-        st.tuples(st.just("show"), st.sets(st.sampled_from("ABC"))),
-        st.tuples(st.just("start"), st.sampled_from("ABC")),
-        st.tuples(st.just("end"), OUTCOMES),
-        st.tuples(st.just("pass"), st.floats(0, 400)),
-        st.tuples(st.just("crash"), st.booleans()),
-    ),
-    max_size=40,
-)
-
-
-class World:
-    """An agent without hands: it follows the duties and keeps the books of what they would have done."""
-
-    def __init__(self) -> None:
-        self.records: list[Seen | Left | Begun | Finished | Undoing | Approving] = []
-        self.tracker = Watcher()
-        self.state = AgentState()
-        self.at = 0.0
-        self.running: RunningStep | None = None
-        self.troubles: dict[str, Trouble] = {}
-        self.shown: dict[str, ScheduledEvent] = {}
-        self.approved: set[str] = set()
-
-    def note(self, record: Seen | Left | Begun | Finished | Undoing | Approving) -> None:
-        self.records.append(record)
-        self.state = fold(self.state, record)
-        assert fold_all(self.records) == self.state
-
-    def look(self) -> None:
-        now = NOON + timedelta(seconds=self.at)
-        self.tracker.see(Document(1, tuple(self.shown.values())), now)
-        for record in regard(ALL, "web-0", self.state, self.tracker.events, now):
-            self.note(record)
-
-    def act(self) -> None:
-        duties = owed(moment(self.state, self.at, self.running, **self.troubles))
-        assert self.running is None or duties.begin is None
-        for key in duties.approve:
-            assert is_prepared(self.state, self.state.cares[key])
-            assert self.state.cares[key].verdict in (Verdict.PREPARE_THEN_APPROVE, Verdict.APPROVE_NOW)
-        if duties.stop:
-            self.end(StepOutcome.INTERRUPTED)
-        elif duties.begin is not None:
-            self.begin(duties)
-
-    def begin(self, duties: Duties) -> None:
-        work = duties.begin
-        assert work is not None
-        assert work.seconds > 0
-        run, name = self.state.last_run + 1, work.step.name
-        wanted = any(name in care.steps for care in self.state.cares.values())
-        assert wanted is not work.undo
-        self.note(Undoing(run, name, "boot") if work.undo else Begun(run, work.step, "boot", work.event))
-        self.running = RunningStep(name, run, work.undo, 1000 + self.at)
-
-    def end(self, outcome: StepOutcome) -> None:
-        if self.running is None:
-            return
-        self.note(Finished(self.running.run, outcome))
-        if outcome in (StepOutcome.FAILED, StepOutcome.TIMED_OUT):
-            before = self.troubles.get(self.running.name)
-            self.troubles[self.running.name] = after_failure(1 if before is None else before.tries + 1, 1000 + self.at)
-        else:
-            self.troubles.pop(self.running.name, None)
-        self.running = None
-
-    def crash(self, *, known: bool) -> None:
-        self.state, self.troubles = fold_all(self.records), {}
-        self.end(StepOutcome.DONE if known else StepOutcome.UNKNOWN)
-
-
-@given(ACTS)
-def test_whatever_happens_everything_is_put_back_when_all_events_have_left(acts: list[tuple[str, object]]) -> None:
-    world, times = World(), {"A": 900.0, "B": 1800.0, "C": 60.0}
-    for what, value in acts:
-        if what == "show" and isinstance(value, set):
-            fresh = {name: event(name, seconds=world.at + times[name]) for name in sorted(value)}
-            world.shown = {name: world.shown.get(name, each) for name, each in fresh.items()}
-        elif what == "start" and value in world.shown:
-            world.shown[str(value)] = replace(world.shown[str(value)], status="Started")
-        elif what == "end" and isinstance(value, StepOutcome):
-            world.end(value)
-        elif what == "pass" and isinstance(value, float):
-            world.at += value
-        elif what == "crash":
-            world.crash(known=bool(value))
-        world.look()
-        world.act()
-    world.shown = {}
-    world.look()
-    for _ in range(50):
-        world.at += 60
-        world.act()
-        world.end(StepOutcome.DONE)
-    assert world.state.effects == ()
-    assert world.state.cares == {}

@@ -22,6 +22,7 @@ from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, TRANS
 from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits, MetadataSettings
+from forewarn.web.watched import WatchedVms
 
 _GET = b"GET /vm/web/metadata/scheduledevents?api-version=2020-07-01 HTTP/1.1\r\nHost: x\r\nMetadata: true\r\n\r\n"
 _OTHER = _GET.replace(b"Host: x", b"Host: y")
@@ -114,7 +115,7 @@ class _Stage:
 
     def __init__(self, plane: Plane, limits: Limits) -> None:
         self.limits = limits
-        self.service = Service(plane, FaultRules(), MetadataSettings(limits=limits), b"seed")
+        self.service = Service(plane, FaultRules(), WatchedVms(), MetadataSettings(limits=limits), b"seed")
         self.roster = Connections(limits)
 
     def connect(self) -> tuple[_Wire, Connection]:

@@ -21,6 +21,7 @@ from forewarn.web.metadata.http.connection import Connection
 from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits, MetadataSettings
+from forewarn.web.watched import WatchedVms
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +77,7 @@ class _Stage:
 
     def __init__(self, plane: Plane, entrance: Entrance) -> None:
         settings = MetadataSettings()
-        self._service = Service(plane, FaultRules(), settings, b"seed")
+        self._service = Service(plane, FaultRules(), WatchedVms(), settings, b"seed")
         self._limits = settings.limits
         self._roster = Connections(settings.limits)
         self._entrance = entrance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -17,7 +18,7 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.wire.versions import API_VERSIONS, IMDS_VERSIONS
 from tests.unit.web.apps import reused
-from tests.unit.web.operator.conftest import NOON, Bench
+from tests.unit.web.operator.conftest import NOON, Bench, OpenBench
 
 pytestmark = pytest.mark.anyio
 DATES = [version.date for version in API_VERSIONS]
@@ -28,12 +29,12 @@ class Both:
 
     def __init__(self, bench: Bench, guest: httpx.AsyncClient) -> None:
         self.bench = bench
-        self._guest = guest
+        self.guest = guest
 
     async def told(self, name: str, version: str, what: str = "scheduledevents") -> httpx.Response:
         """What the guest gets."""
         path = f"/vm/{name}/metadata/{what}?api-version={version}"
-        answer = await self._guest.get(path, headers={"Metadata": "true"})
+        answer = await self.guest.get(path, headers={"Metadata": "true"})
         assert answer.status_code == 200, answer.text
         return answer
 
@@ -170,11 +171,62 @@ async def test_the_times_are_written_as_the_metadata_face_is_told_to() -> None:
         assert b"2026-01-01T12:" in shown.content
 
 
+async def test_who_reads_is_told_of_a_vm_that_is_asked_about_and_of_no_other(faces: Both) -> None:
+    await faces.bench.create("web", count=2)
+    path = "/vm/{}/metadata/scheduledevents?api-version={}"
+
+    async def read(name: str, version: str, **fields: str) -> int:
+        return (await faces.guest.get(path.format(name, version), headers={"Metadata": "true", **fields})).status_code
+
+    async def noted(name: str) -> list[tuple[Any, ...]]:
+        reads = (await faces.bench.get(f"/v1/vms/{name}/reads"))["reads"]
+        assert all(each["at"] == "2026-01-01T12:00:00Z" and each["seconds_ago"] >= 0 for each in reads)
+        return [(each["incarnation"], each["api_version"], each["status"], each["client"]) for each in reads]
+
+    words = {"User-Agent": "curl/8"}
+    for _ in range(3):  # the last two are the same words again, which are answered from memory
+        assert await read("web-0", "2020-07-01", **words) == 200
+    assert await noted("WEB-0") == []
+
+    assert await read("web-0", "2020-07-01", **words) == 200
+    assert await read("web-0", "2019-01-01", **{"User-Agent": "", "If-None-Match": '"1"'}) == 304
+    await faces.bench.post("/v1/faults", {"kind": "gone", "vms": ["web-0"], "times": 1}, 201)
+    assert await read("web-0", "2020-07-01", **words) == 410
+    assert await read("web-1", "2020-07-01", **words) == 200
+
+    seen = [
+        (None, "2020-07-01", 410, "curl/8"),
+        (1, "2019-01-01", 304, ""),
+        (1, "2020-07-01", 200, "curl/8"),
+    ]
+    assert await noted("web-0") == seen
+    assert await noted("web-1") == []
+    assert await read("web-1", "2017-11-01", **words) == 200
+    assert await noted("web-1") == [(1, "2017-11-01", 200, "curl/8")]
+    assert await noted("web-0") == seen
+
+
+async def test_a_read_that_waits_for_news_is_noted_with_what_it_got(faces: Both) -> None:
+    await faces.bench.create("db")
+    await faces.bench.get("/v1/vms/db/reads")
+    await faces.told("db", DATES[-1])  # the first, which enables the scope
+    waiting = {"Metadata": "true", "If-None-Match": '"1"', "Prefer": "wait=60"}
+    path = f"/vm/db/metadata/scheduledevents?api-version={DATES[-1]}"
+    async with asyncio.TaskGroup() as tasks:
+        held = tasks.create_task(faces.guest.get(path, headers=waiting))
+        await faces.bench.post("/v1/vms/restart", {"names": ["db"]}, 202)
+
+    reads = (await faces.bench.get("/v1/vms/db/reads"))["reads"]
+    assert held.result().headers["ETag"] == '"2"'
+    assert [(each["incarnation"], each["status"]) for each in reads] == [(2, 200), (1, 200)]
+
+
 @pytest.mark.parametrize(
     ("what", "query", "status", "word"),
     [
         ("nobody/document", {}, 404, "nobody"),
         ("nobody/instance", {}, 404, "nobody"),
+        ("nobody/reads", {}, 404, "nobody"),
         ("db/document", {"api-version": "2021-02-01"}, 400, "2020-07-01"),
         ("db/instance", {"api-version": "1999-01-01"}, 400, IMDS_VERSIONS[-1]),
         ("db/document", {"format": "text"}, 400, "format"),
@@ -185,3 +237,10 @@ async def test_what_cannot_be_shown_is_refused(
 ) -> None:
     await bench.create("db")
     assert word in await bench.refused(status, "GET", f"/v1/vms/{what}", params=query)
+
+
+async def test_a_node_without_a_metadata_face_knows_no_reads(open_bench: OpenBench) -> None:
+    async with open_bench(metadata_url="") as bench:
+        await bench.create("db")
+        assert "no metadata face" in await bench.refused(409, "GET", "/v1/vms/db/reads")
+        assert not bench.app.state.desk.watched.names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 
@@ -319,3 +320,35 @@ _TENSES = {
 @pytest.mark.parametrize(("done", "to_come"), _TENSES.items())
 def test_a_dry_run_is_told_of_in_the_future(done: str, to_come: str) -> None:
     assert ahead(done) == to_come
+
+
+@pytest.mark.parametrize(
+    ("chosen", "word"),
+    [
+        ({"cloud_service": ("shop",), "role": ("FrontEnd",)}, "cloud service"),
+        ({"count": ("800",)}, "800 resources"),
+    ],
+)
+async def test_new_vms_that_no_template_can_make_have_none_and_the_drawer_says_why(
+    open_portal: OpenPortal, chosen: dict[str, tuple[str, ...]], word: str
+) -> None:
+    deed = DEEDS["create-vms"]
+    async with open_portal() as browser:
+        await small(browser)
+        twins = deed.twins(fill(deed.fields, {"name": ("new",), **chosen}), browser.plane.region)
+    (found,) = [twin for twin in twins if twin.door == "ARM template"]
+    assert found.lines == ()
+    assert word in found.note
+
+
+async def test_a_template_of_new_vms_makes_their_set_only_where_there_is_none(open_portal: OpenPortal) -> None:
+    """To put a set again would put its policy back to the default."""
+    deed = DEEDS["create-vms"]
+    async with open_portal() as browser:
+        await small(browser)
+        made = {}
+        for name in ("Front", "fresh"):
+            twins = deed.twins(fill(deed.fields, {"name": ("new",), "availability_set": (name,)}), browser.plane.region)
+            (found,) = [twin for twin in twins if twin.door == "ARM template"]
+            made[name] = [each["type"].partition("/")[2] for each in json.loads(found.text)["resources"]]
+    assert made == {"Front": ["virtualMachines"], "fresh": ["availabilitySets", "virtualMachines"]}

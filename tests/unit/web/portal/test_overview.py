@@ -7,6 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from forewarn.core import commands as c
+from forewarn.core.causes import CAUSES, Cause
+from forewarn.core.specs import VmSpec
+from forewarn.plane.ports import Origin
 from forewarn.web.portal.drawing.coming import Window
 from forewarn.web.portal.pages.overview import host_map, told_of
 from tests.unit.web.portal.conftest import OpenPortal
@@ -46,6 +50,33 @@ async def test_the_map_has_a_table_that_says_the_same(open_portal: OpenPortal) -
     assert len(drawn) == sum(1 for host in told if host)
     listed = {row.all("td")[0].text: row.all("td")[1].text for row in found.all("tr")[1:]}
     assert listed == {f"host-{number}": told_of(host) for number, host in enumerate(told) if host}
+
+
+async def test_very_many_events_are_told_by_type_and_wave(open_portal: OpenPortal) -> None:
+    names, operator = tuple(f"many-{number}" for number in range(2_000)), Origin("operator")
+    async with open_portal() as browser:
+        plane = browser.plane
+        await plane.submit(c.CreateVms(names, VmSpec(), "seed"), operator)
+        await plane.submit(c.Pulse(tuple((name, plane.now()) for name in names)), operator)
+        await plane.submit(c.StartCampaign("CAMPAIGN", Cause.FREEZE, (), (), 0), operator)
+        await plane.submit(c.RestartVms(names[:5], "again"), operator)
+        hosts = [host.name for host in plane.region.hosts.values() if host.update_domain]
+        await plane.submit(c.MaintainHosts(tuple(hosts), Cause.REDEPLOY, "hosts"), operator)
+        events = [event for event in plane.region.events.values() if event.announced]
+        page = await browser.page("/portal/")
+        whole, alone = (
+            part(page, "part-coming").text,
+            await browser.page("/portal/", 200, **{"X-Forewarn-Part": "part-map"}),
+        )
+    groups = Counter((CAUSES[event.cause].type.value, event.campaign != "") for event in events)
+    assert len(events) > 1_000
+    for (kind, of_campaign), total in groups.items():
+        wave = ", update domain 0" if of_campaign else ""
+        assert f"{kind}, {total} events{wave}" in whole
+    assert part(page, "nav-events").text.endswith(f"{len(events):,}".replace(",", " "))
+    assert [each.attributes["id"] for each in alone.walk() if each.attributes.get("id", "").startswith("part-")] == [
+        "part-map"
+    ]
 
 
 async def test_every_event_has_a_bar_and_a_row(open_portal: OpenPortal) -> None:

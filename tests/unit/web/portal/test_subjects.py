@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from forewarn.web.portal.drawing.axis import WIDTH, Span, axis_of
 from forewarn.web.portal.pages.vms import filters_of
 from forewarn.web.portal.written import told
+from forewarn.web.watched import NotedRead
 from forewarn.wire.versions import API_VERSIONS
 from tests.unit.web.portal.conftest import NOON, Browser, OpenPortal
 from tests.unit.web.portal.regions import HOSTILE, small
@@ -185,3 +187,27 @@ def test_an_axis_shows_all_its_spans_and_now_in_order() -> None:
 def test_an_axis_of_nothing_is_empty_and_one_of_an_instant_can_be_drawn() -> None:
     assert axis_of((), NOON).bars == ()
     assert axis_of((Span("notice", NOON, NOON, "Notice"),), NOON + timedelta(days=30)).now is None
+
+
+def _reads(page: Element) -> Element:
+    (found,) = [each for each in page.all("section") if each.attributes.get("id") == "part-vm-reads"]
+    return found
+
+
+async def test_the_tab_of_what_a_vm_sees_tells_who_reads_while_it_is_open(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        watched = browser.app.state.desk.watched
+        await browser.page("/portal/vms/web-0")
+        assert not watched.names
+        before = _reads(await browser.page("/portal/vms/WEB-0?tab=sees"))
+        elapsed = browser.plane.system.elapsed()
+        watched.note("web-0", NotedRead(elapsed - 4, NOON, "2020-07-01", 200, 3, "curl/8 <b>"))
+        watched.note("web-0", NotedRead(elapsed - 2, NOON, "2019-01-01", 429, None, ""))
+        after = _reads(await browser.page("/portal/vms/web-0?tab=sees"))
+    assert "web-0 has not read" in before.text
+    assert "data-again" in before.attributes
+    assert [re.sub(r"\d+ s ago", "… ago", line.text) for line in after.all("p")] == [
+        "web-0 was answered 429 with 2019-01-01, … ago.",
+        "web-0 read incarnation 3 with 2020-07-01, … ago, by curl/8 <b>.",
+    ]

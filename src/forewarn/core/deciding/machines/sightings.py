@@ -284,8 +284,10 @@ def _put_down(draft: Draft, host: RealHost, listing: Listing) -> None:
     """It is back. What runs there and has a place elsewhere by now is turned off before anything else."""
     _end_of_strays(draft, host, listing)
     strays = [seen for seen in listing.machines if seen.power not in _OFF and _is_stray(draft, host, seen)]
+    asked = {found.errand.ref for found in _strays_of(draft, host)}
     for seen in strays:
-        errands.make_of_host(draft, host, ErrandKind.OFF, draft.now.isoformat(), seen.ref, seen.boot_mark)
+        if seen.ref not in asked:  # one errand a copy, however often it is listed while it goes down
+            errands.make_of_host(draft, host, ErrandKind.OFF, draft.now.isoformat(), seen.ref, seen.boot_mark)
     if listing.complete and not strays and not _strays_of(draft, host):
         draft.record(mf.HostBack(draft.now, host.number))
 

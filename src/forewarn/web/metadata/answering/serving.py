@@ -21,6 +21,7 @@ from forewarn.web.metadata.answering.waiting import Patience, Waiters, changed_s
 from forewarn.web.metadata.asking.callers import Caller, identify
 from forewarn.web.metadata.asking.questions import ReadDocument
 from forewarn.web.metadata.settings import MetadataSettings
+from forewarn.web.watched import WatchedVms
 from forewarn.wire import errors
 
 STALE = reply_to(errors.STALE)
@@ -31,12 +32,15 @@ _MOST_ENABLINGS = 3  # a scope may be disabled between its enabling and the answ
 class Serving:
     """Serves the published region, or what a lag or a fault rule lets a VM see of it."""
 
-    def __init__(self, plane: Plane, faults: FaultRules, settings: MetadataSettings, signer: Signer) -> None:
+    def __init__(
+        self, plane: Plane, faults: FaultRules, watched: WatchedVms, settings: MetadataSettings, signer: Signer
+    ) -> None:
         self._plane = plane
         self._published = plane.published
         self._standing = plane.standing
         self._elapsed = plane.system.elapsed
         self._faults = faults
+        self._watched = watched.names
         self._signer = signer
         self._first_read_delay = settings.first_read_delay
         self._documents = DocumentCache(settings.not_before_format)
@@ -83,6 +87,8 @@ class Serving:
     def again(self, known: RememberedAnswer) -> bytes | None:
         """The answer to a question already understood, or None where it must be looked at anew."""
         if self._faults.active or self._elapsed() >= self._standing.current_until:
+            return None
+        if self._watched and known.question.vm.name in self._watched:
             return None
         if known.seq != self._published.seq and not self._renew(known):
             return None

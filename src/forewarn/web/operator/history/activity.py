@@ -76,14 +76,17 @@ class Wanted:
             return False
         if not self.about:
             return True
-        about = self.about.lower()
-        return any(_is_called(thing.lower(), about) for record in run for _, thing in _things(record.fact, book))
+        return self.about.lower() in names_of(run, book)
 
 
-def _is_called(subject: str, name: str) -> bool:
-    """By the whole subject, or by its name alone: ``vm/web-0`` or ``web-0``, ``host/3`` or ``host-3``."""
-    kind, _, rest = subject.partition("/")
-    return name in (subject, rest) or (kind == "host" and name == f"host-{rest}")
+def names_of(run: Run, book: Book) -> set[str]:
+    """What a request is about, by the whole subject and by its name alone, in small letters.
+
+    ``vm/web-0`` or ``web-0``, ``host/3`` or ``3`` or ``host-3``.
+    """
+    subjects = {thing.lower() for record in run for _, thing in _things(record.fact, book)}
+    names = subjects | {subject.partition("/")[2] for subject in subjects}
+    return names | {subject.replace("/", "-", 1) for subject in subjects if subject.startswith("host/")}
 
 
 def _things(fact: f.Fact, book: Book) -> Iterator[tuple[str, str]]:
@@ -143,7 +146,7 @@ def after(
     """What is told after the record ``start``, and the last record looked at."""
     found: list[Told] = []
     looked_at, first = start, start
-    for run in _runs(records(journal, start, head)):
+    for run in runs_of(records(journal, start, head)):
         book.learn(run)
         if wanted.has(run, book) and not _tell(found, run, book, wanted.fold, limit):
             break
@@ -158,7 +161,7 @@ def newest(journal: Journal, book: Book, wanted: Wanted, head: int, limit: int, 
     window = min(max(bounds.window, limit), bounds.most)
     while True:
         start = max(0, head - window)
-        runs = list(_runs(records(journal, start, head)))
+        runs = list(runs_of(records(journal, start, head)))
         if start and len(runs) > 1:
             del runs[0]  # it may have begun before the window
         found: list[Told] = []
@@ -192,11 +195,12 @@ def _likeness(run: Run, book: Book) -> tuple[object, ...]:
     return first.origin.door, who, words_of(first.command, facts), kinds_of_outcome(facts, book.find)
 
 
-def _runs(records: Iterable[Record]) -> Iterator[Run]:
-    return (list(run) for _, run in groupby(records, key=_key))
+def runs_of(records: Iterable[Record]) -> Iterator[Run]:
+    return (list(run) for _, run in groupby(records, key=key_of))
 
 
-def _key(record: Record) -> tuple[object, ...]:
+def key_of(record: Record) -> tuple[object, ...]:
+    """What the records of one request share."""
     origin = record.origin
     at = None if origin.request_id else record.fact.at
     return origin.door, origin.who, origin.request_id, record.command, at

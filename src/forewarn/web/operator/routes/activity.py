@@ -8,6 +8,7 @@ from fastapi import Query
 
 from forewarn.web.operator.desk import TheDesk, TheLook
 from forewarn.web.operator.history.activity import Book, Wanted, activity_fields, after, newest
+from forewarn.web.operator.history.recent import recent_of
 from forewarn.web.operator.history.spans import check_order, last_before, last_until
 from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import ActivitiesAnswer
@@ -29,6 +30,9 @@ def show(page: Annotated[ActivityPage, Query()], desk: TheDesk, look: TheLook) -
     end = head if page.until is None else last_until(journal, page.until, head)
     start = None if page.since is None else last_before(journal, page.since, end)
     if page.after is None and start is None:
+        known = recent_of(journal).newest(journal, book, wanted, head, page.limit) if end == head else None
+        if known is not None:
+            return ActivitiesAnswer(activity=known, next=None, head=head)
         found, looked_at = newest(journal, book, wanted, end, page.limit), end
     else:
         found, looked_at = after(journal, book, wanted, max(page.after or 0, start or 0), end, page.limit)

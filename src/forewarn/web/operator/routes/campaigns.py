@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated
 
@@ -14,12 +15,18 @@ from forewarn.core.facts import CampaignCompleted, Fact
 from forewarn.core.looking.lookup import campaign_named
 from forewarn.core.region import Campaign, Region
 from forewarn.plane.forecasting import LONGEST, Course
-from forewarn.web.operator.desk import Asker, TheAsker, TheLook
+from forewarn.web.operator.desk import Asker, Listed, TheAsker, TheListed
 from forewarn.web.operator.listing.paging import instant_key, page_of
 from forewarn.web.operator.routing import routes_below
-from forewarn.web.operator.schema.fleet_answers import CampaignChanged, CampaignsAnswer, CampaignStory
+from forewarn.web.operator.schema.fleet_answers import (
+    CampaignAnswer,
+    CampaignChanged,
+    CampaignsAnswer,
+    CampaignStory,
+)
 from forewarn.web.operator.schema.requests import CampaignBody, Page
 from forewarn.web.operator.telling.campaign_views import campaign_fields, campaign_story
+from forewarn.web.operator.telling.campaign_work import work_in, work_seen
 
 router = routes_below("/v1/campaigns", "campaigns")
 
@@ -48,10 +55,15 @@ def _ends(fact: Fact, campaign_id: str) -> bool:
 
 
 @router.get("", summary="List campaigns")
-def list_campaigns(page: Annotated[Page, Query()], look: TheLook) -> CampaignsAnswer:
+def list_campaigns(page: Annotated[Page, Query()], listed: TheListed) -> CampaignsAnswer:
     """In pages, oldest first, also those that have ended."""
-    campaigns, following = page_of(look.region.campaigns.values(), _in_order, page)
-    return CampaignsAnswer(campaigns=[campaign_fields(look.region, campaign) for campaign in campaigns], next=following)
+    campaigns, following = page_of(listed.look.region.campaigns.values(), _in_order, page)
+    return CampaignsAnswer(campaigns=told(listed, campaigns), next=following)
+
+
+def told(listed: Listed, campaigns: Iterable[Campaign]) -> list[CampaignAnswer]:
+    """In the order in which they are given."""
+    return [campaign_fields(listed.look.region, each, work_in(listed, each)) for each in campaigns]
 
 
 def _in_order(campaign: Campaign) -> str:
@@ -59,9 +71,10 @@ def _in_order(campaign: Campaign) -> str:
 
 
 @router.get("/{campaign_id}", summary="Show a campaign")
-def show(campaign_id: str, look: TheLook) -> CampaignStory:
+def show(campaign_id: str, listed: TheListed) -> CampaignStory:
     """How far it has come wave by wave, whom it waits for, and what comes next."""
-    return campaign_story(look.region, campaign_named(look.region, campaign_id))
+    campaign = campaign_named(listed.look.region, campaign_id)
+    return campaign_story(listed.look.region, campaign, work_in(listed, campaign))
 
 
 @router.post("/{campaign_id}/pause", summary="Pause a campaign")
@@ -90,4 +103,5 @@ async def _as_it_is(asker: Asker, campaign_id: str) -> CampaignChanged:
 
 
 def _changed(region: Region, campaign_id: str) -> CampaignChanged:
-    return CampaignChanged(**dict(campaign_story(region, campaign_named(region, campaign_id))))
+    campaign = campaign_named(region, campaign_id)
+    return CampaignChanged(**dict(campaign_story(region, campaign, work_seen(region, campaign))))

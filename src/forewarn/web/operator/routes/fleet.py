@@ -9,6 +9,7 @@ from fastapi import Query, Response
 from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.looking.lookup import vm_named
+from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import fold
 from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.document import document_bytes
@@ -17,13 +18,22 @@ from forewarn.web.operator.desk import Asker, TheAsker, TheDesk, TheListed, TheL
 from forewarn.web.operator.documents import find_version, instance_of, read_by, seen_by
 from forewarn.web.operator.listing.choosing import vms_of
 from forewarn.web.operator.routing import routes_below
-from forewarn.web.operator.schema.fleet_answers import CreatedAnswer, OutcomeAnswer, ReadAnswer, VmsAnswer, VmStory
+from forewarn.web.operator.schema.fleet_answers import (
+    CreatedAnswer,
+    OutcomeAnswer,
+    ReadAnswer,
+    VmsAnswer,
+    VmStory,
+    WatchedReadAnswer,
+    WatchedReadsAnswer,
+)
 from forewarn.web.operator.schema.listing import VmPage
 from forewarn.web.operator.schema.looks import InstanceQuery, ReadQuery
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody, duration
 from forewarn.web.operator.telling import outcomes
 from forewarn.web.operator.telling.outcomes import Deed, outcome_of
 from forewarn.web.operator.telling.views import event_fields, vm_fields
+from forewarn.web.watched import SECONDS_WATCHED
 from forewarn.wire.errors import JSON
 from forewarn.wire.versions import NEWEST
 
@@ -115,6 +125,31 @@ async def instance(name: str, query: Annotated[InstanceQuery, Query()], look: Th
     """The bytes that the metadata face would send this VM for `/metadata/instance`, as they are."""
     vm = vm_named(look.region, name)
     return Response(instance_of(look.region, vm, query.api_version), 200, None, JSON)
+
+
+@router.get("/{name}/reads", summary="Watch the reads of a VM")
+async def reads(name: str, look: TheLook, desk: TheDesk) -> WatchedReadsAnswer:
+    """Who has read which incarnation with which api-version, at this node, since the VM is watched.
+
+    Asking begins it: nothing is noted of VMs that nobody asks about. Notes live in memory; a fault rule's answer is one
+    too, and a read that another node answered is not here.
+    """
+    vm = vm_named(look.region, name)
+    if not desk.metadata_url:
+        raise Refused(Hint.CONFLICT, "No VM reads at this node, it has no metadata face; ask one that has.")
+    elapsed = desk.plane.system.elapsed()
+    noted = [
+        WatchedReadAnswer(
+            at=read.at,
+            seconds_ago=round(elapsed - read.elapsed, 1),
+            api_version=read.api_version,
+            status=read.status,
+            incarnation=read.incarnation,
+            client=read.client,
+        )
+        for read in desk.watched.ask(vm.name, elapsed)
+    ]
+    return WatchedReadsAnswer(reads=noted, seconds_watched=SECONDS_WATCHED)
 
 
 @router.post("/{name}/read", summary="Let a VM read its document")

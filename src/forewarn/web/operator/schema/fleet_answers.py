@@ -183,6 +183,26 @@ class PolicyAnswer(Answer):
     )
 
 
+class WatchedReadAnswer(Answer):
+    """One read of a VM's document at this node, as it was answered."""
+
+    at: datetime = Field(description="When, in the time of the region.", examples=[_NOON])
+    seconds_ago: float = Field(description="The same in real seconds before this answer.", examples=[4.0])
+    api_version: str = Field(description="The api-version that it asked for.", examples=["2020-07-01"])
+    status: int = Field(description="200, 304 where the reader had it already, or what went wrong.", examples=[200])
+    incarnation: int | None = Field(
+        description="The incarnation of the document; null where the answer had none.", examples=[3]
+    )
+    client: str = Field(description="What the client says of itself in `User-Agent`; or nothing.", examples=["curl/8"])
+
+
+class WatchedReadsAnswer(Answer):
+    reads: list[WatchedReadAnswer] = Field(description="The last 20 since the VM is watched, newest first.")
+    seconds_watched: float = Field(
+        description="For so long after this request reads are noted; ask again before that.", examples=[60.0]
+    )
+
+
 class ScopeAnswer(Answer):
     """Who sees a document and may approve what is in it."""
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forewarn.web.portal.deeds.scale_set_form import OS_IMAGE_SECONDS, POLICY
+from forewarn.web.portal.deeds.arm_templates import events_profile, resource, template
+from forewarn.web.portal.deeds.scale_set_form import POLICY
 from forewarn.web.portal.doors.twins import NOT_RUN, Twin, az, forewarn
 
-_API_VERSION = "2025-04-01"  # the first that knows allInstancesDown
-_SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 _USUAL = {
     "capacity": 2, "orchestration": "Uniform", "resource_group": "forewarn", "os_type": "Linux", "upgrade": "Manual",
     "scale_in": "Default", "eviction_policy": "Deallocate", "size": "Standard_D2s_v5",
@@ -26,7 +24,7 @@ def creating(body: Mapping[str, Any]) -> tuple[Twin, ...]:
         forewarn(words),
         az(["vmss", "create", "-g", group, "-n", name, *_az_options(body)], note=_NEEDS_IMAGE),
         _power_shell("New-AzVmssConfig", _config_words(body), "az.compute/new-azvmssconfig"),
-        Twin("ARM template", tuple(json.dumps(_template(body), indent=2).splitlines())),
+        template(_resource(body)),
     )
 
 
@@ -42,7 +40,7 @@ def changing(group: str, name: str, body: Mapping[str, Any], there: Mapping[str,
         forewarn([*words, *_notices(body, always=True), *_switches(body, POLICY, always=True)]),
         az(["vmss", "update", "-g", group, "-n", name, *az_words]),
         _power_shell("Update-AzVmss", shell, "az.compute/update-azvmss"),
-        Twin("ARM template", tuple(json.dumps(_template({**there, **body}), indent=2).splitlines())),
+        template(_resource({**there, **body})),
     )
 
 
@@ -110,38 +108,27 @@ def _quoted(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _template(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A whole one, as ``az deployment group create --template-file`` takes it."""
-    return {"$schema": _SCHEMA, "contentVersion": "1.0.0.0", "resources": [_resource(body)]}
-
-
 def _resource(body: Mapping[str, Any]) -> dict[str, Any]:
-    found = {
-        "type": "Microsoft.Compute/virtualMachineScaleSets",
-        "apiVersion": _API_VERSION,
-        "name": body["name"],
-        "location": "[resourceGroup().location]",
-        "sku": {"name": body["size"], "capacity": body["capacity"]},
-        "properties": {
+    return resource(
+        "Microsoft.Compute/virtualMachineScaleSets",
+        body["name"],
+        body.get("tags"),
+        sku={"name": body["size"], "capacity": body["capacity"]},
+        properties={
             "orchestrationMode": body["orchestration"],
             "singlePlacementGroup": body["single_placement_group"],
             **_properties(body),
         },
-    }
-    return found | ({"tags": body["tags"]} if body.get("tags") else {})
+    )
 
 
 def _properties(body: Mapping[str, Any]) -> dict[str, Any]:
     policy, profile = body["policy"], dict[str, Any]()
     if body.get("spot"):
         profile |= {"priority": "Spot", "evictionPolicy": body["eviction_policy"]}
-    profile["scheduledEventsProfile"] = {
-        "terminateNotificationProfile": _notification(body["terminate_notice_seconds"]),
-        "osImageNotificationProfile": {
-            "enable": body["os_image_notice_seconds"] == OS_IMAGE_SECONDS,
-            "notBeforeTimeout": "PT15M",
-        },
-    }
+    profile["scheduledEventsProfile"] = events_profile(
+        body["terminate_notice_seconds"], body["os_image_notice_seconds"]
+    )
     return {
         "upgradePolicy": {"mode": body["upgrade"]},
         "scaleInPolicy": {"rules": [body["scale_in"]]},
@@ -152,7 +139,3 @@ def _properties(body: Mapping[str, Any]) -> dict[str, Any]:
         },
         "virtualMachineProfile": profile,
     }
-
-
-def _notification(notice: float | None) -> dict[str, Any]:
-    return {"enable": False} if not notice else {"enable": True, "notBeforeTimeout": f"PT{notice / 60:g}M"}

@@ -12,6 +12,7 @@ from forewarn.web.arm_ids import instance_name
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import fleet
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody
+from forewarn.web.portal.deeds.arm_templates import creating_vms
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of, outcome, some
 from forewarn.web.portal.doors.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
 from forewarn.web.portal.forms import Filled, FormField
@@ -231,7 +232,8 @@ def _create_line(filled: Filled) -> list[str]:
 
 
 def _twins_of_new(filled: Filled, region: Region) -> tuple[Twin, ...]:
-    names = filled.body(CreateVmsBody).names()
+    body = filled.body(CreateVmsBody)
+    names = body.names()
     more = ["--availability-set", filled.typed("availability_set")] if filled.typed("availability_set") else []
     more += ["--priority", "Spot"] if filled.values.get("spot") else []
     base = ["vm", "create", "-g", DEFAULT_RESOURCE_GROUP, "--image", "Ubuntu2204", *more]
@@ -240,6 +242,7 @@ def _twins_of_new(filled: Filled, region: Region) -> tuple[Twin, ...]:
         forewarn(_create_line(filled)),
         az(*lines[:11], note="Names and sets as above; what else was chosen has its own options."),
         cannot("PowerShell", "New-AzVM makes a network and more along with a VM; see docs/resource-manager.md."),
+        creating_vms(body, region),
     )
 
 

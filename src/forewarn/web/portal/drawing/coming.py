@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
+from forewarn.core.region import Event
+from forewarn.plane.read_models.register import Cohort
+from forewarn.web.operator.desk import Listed
 from forewarn.web.operator.routes.forecast import ForecastFact
 from forewarn.web.operator.schema.fleet_answers import EventAnswer
 
@@ -92,6 +95,28 @@ def lines_of(window: Window, events: Sequence[EventAnswer], ahead: Sequence[Fore
     alike = groupby(sorted(shown, key=_likeness), key=_likeness)
     groups = [list(group) for _, group in alike]
     return [_line_of(window, group, steps.get(group[0].id, {})) for group in groups[:LINES_MOST]]
+
+
+def lines_of_cohorts(window: Window, listed: Listed) -> list[ComingLine]:
+    """One for all events of a type, or of a wave of a campaign, that have come equally far: the earliest first."""
+    cohorts = [(next(iter(order)), cohort, len(order)) for cohort, order in listed.register.cohorts.items()]
+    shown = sorted((each for each in cohorts if each[1].announced), key=lambda each: each[0])
+    events = listed.look.region.events
+    return [_line_of_cohort(window, events[first], cohort, total) for (_, first), cohort, total in shown[:LINES_MOST]]
+
+
+def _line_of_cohort(window: Window, first: Event, cohort: Cohort, events: int) -> ComingLine:
+    wave = f", update domain {cohort.update_domain}" if cohort.campaign else ""
+    return ComingLine(
+        id=first.id,
+        text=f"{cohort.type.value}, {events} events{wave}",
+        event="",
+        phase=cohort.phase.value,
+        not_before=first.not_before,
+        notice=(window.x(first.scheduled_at), window.x(first.started_at or first.not_before)),
+        impact=None,
+        recovery=None,
+    )
 
 
 def _likeness(event: EventAnswer) -> tuple[datetime, str, str]:

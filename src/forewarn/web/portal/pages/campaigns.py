@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from forewarn.web.operator.desk import Listed
 from forewarn.web.operator.routes import campaigns
 from forewarn.web.operator.schema.fleet_answers import CampaignAnswer, CampaignsAnswer, CampaignStory, EventAnswer
 from forewarn.web.operator.schema.requests import Page
-from forewarn.web.operator.telling.campaign_views import campaign_fields
 from forewarn.web.operator.telling.views import event_fields
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.campaigns import START
@@ -30,19 +30,23 @@ class CampaignView:
 async def part_of(visit: Visit, after: str, limit: int) -> CampaignsAnswer:
     """Those from there on, oldest first."""
     page = checked(Page, {"after": after, "limit": limit})
-    return await asyncio.to_thread(campaigns.list_campaigns, page, visit.look)
+    return await asyncio.to_thread(campaigns.list_campaigns, page, await visit.listed())
 
 
-def view_list(visit: Visit) -> list[CampaignAnswer]:
+async def view_list(visit: Visit) -> list[CampaignAnswer]:
     """Newest first, also those that have ended."""
-    region = visit.look.region
-    newest = sorted(region.campaigns.values(), key=lambda each: (each.started_at, each.id), reverse=True)
-    return [campaign_fields(region, each) for each in newest[:_ROWS]]
+    listed = await visit.listed()
+    every = listed.look.region.campaigns.values()
+    newest = sorted(every, key=lambda each: (each.started_at, each.id), reverse=True)
+    return await asyncio.to_thread(campaigns.told, listed, newest[:_ROWS])
 
 
-def view_campaign(visit: Visit) -> CampaignView:
-    look = visit.look
-    campaign = campaigns.show(visit.path["id"], look)
+async def view_campaign(visit: Visit) -> CampaignView:
+    return await asyncio.to_thread(_view, visit.path["id"], await visit.listed())
+
+
+def _view(campaign_id: str, listed: Listed) -> CampaignView:
+    look, campaign = listed.look, campaigns.show(campaign_id, listed)
     events = [event_fields(look, look.region.events[each]) for each in campaign.open_events[:_EVENTS_SHOWN]]
     slowest = campaign.slowest
     held_back = None if slowest is None else event_fields(look, look.region.events[slowest.event])

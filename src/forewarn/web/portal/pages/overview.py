@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 
 from forewarn.plane.read_models.census import HEALTHS, WORK, down_at
+from forewarn.web.operator.desk import Listed
 from forewarn.web.operator.listing.counts import fleet_fields
 from forewarn.web.operator.routes.events import list_events
 from forewarn.web.operator.routes.forecast import ForecastFact, ForecastQuery
@@ -14,7 +17,15 @@ from forewarn.web.operator.routes.forecast import show as forecast
 from forewarn.web.operator.schema.counts import DomainCount, FleetAnswer
 from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.portal.deeds.first_visit import LINES
-from forewarn.web.portal.drawing.coming import ComingLine, Window, lapses_of, lines_of, window_of
+from forewarn.web.portal.drawing.coming import (
+    LINES_MOST,
+    ComingLine,
+    Window,
+    lapses_of,
+    lines_of,
+    lines_of_cohorts,
+    window_of,
+)
 from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 SPANS = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "24h": timedelta(days=1), "7d": timedelta(days=7)}
@@ -69,22 +80,31 @@ async def view(visit: Visit) -> Overview:
     fleet, now = fleet_fields(listed), listed.look.now
     span = visit.first("span") if visit.first("span") in SPANS else "1h"
     window = window_of(now, SPANS[span])
-    events = list_events(EventPage.model_validate({"limit": _EVENTS_MOST, "order": "not_before"}), visit.desk, listed)
-    query = ForecastQuery.model_validate({"until": window.end.isoformat()})
-    ahead = (await forecast(query, visit.desk, listed.look)).facts
+    coming = visit.shows("part-coming") or visit.shows("part-clock")
+    lines, ahead = await _coming(visit, listed, window) if coming else ([], [])
     return Overview(
         fleet=fleet,
         grid=_grid(fleet.domains),
         fault_domains=sorted({cell.fault_domain for cell in fleet.domains}),
-        hosts=host_map(listed.census.hosts),
+        hosts=host_map(listed.census.hosts if visit.shows("part-map") else b""),
         span=span,
         spans=tuple(SPANS),
         window=window,
         now_x=window.x(now),
-        lines=[*lines_of(window, events.events, ahead), *lapses_of(window, ahead)],
+        lines=[*lines, *lapses_of(window, ahead)],
         following=ahead[0] if ahead else None,
-        more_events=events.next is not None,
+        more_events=len(listed.register.events) > len(lines) == LINES_MOST,
     )
+
+
+async def _coming(visit: Visit, listed: Listed, window: Window) -> tuple[list[ComingLine], Sequence[ForecastFact]]:
+    """The lines, and what is foreseen. Of very many events nothing is: to unfold their course takes too long."""
+    if len(listed.register.events) > _EVENTS_MOST:
+        return lines_of_cohorts(window, listed), []
+    events = list_events(EventPage.model_validate({"limit": _EVENTS_MOST, "order": "not_before"}), visit.desk, listed)
+    query = ForecastQuery.model_validate({"until": window.end.isoformat()})
+    ahead = (await forecast(query, visit.desk, listed.look)).facts
+    return lines_of(window, events.events, ahead), ahead
 
 
 def _grid(domains: Iterable[DomainCount]) -> list[tuple[int, list[DomainCount | None]]]:
@@ -113,13 +133,16 @@ def host_map(told: bytes) -> HostMap:
         for place, state in enumerate(states)
         if not state
     )
-    notable = [number for number, host in enumerate(told) if host]
-    first = [(f"host-{number}", told_of(told[number])) for number in notable[:_NOTABLE_MOST]]
-    return HostMap(columns, -(-total // columns), each, quiet, cells, first, len(notable))
+    notable = islice((found.start() for found in _NOTABLE.finditer(told)), _NOTABLE_MOST)
+    first = [(f"host-{number}", told_of(told[number])) for number in notable]
+    return HostMap(columns, -(-total // columns), each, quiet, cells, first, len(told) - told.count(0))
+
+
+_NOTABLE = re.compile(rb"[^\0]")  # there may be very many hosts, and few of which there is something to tell
 
 
 def _worst(hosts: Sequence[int]) -> str:
-    return min((_state(host) for host in hosts if host), key=_STATES.index, default="")
+    return min((_state(host) for host in set(hosts) if host), key=_STATES.index, default="")
 
 
 _STATES = ("failed", "failing", "work", "down")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from forewarn.core.looking.lookup import vm_named
 from forewarn.web.operator.routes import activity, faults, fleet
 from forewarn.web.operator.schema.answers import ActivityAnswer, FaultAnswer
-from forewarn.web.operator.schema.fleet_answers import VmStory
+from forewarn.web.operator.schema.fleet_answers import VmStory, WatchedReadAnswer
 from forewarn.web.operator.schema.requests import ActivityPage
 from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
@@ -36,6 +36,7 @@ class VmPageView:
     faults: tuple[FaultAnswer, ...] = ()
     effects: Mapping[str, str] = field(default_factory=lambda: EFFECTS)
     activity: tuple[ActivityAnswer, ...] = ()
+    reads: tuple[WatchedReadAnswer, ...] = ()
 
 
 async def view(visit: Visit) -> VmPageView:
@@ -53,6 +54,7 @@ async def view(visit: Visit) -> VmPageView:
         lens=await look_through(visit, vm.name, tab) if tab in ("sees", "instance") else None,
         faults=await _faults(visit, vm.name) if tab == "faults" else (),
         activity=await asyncio.to_thread(_activity, visit, vm.name) if tab == "activity" else (),
+        reads=await _reads(visit, vm.name) if tab == "sees" else (),
     )
 
 
@@ -68,6 +70,11 @@ def _offered(vm: VmStory) -> Iterable[PortalDeed]:
 async def _faults(visit: Visit, name: str) -> tuple[FaultAnswer, ...]:
     rules = (await faults.list_faults(visit.desk)).faults
     return tuple(rule for rule in rules if not rule.vms or name.lower() in (each.lower() for each in rule.vms))
+
+
+async def _reads(visit: Visit, name: str) -> tuple[WatchedReadAnswer, ...]:
+    """Asking lets the metadata face note them for a minute: those who look at this tab ask every few seconds."""
+    return tuple((await fleet.reads(name, visit.look, visit.desk)).reads) if visit.desk.metadata_url else ()
 
 
 def _activity(visit: Visit, name: str) -> tuple[ActivityAnswer, ...]:
@@ -90,8 +97,17 @@ PAGES = (
         "Virtual machine",
         view,
         "pages/vm.html",
-        parts={"part-vm-state": "parts/vm_state.html", "part-vm-tab": "parts/vm_tab.html"},
-        api=("GET /v1/vms/{name}", "GET /v1/vms/{name}/document", "GET /v1/vms/{name}/instance"),
+        parts={
+            "part-vm-state": "parts/vm_state.html",
+            "part-vm-tab": "parts/vm_tab.html",
+            "part-vm-reads": "parts/vm_reads.html",
+        },
+        api=(
+            "GET /v1/vms/{name}",
+            "GET /v1/vms/{name}/document",
+            "GET /v1/vms/{name}/instance",
+            "GET /v1/vms/{name}/reads",
+        ),
         reading=_reading,
         under="vms",
     ),

@@ -1,0 +1,58 @@
+"""Which VMs somebody looks at, and the last reads of these at this node. In memory; of other VMs nothing is noted."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+
+SECONDS_WATCHED = 60.0  # ours: a page asks every 5 seconds, and one that was closed soon costs nothing
+MOST_VMS = 100  # ours: pages that people have open at one node
+MOST_READS = 20  # ours: of one VM; what a table on a page shows
+LONGEST_CLIENT = 100  # letters of what a client says of itself; the same as the operator face keeps of its callers
+
+
+@dataclass(frozen=True, slots=True)
+class NotedRead:
+    """One read of a document, as it was answered."""
+
+    elapsed: float  # on the clock of this machine, which also goes where the region's stands still
+    at: datetime  # on the clock of the region
+    api_version: str
+    status: int
+    incarnation: int | None  # None where the answer was no document
+    client: str
+
+
+@dataclass(slots=True)
+class _Watch:
+    asked: float
+    reads: deque[NotedRead] = field(default_factory=lambda: deque(maxlen=MOST_READS))
+
+
+class WatchedVms:
+    """By name. A VM is watched for a minute after somebody last asked for its reads; asking begins it."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, _Watch] = {}  # in the order of asking; looked at for every request, so a plain attribute
+
+    def ask(self, name: str, elapsed: float) -> tuple[NotedRead, ...]:
+        """What was noted of this VM, newest first; it is watched from now on."""
+        self._forget(elapsed)
+        watch = self.names.pop(name, None) or _Watch(elapsed)
+        watch.asked = elapsed
+        if len(self.names) >= MOST_VMS:
+            del self.names[next(iter(self.names))]
+        self.names[name] = watch
+        return tuple(reversed(watch.reads))
+
+    def note(self, name: str, read: NotedRead) -> None:
+        """A VM has read. Where nobody has asked about it for long, it is watched no more."""
+        self._forget(read.elapsed)
+        watch = self.names.get(name)
+        if watch is not None:
+            watch.reads.append(read)
+
+    def _forget(self, elapsed: float) -> None:
+        while self.names and next(iter(self.names.values())).asked + SECONDS_WATCHED <= elapsed:
+            del self.names[next(iter(self.names))]

@@ -1,0 +1,85 @@
+"""What every engine promises where it is refused, hears nothing, or is interrupted."""
+
+from __future__ import annotations
+
+import pytest
+
+from forewarn.core.machines.values import ErrandKind
+from forewarn.plane.hands.engine import Done, EngineFault, Failed, NotYet, Unknown
+from tests.contract.engines.bench import EngineBench, Permit, carry_through, done, errand_for, running
+from tests.contract.engines.promises import case, one
+
+
+@case(ErrandKind.RESTART, mishaps=("refused",))
+def a_refusal_is_passed_on_word_for_word_and_nothing_was_changed(bench: EngineBench) -> None:
+    machine = bench.make("web-1", bench.hosts[0])
+    sentence = "cannot set up guest memory 'pc.ram': Cannot allocate memory"
+    bench.mishap("refused", sentence)
+    result = bench.engine.carry_out(errand_for(bench, ErrandKind.RESTART, machine), Permit())
+    assert isinstance(result, Failed), result
+    assert sentence in result.why
+    assert one(bench, machine.ref) == machine
+
+
+@case(core=True)
+def what_cannot_be_done_to_a_machine_that_is_gone_is_refused_for_good(bench: EngineBench) -> None:
+    machine = bench.make("web-1", bench.hosts[0])
+    bench.do("remove", machine.ref, machine.host)
+    for kind in sorted(bench.engine.kinds & {ErrandKind.MIGRATE, ErrandKind.PAUSE, ErrandKind.RESTART}):
+        result = carry_through(bench, errand_for(bench, kind, machine), Permit(seconds_left=5.0))
+        assert isinstance(result, Failed), (kind, result)
+        assert result.lasting
+        assert result.why
+    assert bench.truth(machine.ref) == ()
+
+
+@case(ErrandKind.RESTART, mishaps=("hangs",))
+def a_call_that_hangs_is_given_up_and_not_taken_for_a_failure(bench: EngineBench) -> None:
+    machine = bench.make("web-1", bench.hosts[0])
+    errand = errand_for(bench, ErrandKind.RESTART, machine)
+    bench.mishap("hangs")
+    assert isinstance(bench.engine.carry_out(errand, Permit()), Unknown)
+    assert one(bench, machine.ref) == machine
+    assert done(carry_through(bench, errand, Permit(again=True))).sighting.boot_mark != machine.boot_mark
+
+
+@case(ErrandKind.RESTART, mishaps=("silent host",))
+def of_a_host_that_is_silent_nothing_is_said(bench: EngineBench) -> None:
+    machine = bench.make("web-1", bench.hosts[0])
+    bench.mishap("silent host")
+    with pytest.raises(EngineFault, match=machine.host):
+        bench.engine.listing(machine.host)
+    result = bench.engine.carry_out(errand_for(bench, ErrandKind.RESTART, machine), Permit())
+    assert isinstance(result, Unknown | NotYet), result
+    assert one(bench, machine.ref) == machine
+
+
+@case(ErrandKind.REDEPLOY, mishaps=("silent host",))
+def a_machine_on_a_silent_host_is_started_nowhere_else(bench: EngineBench) -> None:
+    machine = bench.make("web-1", bench.hosts[0])
+    bench.mishap("silent host")
+    result = bench.engine.carry_out(errand_for(bench, ErrandKind.REDEPLOY, machine), Permit())
+    assert isinstance(result, Unknown | NotYet), result
+    assert bench.truth(machine.ref) == (machine,)
+
+
+@case(ErrandKind.REDEPLOY, mishaps=("answer lost", "hangs"))
+def no_machine_runs_twice_wherever_a_redeployment_is_interrupted(bench: EngineBench) -> None:
+    for number, what in enumerate(("answer lost", "hangs"), 1):
+        for turn in range(1, 5):
+            machine = bench.make(f"web-{number}-{turn}", bench.hosts[0])
+            errand = errand_for(bench, ErrandKind.REDEPLOY, machine, number)
+
+            def strike(asked: int, *, what: str = what, turn: int = turn) -> bool:
+                if asked == turn:
+                    bench.mishap(what)
+                return True
+
+            permit = Permit(ask=strike)
+            for _ in range(turn + 6):
+                result = bench.engine.carry_out(errand, permit)
+                assert len(running(bench.truth(machine.ref))) <= 1
+                if isinstance(result, Done):
+                    break
+            assert isinstance(result, Done), result
+            assert [copy.host for copy in running(bench.truth(machine.ref))] == [bench.hosts[-1]]
