@@ -14,7 +14,7 @@ class HandsPlan:
     seed: int
     nodes: int = 1
     hours: float = 3.0  # ours: some hundred errands, in about a second
-    machines: int = 10
+    machines: int = 10  # ours: more than two a host, so that an event may hit several
     hosts: int = 4  # so that two may be silent, and there is still a choice
 
 

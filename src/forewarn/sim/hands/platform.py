@@ -48,7 +48,7 @@ class NodesEngine(TwinEngine):
 
     def __init__(self, hosts: TwinHosts, is_alive: Callable[[], bool], park: Callable[[], object]) -> None:
         super().__init__(hosts)
-        self._hosts = _Reached(hosts, is_alive, park)  # type: ignore[assignment]
+        self._hosts = _Reached(hosts, is_alive, park)  # type: ignore[assignment]  # the same promises, for as long as the process lives
 
 
 class _Reached:

@@ -35,7 +35,7 @@ from forewarn.stores import codec
 START = datetime.fromisoformat("2026-03-02T00:00:00+00:00")
 PEOPLE = Origin("operator", "sim")
 _STORY = 14  # facts that are told of a violation
-_RESTART_SECONDS = (1.0, 45.0)
+_RESTART_SECONDS = (1.0, 45.0)  # ours: shorter and longer than the lease of a leader (10 s)
 
 
 class HandsWorld:
