@@ -46,14 +46,15 @@ def _hosts_at_work(listed: Listed, campaign: Campaign) -> Collection[int]:
 
 
 def work_seen(region: Region, campaign: Campaign) -> OpenWork:
-    """The same of a region without read models, such as a rehearsed one: looks at each event."""
-    counts: Counter[Phase] = Counter()
-    lasts: dict[Phase, At] = {}
-    for event in map(region.events.__getitem__, campaign.open_events):
-        at = (event.not_before, event.id)
-        counts[event.phase] += 1
-        lasts[event.phase] = max(at, lasts.get(event.phase, at))
-    return _work(counts, lasts, set(campaign.open_events.values()))
+    """The same of a region without read models, such as a rehearsed one: looks at each event.
+
+    Of events that begin at one instant it takes one by what it hits, not by its id as the register does: a dry run has
+    other ids than what then happens, and must tell of the same event.
+    """
+    events = [region.events[event_id] for event_id in campaign.open_events]
+    events.sort(key=lambda event: (event.not_before, event.scope, event.vms))
+    lasts: dict[Phase, At] = {event.phase: (event.not_before, event.id) for event in events}  # the last one stays
+    return _work(Counter(event.phase for event in events), lasts, set(campaign.open_events.values()))
 
 
 def _work(counts: Mapping[Phase, int], lasts: Mapping[Phase, At], hosts: Collection[int]) -> OpenWork:
@@ -75,19 +76,21 @@ class HostsOfDomain(NamedTuple):
     vms: int = 0
 
 
-# By campaign: the hosts of the region they were counted from. Events come and go without a change to hosts.
-_counted: dict[str, tuple[Map[int, Host], Mapping[int, HostsOfDomain]]] = {}
+# By campaign, and by the hosts that it chose, for dry runs may use one id: the hosts of the region they were counted
+# from. Events come and go without a change to hosts.
+_counted: dict[tuple[str, tuple[int, ...]], tuple[Map[int, Host], Mapping[int, HostsOfDomain]]] = {}
 
 
 def hosts_of(region: Region, campaign: Campaign) -> Mapping[int, HostsOfDomain]:
     """By update domain. Counted again only where a host, or what is on one, has changed."""
-    found = _counted.get(campaign.id)
+    key = (campaign.id, campaign.hosts)
+    found = _counted.get(key)
     if found is not None and found[0] is region.hosts:
         return found[1]
     counted = _count(region, campaign)
     if len(_counted) >= _REMEMBERED:
         _counted.clear()
-    _counted[campaign.id] = region.hosts, counted
+    _counted[key] = region.hosts, counted
     return counted
 
 
