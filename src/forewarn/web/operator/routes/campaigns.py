@@ -39,7 +39,8 @@ async def start(body: CampaignBody, asker: TheAsker) -> CampaignChanged:
     campaign_id = asker.new_guid()
     hosts, scopes = tuple(body.hosts), tuple(body.scopes)
     await asker.submit(c.StartCampaign(campaign_id, Cause(body.kind), hosts, scopes, body.hosts_at_once or 0))
-    changed, look = await _as_it_is(asker, campaign_id), asker.look()
+    look = asker.look()  # one for all that is told: a short campaign may be over at the next
+    changed = await asker.tell(_changed, look.region, campaign_id)
     course = asker.plane.forecasts.course(look.region, look.now, _FACTS_LOOKED_AT)
     ends_at = await asyncio.to_thread(_end_of, course, campaign_id, look.now)
     return changed.model_copy(update={"ends_at": ends_at})
