@@ -23,6 +23,8 @@ _PARTS = {
     "lists": "lists, counts and searches among 1 000 and among 1 000 000 VMs",
     "pages": "the portal's pages and parts among 1 000 and 1 000 000 VMs, quiet and with 200 000 events (when named)",
     "watching": "hints, how soon a change is seen, and a VM's GET while 20 browsers watch a campaign (when named)",
+    "browsing": "the portal in Chromium among 12 and 1 000 000 VMs: first key, requests, memory (when named)",
+    "relays": "1 000 relays on a node with 1 000 000 VMs: memory, idle CPU, from a restart to who waits (when named)",
     "bulk": "100 000 VMs: created, held, taken up again",
     "maintenance": "half an hour of host maintenance over 10 000 VMs",
     "waiting": "from a restart to the answer of those who wait",
@@ -30,10 +32,11 @@ _PARTS = {
     "week": "a simulated week of 200 VMs",
     "before": "a VM's GET beside 0.1 and nginx in one run (only when named)",
     "instructions": "start, GET and restart beside 0.1, in counted instructions (only when named: some minutes)",
+    "signals": "CPU of a VM's GET with metrics on beside off, in turns (only when named)",
     "campaign": "maintenance over 1 000 000 VMs, wave by wave (only when named: ten minutes)",
     "agent": "the agent in a VM: its size, its cost, its start, its haste",
 }
-_WHEN_NAMED = ("pages", "watching", "before", "instructions", "campaign")
+_WHEN_NAMED = ("relays", "pages", "watching", "browsing", "before", "instructions", "signals", "campaign")
 
 
 def main() -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import threading
 import time
 from types import TracebackType
@@ -15,41 +18,29 @@ _PAUSE_SECONDS = 0.002
 
 
 class Canary:
-    """Asks in a thread of its own for as long as the block lasts. Its longest wait is the loop's longest stall."""
+    """Asks for as long as the block lasts. Its longest wait is the longest stall of the server's loop.
+
+    It is a process of its own: threads of the measuring program would make it wait for each other.
+    """
 
     def __init__(self, port: int, vm: str) -> None:
         self.delays: list[float] = []  # milliseconds
-        self._line = Line(port)
-        self._request = get(f"/vm/{vm}/{DOCUMENT}")
-        self._over = threading.Event()
-        self._problem: Exception | None = None
-        self._thread = threading.Thread(target=self._ask_on, daemon=True)
-
-    def _ask_on(self) -> None:
-        try:
-            while not self._over.wait(_PAUSE_SECONDS):
-                begun = time.perf_counter()
-                self._line.send(self._request)
-                while (heard := self._line.receive()) is None:
-                    pass
-                self.delays.append((time.perf_counter() - begun) * 1e3)
-                if heard.status != 200:
-                    raise CannotMeasure(f"a VM was answered with {heard.status}")
-        except (CannotMeasure, OSError) as problem:
-            self._problem = problem
+        self._command = [sys.executable, "-m", "bench.canary", str(port), vm]
 
     def __enter__(self) -> Canary:
-        self._thread.start()
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        self._process.stdout.readline()  # it has begun
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.set()
-        self._thread.join()
-        self._line.close()
-        if kind is None and (self._problem is not None or not self.delays):
-            raise CannotMeasure(f"another VM's reads failed meanwhile: {self._problem}")
+        told, _ = self._process.communicate()  # the end of its input ends it
+        found = json.loads(told or b'{"delays": [], "problem": "it ended"}')
+        self.delays = found["delays"]
+        if kind is None and (found["problem"] or not self.delays):
+            raise CannotMeasure(f"another VM's reads failed meanwhile: {found['problem']}")
 
     def figures(self, part: str, when: str) -> list[Figure]:
         shares = (("median", 0.5), ("99th percentile", 0.99), ("longest", 1.0))
@@ -57,3 +48,38 @@ class Canary:
             Figure(part, f"another VM's read {when}, {title}", percentile(self.delays, share), "ms")
             for title, share in shares
         ]
+
+
+def _ask_on(line: Line, request: bytes, over: threading.Event) -> list[float]:
+    delays: list[float] = []
+    while not over.wait(_PAUSE_SECONDS):
+        begun = time.perf_counter()
+        line.send(request)
+        while (heard := line.receive()) is None:
+            pass
+        delays.append((time.perf_counter() - begun) * 1e3)
+        if heard.status != 200:
+            raise CannotMeasure(f"a VM was answered with {heard.status}")
+    return delays
+
+
+def _main(port: int, vm: str) -> None:
+    over, line = threading.Event(), Line(port)
+    told: dict[str, object] = {"delays": [], "problem": ""}
+
+    def wait() -> None:
+        sys.stdin.read()
+        over.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    print("asking", flush=True)
+    try:
+        told["delays"] = _ask_on(line, get(f"/vm/{vm}/{DOCUMENT}"), over)
+    except (CannotMeasure, OSError) as problem:
+        told["problem"] = str(problem) or type(problem).__name__
+        over.wait()
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]), sys.argv[2])

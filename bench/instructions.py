@@ -1,8 +1,9 @@
 """A start, a VM's GET and a restart in instructions, beside the version before: what a noisy machine cannot hide.
 
-Both programs run under valgrind's callgrind, one after the other. Requests go over one kept-alive connection: some to
-warm up, then a counted number of them, with the counters set to zero before and read after. What the kernel does is
-not counted. Valgrind makes a program some fifty times slower, so this part takes minutes and is run only when named.
+Both programs run under valgrind's callgrind, one after the other. Requests go over one kept-alive connection, or over
+one for each: some to warm up, then a counted number of them, with the counters set to zero before and read after. What
+the kernel does is not counted. Valgrind makes a program some fifty times slower, so this part takes minutes and is run
+only when named.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
@@ -61,6 +64,7 @@ def _count(name: str, packages: str, say: Callable[[str], None]) -> dict[str, fl
             region.wait(_START_SECONDS)
             counted: dict[str, float] = {"start until both faces listen": _since_the_last_dump(region)}
             region.create("web", _VMS)
+            counted[f"start, and {_VMS} VMs created"] = sum(counted.values()) + _since_the_last_dump(region)
             counted |= {f"GET, {each.what}": _instructions(region, each) for each in WORKLOADS}
             counted["restart + approval, on disk"] = _restart_and_approval(region)
         finally:
@@ -103,31 +107,48 @@ def _under_valgrind(directory: Path, packages: str) -> str:
 
 def _instructions(region: Served, workload: Workload) -> float:
     """For each answer, the lowest of some times: what else a server does meanwhile, by its clock, only adds."""
-    line = Line(region.metadata_port)
-    exchange = Exchange([line])
     requests = _requests(workload)
+    with _asking(region.metadata_port, each=workload.each) as ask:
+        _ask(ask, islice(requests, _WARM_UP))
+        return min(_counted(region, ask, requests) for _ in range(_TIMES)) / _COUNTED
+
+
+@contextmanager
+def _asking(port: int, *, each: bool) -> Iterator[Callable[[bytes], int]]:
+    """Sends a request and gives the answer's status, over one connection or over one for each."""
+    if each:
+        yield partial(_ask_alone, port)
+        return
+    line = Line(port)
+    exchange = Exchange([line])
     try:
-        _ask(exchange, line, islice(requests, _WARM_UP))
-        return min(_counted(region, exchange, line, requests) for _ in range(_TIMES)) / _COUNTED
+        yield lambda request: exchange.ask({line: request})[line].status
     finally:
         exchange.close()
 
 
-def _counted(region: Served, exchange: Exchange, line: Line, requests: Iterator[bytes]) -> int:
+def _ask_alone(port: int, request: bytes) -> int:
+    with _asking(port, each=False) as ask:
+        return ask(request)
+
+
+def _counted(region: Served, ask: Callable[[bytes], int], requests: Iterator[bytes]) -> int:
     _since_the_last_dump(region)
-    _ask(exchange, line, islice(requests, _COUNTED))
+    _ask(ask, islice(requests, _COUNTED))
     return _since_the_last_dump(region)
 
 
 def _requests(workload: Workload) -> Iterator[bytes]:
     for turn in count():
         request = get(f"/vm/web-{turn % min(workload.vms, _VMS)}/{DOCUMENT}")
-        yield request.replace(b"\r\n\r\n", b"\r\nX-Turn: %d\r\n\r\n" % turn) if workload.new else request
+        fields = b"X-Turn: %d\r\n" % turn if workload.new else b""
+        fields += b"Connection: close\r\n" if workload.each else b""
+        yield request[:-2] + fields + b"\r\n"
 
 
-def _ask(exchange: Exchange, line: Line, requests: Iterator[bytes]) -> None:
+def _ask(ask: Callable[[bytes], int], requests: Iterator[bytes]) -> None:
     for request in requests:
-        if exchange.ask({line: request})[line].status != 200:
+        if ask(request) != 200:
             raise CannotMeasure("a VM was not answered with its document")
 
 

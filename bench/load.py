@@ -20,6 +20,7 @@ class Workload:
     what: str
     vms: int
     new: bool = False
+    each: bool = False  # a connection for each request, as curl, PowerShell and scripts make
     compared: bool = True  # whether the targets are about it
 
 
@@ -45,6 +46,7 @@ def ask(port: int, pid: int, workload: Workload, seconds: int) -> Load:
         raise CannotMeasure("wrk is not installed (Debian: apt-get install wrk)")
     before = cpu_seconds(pid)
     command = [wrk, "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-H", "Metadata: true", "-s", str(_SCRIPT)]
+    command += ["-H", "Connection: close"] if workload.each else []
     command += [f"http://127.0.0.1:{port}", "--", str(workload.vms), *(["new"] if workload.new else [])]
     told = subprocess.run(
         on_cores(cores()[1], command), capture_output=True, text=True, timeout=seconds + 60, check=True

@@ -19,7 +19,7 @@ from tests.postgres import Server
 
 CLIENTS = 48
 _SECONDS = 4
-_VMS = 200_000  # each first read is a write, and a VM has one first read
+_VMS = 600_000  # each first read is a write, and a VM has one first read; some 200,000 in three rounds
 _LEAST_OF_PGBENCH, _LEAST_OF_ONE = 0.5, 1.0
 _ONE = f"one node, {CLIENTS} clients"
 _SHARED_OUT, _EACH = f"three nodes, {CLIENTS} clients in all", f"three nodes, {CLIENTS} clients at each"

@@ -23,6 +23,8 @@ WORKLOADS = (
     Workload("the same VM on every connection", 1),
     Workload("another VM at each request", VMS),
     Workload("bytes never seen before", VMS, new=True, compared=False),
+    Workload("a connection for each request", 1, each=True),
+    Workload("a connection for each request, another VM each time", VMS, each=True),
 )
 _NGINX_LIMIT = 1.3
 

@@ -20,7 +20,7 @@ _PAUSE_SECONDS = 0.2  # until the server has read what was sent: nothing tells u
 def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
     """Each on a scope of its own, where one is told of each restart; all in one scope, where all are told."""
     figures: list[Figure] = []
-    with served("--user-operation-limit", "0") as region:
+    with served("--user-operation-limit", "0", "--availability-set-size", "0") as region:
         region.create("web", WAITERS)
         region.create("set", WAITERS, availability_set="front")
         for what, name, restarts, told in (

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 
+from bench.browsers import browsers, watched
 from bench.canary import Canary
 from bench.figures import Figure, figure_of, percentile
 from bench.lines import Exchange, Line, get
@@ -28,7 +25,7 @@ PART = "watching"
 _VMS, _BROWSERS = 20_000, 20
 _DIGEST_US, _LINES, _LINE_BYTES, _SEEN_MS, _SHARE, _STALL_MS = 2.0, 4.0, 4_096, 500.0, 1.05, 10.0
 _FACTS_A_SECOND, _AT_ONCE = 3_000, 500
-_WRITING_SECONDS, _SECONDS_BETWEEN = 20.0, 0.5  # a page asks for its parts twice a second at most
+_WRITING_SECONDS = 20.0
 _READS = 20_000
 
 
@@ -74,87 +71,28 @@ def _batch() -> tuple[Region, Region, Sequence[Record]]:
     return region, after, [Record(number, fact, "MaintainHosts", origin) for number, fact in enumerate(facts, 1)]
 
 
-# Browsers without a browser
-
-
-class _Watcher:
-    """Holds a stream of hints open and asks for a part after each, as a page does."""
-
-    def __init__(self, region: Served) -> None:
-        self.hints: list[tuple[float, int, int]] = []  # when, up to which record, and of how many bytes
-        self.seen: list[tuple[float, int]] = []  # when a part was there, and up to which record it tells at least
-        self._port = region.control_port
-        self._stream = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
-        self._over = False
-        self._news = threading.Event()
-        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._look)]
-        for thread in self._threads:
-            thread.start()
-
-    def _listen(self) -> None:
-        self._stream.request("GET", "/v1/changes/stream")
-        answer = self._stream.getresponse()
-        while not self._over and (line := answer.readline()):
-            if line.startswith(b"data:"):
-                self.hints.append((time.perf_counter(), json.loads(line[5:])["seq"], len(line)))
-                self._news.set()
-
-    def _look(self) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
-        tag = ""
-        while not self._over:
-            if not self._news.wait(0.1):
-                continue
-            self._news.clear()
-            told = self.hints[-1][1]
-            headers = {"X-Forewarn-Part": "part-counts part-nav", "If-None-Match": tag, "Accept-Encoding": "gzip"}
-            connection.request("GET", "/portal/", headers=headers)
-            answer = connection.getresponse()
-            answer.read()
-            tag = answer.headers["ETag"] or tag
-            self.seen.append((time.perf_counter(), told))
-            time.sleep(_SECONDS_BETWEEN)
-        connection.close()
-
-    def close(self) -> None:
-        self._over = True
-        if self._stream.sock is not None:
-            self._stream.sock.shutdown(2)
-        for thread in self._threads:
-            thread.join(5)
-
-
-@contextmanager
-def _watched(region: Served, browsers: int) -> Iterator[list[_Watcher]]:
-    with ExitStack() as stack:
-        watchers = [_Watcher(region) for _ in range(browsers)]
-        for watcher in watchers:
-            stack.callback(watcher.close)
-        yield watchers
-
-
 def _seen(region: Served, say: Callable[[str], None]) -> list[Figure]:
-    """Restarts that are taken back again, so many a second; each is a change whose way to the page is timed."""
+    """Restarts that are taken back again, so many a second; each is a change whose way to the page is timed.
+
+    A part that is asked for after a change was answered shows it; the page asks because a hint told it to.
+    """
     names = [f"web-{number}" for number in range(_AT_ONCE)]
-    changes: list[tuple[float, int]] = []  # when a write was answered, and its last record
+    changes: list[float] = []  # when a write was answered
     region.call("GET", "/v1/fleet")
     before = region.call("GET", "/v1/ping")["seq"]
-    with _watched(region, 1) as (watcher,):
+    with watched(region.control_port, 1) as (watcher,):
         begun = time.perf_counter()
         while time.perf_counter() < begun + _WRITING_SECONDS:
             told = region.call("POST", "/v1/vms/restart", {"names": names})
-            changes.append((time.perf_counter(), region.call("GET", "/v1/ping")["seq"]))
+            changes.append(time.perf_counter())
             region.call("POST", "/v1/events/cancel", {"ids": [event["id"] for event in told["events"]]})
             written = region.call("GET", "/v1/ping")["seq"] - before
             time.sleep(max(0.0, written / _FACTS_A_SECOND - (time.perf_counter() - begun)))
         seconds = time.perf_counter() - begun
         time.sleep(2.0)
     pace = (region.call("GET", "/v1/ping")["seq"] - before) / seconds
-    delays = [
-        (min(at for at, told in watcher.seen if told >= seq and at > answered) - answered) * 1e3
-        for answered, seq in changes
-        if any(told >= seq and at > answered for at, told in watcher.seen)
-    ]
+    shown = [[there for begun, there in watcher.seen if begun > answered] for answered in changes]
+    delays = [(min(each) - answered) * 1e3 for each, answered in zip(shown, changes, strict=True) if each]
     if len(delays) < len(changes) // 2:
         raise CannotMeasure("changes were not seen")
     say(f"{pace:,.0f} facts a second, {len(watcher.hints)} hints in {seconds:.0f} s")
@@ -175,7 +113,7 @@ def _reads(region: Served, rounds: int) -> list[Figure]:
     ratios = []
     for _ in range(max(rounds, 3)):
         alone = _read_us(region)
-        with _watched(region, _BROWSERS):
+        with browsers(region.control_port, _BROWSERS):
             time.sleep(1.0)
             ratios.append(_read_us(region) / alone)
     return [figure_of(PART, f"a VM's GET, {_BROWSERS} browsers to none", ratios, "x", _SHARE)]
@@ -196,14 +134,14 @@ def _read_us(region: Served) -> float:
 def _campaign(region: Served, say: Callable[[str], None]) -> list[Figure]:
     """A campaign over all VMs, each with an event of its own, once unwatched and once with twenty browsers."""
     figures, cpu = [], {}
-    for browsers in (0, _BROWSERS):
-        with _watched(region, browsers), Canary(region.metadata_port, "web-7") as canary:
+    for watching in (0, _BROWSERS):
+        with browsers(region.control_port, watching), Canary(region.metadata_port, "web-7") as canary:
             before = exact_cpu_seconds(region.pid)
             facts = _run_campaign(region)
-            cpu[browsers] = (exact_cpu_seconds(region.pid) - before) / facts * 1e6
-        say(f"{browsers} browsers: {facts:,} facts, {cpu[browsers]:.0f} µs of CPU each")
-        figures += canary.figures(PART, f"during a campaign, {browsers} browsers")
-        figures.append(Figure(PART, f"each fact of a campaign, {browsers} browsers", cpu[browsers], "µs CPU"))
+            cpu[watching] = (exact_cpu_seconds(region.pid) - before) / facts * 1e6
+        say(f"{watching} browsers: {facts:,} facts, {cpu[watching]:.0f} µs of CPU each")
+        figures += canary.figures(PART, f"during a campaign, {watching} browsers")
+        figures.append(Figure(PART, f"each fact of a campaign, {watching} browsers", cpu[watching], "µs CPU"))
     return figures
 
 

@@ -29,8 +29,20 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 HERE = Path(__file__).parent
-LOCKS = ("server.txt", "dev.txt", "build.txt", "az.txt", "sdk.txt")
-NPM_LOCKS = tuple(HERE.parent / f"tests/{place}/js/package-lock.json" for place in ("e2e", "portal"))
+LOCKS = (
+    "server.txt",
+    "dev.txt",
+    "build.txt",
+    "az.txt",
+    "sdk.txt",
+    "package.txt",
+    "chart.txt",
+    "site.txt",
+    "release.txt",
+)
+NPM_LOCKS = tuple(
+    HERE.parent / f"tests/{place}/js/package-lock.json" for place in ("e2e", "portal", "platforms/packages")
+)
 LIST = HERE / "advisories.json"
 EXCEPTIONS = HERE / "audit-exceptions.toml"
 OSV = "https://api.osv.dev"

@@ -15,6 +15,8 @@ need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || missing+=("
 
 # check: what unit tests and those of the pages run
 need systemd-analyze systemd
+need mandoc mandoc # both read the man pages
+need man man-db
 if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null && ! command -v postgres >/dev/null; then
   missing+=(postgresql)
 fi
@@ -29,6 +31,8 @@ if [ "$depth" -ge 2 ]; then # test: the clients, namespaces and browsers of the 
   compgen -G "/usr/share/fonts/truetype/roboto/*/*/Roboto-Regular.ttf" >/dev/null || missing+=(fonts-roboto-unhinted) # its pictures
   need mono mono-runtime
   need mcs mono-mcs
+  need zsh zsh # completion is tried in them
+  need fish fish
   need cc gcc
   [ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
   for library in net-http runtime-serialization; do
@@ -45,12 +49,25 @@ if [ "$depth" -ge 3 ]; then # platforms: what runs machines
   need qemu-system-x86_64 qemu-system-x86
   need qemu-img qemu-utils
   need cpio cpio
+  need promtool prometheus # reads a server's figures, and tries the alert rules
+  need nc netcat-openbsd # between QEMU's user networking and a socket
+  need jq jq # of the example of an engine in shell
   dpkg -s libvirt-daemon-driver-qemu >/dev/null 2>&1 || missing+=(libvirt-daemon-driver-qemu)
   [ -e /usr/lib/python3/dist-packages/libvirt.py ] || missing+=(python3-libvirt)
+  need wine wine # Windows: what runs there is run there
+  [ -x /usr/lib/wine/wine64 ] || missing+=(wine64)
+  need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64-win32
+  need go golang-go # the recipes of docs/testing.md in other languages
+  need javac default-jdk-headless
+  [ -e /usr/share/java/junit-jupiter-api.jar ] || missing+=(junit5)
+  need firefox-esr firefox-esr # the portal in a second browser
+  need mmdebstrap mmdebstrap # roots for images, packages and other versions of Python
+  need rpm rpm # looks at ours, and installs it in a root
   need busybox busybox-static # the one program of the tests' image: nothing it needs is outside of it
 fi
-if [ "$depth" -ge 4 ]; then # bench: load, and a peer to measure beside
+if [ "$depth" -ge 4 ]; then # bench: load, and peers to measure beside
   need nginx nginx-light
+  need go golang-go
   need wrk wrk
   need taskset util-linux
 fi

@@ -7,7 +7,6 @@ everything is done as the user ``postgres`` that Debian's package brings.
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -243,6 +242,8 @@ def _let_in(directory: Path) -> None:
     """As root: make the directory that of the user ``postgres``, and let it pass through those above."""
     if os.geteuid() != 0:
         return
+    import pwd  # Windows has none, and no PostgreSQL of the tests either
+
     owner = pwd.getpwnam("postgres")
     os.chown(directory, owner.pw_uid, owner.pw_gid)
     for above in directory.absolute().parents:

@@ -1,3 +1,3 @@
 """Azure Scheduled Events as software anyone can run."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pytest
 
-from forewarn.core.facts import subject_of
+from forewarn.core.looking.subjects import subject_of
 from forewarn.plane.ports import Entry, Journal, JournalFault, Node, Shared
 from forewarn.stores.postgres.address import PATIENCE, ServerPatience
 from forewarn.stores.postgres.journal import PostgresJournal, describe

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.core.facts import VmCreated, subject_of
+from forewarn.core.facts import VmCreated
 from forewarn.core.folding.evolve import evolve
+from forewarn.core.looking.subjects import subject_of
 from forewarn.core.region import Region
 from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import Entry, Journal, JournalFault, Origin, Record

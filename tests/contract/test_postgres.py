@@ -13,7 +13,10 @@ from forewarn import __version__
 from forewarn.core.facts import FORMAT
 from forewarn.core.region import Region
 from forewarn.plane.ports import JournalFault
+from forewarn.stores.postgres import facts
 from forewarn.stores.postgres import schema as postgres_schema
+from forewarn.stores.postgres.address import PATIENCE, ConnectionString
+from forewarn.stores.postgres.connections import connect
 from forewarn.stores.postgres.journal import PostgresJournal, prepare
 from forewarn.stores.postgres.schema import LAYOUT
 from tests.contract.shared_regions import InPostgres, append, node, refusal
@@ -98,6 +101,15 @@ def test_a_head_that_disagrees_with_the_facts_is_refused(region: InPostgres, dam
     append(region.join(), entries(3))
     region.execute(damage)
     assert "does not end where its head says. Nothing was changed; restore the database" in refusal(region.url)
+
+
+def test_a_journal_that_was_empty_a_moment_ago_is_not_taken_for_a_broken_one(region: InPostgres) -> None:
+    append(region.join(), entries(3))  # between the two looks of a node that starts
+    with connect(ConnectionString(region.url, PATIENCE)) as session:
+        assert facts.row_at(session, 0) is None
+        row = facts.row_at(session, 2)
+        assert row is not None
+        assert row[0] == 2
 
 
 def test_tables_of_another_program_are_left_alone(region: InPostgres) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from forewarn.cli import agent_reference, reference, region_reference
+from forewarn.cli.reference import agent_file, commands, region_file, schemas
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import TRANSITIONS
 from forewarn.core.phases import ENDED
+from forewarn.engines.remote import openapi
 from forewarn.web.metadata.http import connection_states
 from forewarn.web.metadata.http.connection_states import LONGEST, ConnectionState, Trigger
 from forewarn.web.metadata.settings import Limits
+from tests.docs.api_page import operator_api
 
 DOCS = Path(__file__).parents[2] / "docs"
+PROTOCOL = DOCS / "engine-protocol.json"
+SCHEMAS = {DOCS / "region.schema.json": schemas.region_schema, DOCS / "agent.schema.json": schemas.agent_schema}
 _BLOCK = re.compile(r"(<!-- generated: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -73,12 +78,22 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "lifecycle": lifecycle,
     "connections": connections,
     "causes": causes,
-    "settings": reference.settings_markdown,
-    "cli": reference.cli_markdown,
-    "region_file": region_reference.region_file,
-    "agent_file": agent_reference.agent_file,
-    "agent_telling": agent_reference.agent_telling,
+    "settings": commands.settings_markdown,
+    "cli": commands.cli_markdown,
+    "region_file": region_file.region_file,
+    "agent_file": agent_file.agent_file,
+    "agent_telling": agent_file.agent_telling,
+    "operator_api": operator_api,
 }
+
+
+def protocol() -> str:
+    """The engines' protocol as OpenAPI."""
+    return as_json(openapi.document())
+
+
+def as_json(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"
 
 
 def renewed(text: str) -> str:
@@ -90,6 +105,9 @@ def main() -> None:
     """Write the generated blocks of every page that has one."""
     for page in sorted(DOCS.glob("*.md")):
         page.write_text(renewed(page.read_text()))
+    PROTOCOL.write_text(protocol())
+    for path, schema in SCHEMAS.items():
+        path.write_text(as_json(schema()))
 
 
 if __name__ == "__main__":

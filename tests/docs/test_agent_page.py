@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from forewarn.cli.agent_reference import COMMON_WORDS, OCCASION_WORDS
+from forewarn.cli.reference.agent_file import COMMON_WORDS, OCCASION_WORDS
 from forewarn.guest.agent.config.reading import AGENT_KEYS
 from forewarn.guest.agent.steps import KINDS
 from forewarn.guest.agent.steps.keys import COMMON
@@ -17,7 +17,7 @@ from forewarn.guest.agent.values import Barrier, Notification, Sharing, Verdict
 from tests.docs.generate import DOCS
 
 PAGE = (DOCS / "agent.md").read_text()
-RULE_KEYS = ("name", "verdict", "types", "sources", "statuses", "names", "shorter_than", "steps")
+RULE_KEYS = ("name", "verdict", "types", "sources", "statuses", "names", "shorter_than", "steps", "any_time", "system")
 
 
 def section(title: str) -> str:
@@ -40,6 +40,7 @@ def test_every_other_key_is_on_the_page() -> None:
     assert keys_in(section("`[[step]]`")) == set(COMMON) == set(COMMON_WORDS)
     assert keys_in(section("`[agent]`")) == set(AGENT_KEYS)
     assert keys_in(section("`[[rule]]`")) == set(RULE_KEYS)
+    assert keys_in(section("`[[window]]`")) == {"name", "days", "from", "to", "zone"}
     told = {field.name.removesuffix("_seconds") for field in fields(Barrier)}
     assert keys_in(section("`[barrier]`")) == told
     assert keys_in(section("`[[notification]]`")) == {field.name for field in fields(Notification)} - {"line"}

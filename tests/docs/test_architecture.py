@@ -153,6 +153,6 @@ def test_every_file_that_contributing_names_is_there() -> None:
 
 
 def _found(name: str) -> bool:
-    if name.startswith(("tests/", "docs/", "bench/")) or "/" not in name:
+    if name.startswith(("tests/", "docs/", "bench/", "examples/", "release/")) or "/" not in name:
         return (ROOT / name).exists() or any(SOURCE.rglob(name))
     return (SOURCE / name).exists() or (SOURCE / "web" / "resource_manager" / name).exists()

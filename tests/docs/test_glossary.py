@@ -56,7 +56,7 @@ def _homes() -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for module in modules():
         for name in module.classes():
-            if not name.startswith("_") and module.name != "cli/api/shapes.py":
+            if not name.startswith("_") and not module.name.startswith("cli/api/"):
                 found[name].append(module.dotted.removeprefix("forewarn."))
     return found
 

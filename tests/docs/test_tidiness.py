@@ -108,7 +108,7 @@ def test_every_number_of_a_module_says_where_it_comes_from() -> None:
 def test_every_exemption_has_its_reason() -> None:
     """From ruff or mypy: behind it (`# noqa: S310 - an address of ours`), or in a comment right above."""
     bare = []
-    for tree in ("src", "tests", "bench", "examples", "requirements"):
+    for tree in ("src", "tests", "bench", "examples", "release", "requirements"):
         for path in (ROOT / tree).rglob("*.py"):
             lines = ["", *path.read_text().splitlines()]
             for above, line in pairwise(lines):

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-import uvloop
-
 from forewarn.core.commands import Command, CreateVms, RestartVms
 from forewarn.core.facts import EventScheduled, Fact
 from forewarn.core.rules import Rules
@@ -23,7 +21,8 @@ from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, Origin
 from forewarn.plane.system import Pace
-from forewarn.server.assembly import Parts, assemble
+from forewarn.server.assembly import Assembly, Parts, assemble
+from forewarn.server.process import new_event_loop
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.face import MetadataFace
@@ -34,6 +33,7 @@ VERSION = "2020-07-01"
 PATIENCE_SECONDS = 20.0
 
 _T = TypeVar("_T")
+RegionT = TypeVar("RegionT", bound="MetadataRegion")
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ class MetadataRegion:
         self._loop = loop
         self._guests: list[Guest] = []
         self.complaints: list[dict[str, Any]] = []
+        self.server: Assembly
         self.plane: Plane
         self.face: MetadataFace
         self.faults: FaultRules
@@ -127,7 +128,7 @@ class MetadataRegion:
     ) -> None:
         self.clock = clock
         self.faults = FaultRules(dice)
-        server = await assemble(
+        self.server = server = await assemble(
             Parts(
                 journal=journal,
                 clock_from=lambda _: clock,
@@ -238,11 +239,39 @@ def metadata_region(
     staleness: timedelta = timedelta(seconds=10),
     expected_errors: int = 0,
 ) -> Iterator[MetadataRegion]:
-    """A region for one test. When it ends, nothing may have escaped: not into the loop, not into the log."""
-    loop = uvloop.new_event_loop()
+    """A region for one test."""
+    with region_of(
+        MetadataRegion,
+        settings,
+        clock=clock,
+        journal=journal,
+        rules=rules,
+        host=host,
+        dice=dice,
+        staleness=staleness,
+        expected_errors=expected_errors,
+    ) as region:
+        yield region
+
+
+@contextmanager
+def region_of(
+    kind: type[RegionT],
+    settings: MetadataSettings | None = None,
+    *,
+    clock: Clock | None = None,
+    journal: Journal | None = None,
+    rules: Rules | None = None,
+    host: str = "127.0.0.1",
+    dice: random.Random | None = None,
+    staleness: timedelta = timedelta(seconds=10),
+    expected_errors: int = 0,
+) -> Iterator[RegionT]:
+    """One of a kind. When it ends, nothing may have escaped: not into the loop, not into the log."""
+    loop = new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="region")
     thread.start()
-    region = MetadataRegion(loop)
+    region = kind(loop)
     with _logged_errors() as errors:
         try:
             region.run(

@@ -62,4 +62,6 @@ def test_a_service_like_that_of_azure_is_prepared_for_approved_once_and_come_bac
         assert {mood for verb, mood in relay.met if verb == "GET"} == set(READS)
         assert {mood for verb, mood in relay.met if verb == "POST"} >= set(APPROVALS[:-1])
         assert relay.conditional == 0
-        assert "refused" not in agent.log.read_text()
+        refusals = [line for line in agent.log.read_text().splitlines() if "refused" in line]
+        # An approval whose answer was lost is sent again; on a slow machine the event may be over by then.
+        assert [line for line in refusals if "it has ended" not in line] == []

@@ -198,5 +198,5 @@ def test_a_preparation_that_ended_before_the_start_is_told_before_it(
     agent, now = Agent(settings, dry_run=True), datetime(2098, 1, 1, tzinfo=UTC)
     agent._turn([Named("web-0"), Looked(Reading(now, Document(1, (EVENT,))), time.monotonic())])
     agent._turn([agent._inbox.get(), Looked(Reading(now, Document(2, (STARTED,))), time.monotonic())])
-    agent._close()
+    agent.close()
     assert 0 < caplog.text.index("prepared for Reboot") < caplog.text.index("Reboot has started")

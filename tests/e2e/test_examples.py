@@ -125,4 +125,4 @@ def test_the_tests_in_the_guide_pass(tmp_path: Path) -> None:
     for number, block in enumerate(blocks):
         (tmp_path / f"test_{number}.py").write_text(block)
 
-    assert "3 passed" in _pytest(tmp_path)
+    assert "5 passed" in _pytest(tmp_path)

@@ -25,7 +25,7 @@ ROOT = DOCS.parent
 README = ROOT / "README.md"
 TYPES = {"Reboot", "Freeze", "Redeploy", "Preempt", "Terminate"}
 SIM_SECONDS = 600.0
-_BLOCK = re.compile(r"^```(?P<kind>console|text)\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```(?P<kind>console|text|toml)\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
 _TARGET = re.compile(r"(?:^|`|\$ )make ([a-z]+)", re.MULTILINE)
 _METADATA, _CONTROL = "http://127.0.0.1:16925", "http://127.0.0.1:16926"
 _FREE = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0", "--resource-manager", "127.0.0.1:0")
@@ -55,6 +55,10 @@ def examples(page: Path) -> list[Example]:
     for block in _BLOCK.finditer(page.read_text()):
         if block["kind"] == "text":
             found[-1].output += block["text"].splitlines()
+            continue
+        if block["kind"] == "toml":  # a file, whose name stands in its first line
+            if named := re.match(r"# (\S+\.toml)\n", block["text"]):
+                found.append(Example(f"cat >{named[1]} <<'END'\n{block['text']}END", ""))
             continue
         for line in block["text"].replace("\\\n", " ").splitlines():
             if line.startswith("$ "):
@@ -103,6 +107,7 @@ class Reader:
         home.mkdir(exist_ok=True)
         path = f"{FOREWARN.parent}:{find_az().parent}:{clean_environment()['PATH']}"
         script = "\n".join([*self.exported, command]).replace(_METADATA, self.metadata)
+        script = script.replace("/tmp/forewarn-agent", str(self.directory / "agent"))
         done = subprocess.run(
             ["bash", "-ec", script],
             env=clean_environment(FOREWARN_URL=self.control, PATH=path, HOME=str(home), no_proxy="*"),
@@ -222,6 +227,12 @@ def _three_errors(reader: Reader, new: list[dict[str, Any]]) -> None:
     assert [ask(reader.metadata, f"/vm/web-0{EVENTS}").status for _ in range(4)] == [500, 500, 500, 200]
 
 
+def _drained_and_approved(reader: Reader, new: list[dict[str, Any]]) -> None:
+    (reboot,) = (each for each in reader.events().values() if each["type"] == "Reboot" and each["vms"] == ["web-2"])
+    assert reboot["approved_by"] == "web-2"
+    assert "drain" in (reader.directory / "agent" / "journal").read_text()
+
+
 # What comments promise besides the type of an event.
 PROMISES: dict[str, Callable[[Reader, list[dict[str, Any]]], None]] = {
     "curl -s -H Metadata:true -d": _approved,
@@ -230,6 +241,7 @@ PROMISES: dict[str, Callable[[Reader, list[dict[str, Any]]], None]] = {
     "forewarn vm create cheap": _ahead(30),
     "forewarn vm create worker": _ahead(600),
     "forewarn fault add error": _three_errors,
+    "forewarn agent run --once": _drained_and_approved,
 }
 
 

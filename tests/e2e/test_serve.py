@@ -137,7 +137,8 @@ def test_a_second_signal_ends_the_server_at_once(how: signal.Signals, tmp_path: 
         _a_scheduled_event(server)
         idle, slow = (HTTPConnection(urlsplit(server.metadata).netloc, timeout=60) for _ in range(2))
         with closing(idle), closing(slow):
-            idle.connect()
+            idle.request("GET", f"/vm/web{EVENTS}", headers={"Metadata": "true"})
+            idle.getresponse().read()
             server.forewarn("fault", "add", "delay", "--delay", "1h")
             slow.request("GET", f"/vm/web{EVENTS}", headers={"Metadata": "true"})
             server.forewarn("ping")

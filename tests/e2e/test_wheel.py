@@ -86,7 +86,7 @@ def test_the_wire_and_the_vocabulary_import_alone(bare: Path) -> None:
     assert _run([bare / "python", "-I", "-W", "error", "-c", program]).stdout == "Document(incarnation=1, events=())\n"
 
 
-@pytest.mark.parametrize("arguments", [["serve"], ["try"], ["demo"], ["completion", "bash"]])
+@pytest.mark.parametrize("arguments", [["serve"], ["try"], ["demo"], ["completion", "tcsh"]])
 def test_what_needs_the_server_extra_says_so_in_a_sentence(bare: Path, arguments: list[str]) -> None:
     done = _run([bare / "forewarn", *arguments], status=3)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from forewarn.core import commands as c
+from forewarn.core.causes import Cause
 from forewarn.core.machines.values import Errand, MachinePower
 from forewarn.core.region import Power, Region
 from forewarn.core.rules import Rules
@@ -25,7 +26,7 @@ from forewarn.stores.memory import MemoryJournal
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OPERATOR = Origin("operator", "alice", "request-1")
-SETTINGS = MachineSettings(grace=timedelta(0), listing_every=timedelta(seconds=1), call_timeout=timedelta(seconds=0.25))
+SETTINGS = MachineSettings(listing_every=timedelta(seconds=1), call_timeout=timedelta(seconds=0.25))
 STEPS = ("ErrandMade", "ErrandTried", "MachineSeen", "ErrandEnded", "ImpactEnded", "EventCompleted")
 
 
@@ -44,8 +45,8 @@ class MortalEngine(TwinEngine):
 def plane_on(journal: Journal, platform: TwinHosts) -> tuple[Plane, MortalEngine]:
     engine = MortalEngine(platform)
     machines = Machines((MachineHost("alpha", engine), MachineHost("beta", engine)), SETTINGS)
-    rules = Rules(grace=timedelta(0))
-    clock = TurnableClock(NOON)
+    rules = Rules(grace=timedelta(0), durations={Cause.FREEZE: 1, Cause.LIVE_MIGRATION: 1})
+    clock = TurnableClock(NOON, 1.0)
     return Plane.open(journal, lambda _: clock, SimulatedEngine(), rules, machines=machines), engine
 
 

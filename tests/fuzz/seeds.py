@@ -78,6 +78,19 @@ _EXPRESSIONS = (
     b"substring(replace('hello', 'l', 'LL'), 1, 3)",
     b"min(max(createArray(3, sub(9, 2))), mod(7, div(6, 3)))",
 )
+_ENGINE_ANSWERS = (
+    b'{"protocol":1,"name":"x","version":"2","kinds":["restart","pause"],"hosts":["alpha"],"offers":["wait"]}',
+    (
+        b'{"host":"alpha","complete":true,"cursor":"4","machines":[{"ref":"web-0","power":"running","boot_mark":"1"},'
+        b'{"ref":"web-1","host":"alpha","power":"off","why":"crash","errand":"e"}]}'
+    ),
+    b'{"sighting":{"ref":"web-0","host":"beta","power":"running","boot_mark":"2"}}',
+    b'{"asks":"stop web-0 #1"}',
+    b'{"why":"task 7 runs","again_after":2.5}',
+    b'{"why":"no room","lasting":false}',
+    b'{"findings":[{"topic":"address","ok":true,"sentence":"It has one.","value":"10.0.0.1"}]}',
+    b'{"id":7,"status":202,"body":{"cursor":"c"}}',
+)
 _AGENT = b"""[agent]
 name = "web"
 state_directory = "/var/lib/x"
@@ -118,6 +131,30 @@ spot = true
 eviction_policy = "Delete"
 terminate_notice = "PT5M"
 address = "10.0.0.1"
+"""
+_MACHINES = b"""[[engine]]
+name = "boxes"
+kind = "docker"
+node = "alpha"
+
+[[host]]
+name = "rack-1"
+engine = "boxes"
+socket = "/run/docker.sock"
+fence = ["off", "now"]
+capacity = 7
+
+[[blueprint]]
+name = "worker"
+engine = "boxes"
+image = "w"
+environment = { A = "b" }
+memory = "5m"
+
+[machines]
+grace = "5s"
+fence_after = "never"
+parallel = 2
 """
 
 
@@ -175,6 +212,8 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
         b'{"asker":"a","asked":"web","event_id":"E","stance":"ready","number":"1","at":"2026-01-01T12:00:00Z"}',
     )
     yield "barrier_words", "answer", b'{"name":"web","event_id":"E","stance":"ready"}'
+    for number, answer in enumerate(_ENGINE_ANSWERS):
+        yield "engine_answers", f"answer-{number}", answer
     yield "templates", "whole", _TEMPLATE
     for number, expression in enumerate(_EXPRESSIONS):
         yield "expressions", f"good-{number}", expression
@@ -182,6 +221,7 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     yield "loose_json", "loose", b"{a: 1, /* c */ b: [1, 2, ], // d\n}"
     yield "access_tokens", "other", Access("other").issue("a", "i", "t", NOON).encode()
     yield "region_files", "whole", _REGION
+    yield "region_files", "machines", _MACHINES
 
 
 def _short(part: list[Any]) -> list[Any]:

@@ -19,6 +19,9 @@ from typing import Any
 import msgspec
 
 from forewarn.core.facts import FORMAT
+from forewarn.core.machines.values import Errand, ErrandKind
+from forewarn.engines.remote import messages
+from forewarn.engines.remote.program_wire import AnswerLine
 from forewarn.guest.agent.barrier.members import members
 from forewarn.guest.agent.barrier.words import Question, Seal
 from forewarn.guest.agent.config.reading import check_text
@@ -32,6 +35,7 @@ from forewarn.guest.instance import concerns, decode_instance
 from forewarn.guest.system import this_machine
 from forewarn.guest.system.dhcp import build_discover, endpoint_in
 from forewarn.guest.watch import Watcher
+from forewarn.plane.hands.engine import EngineFault
 from forewarn.plane.ports import JournalFault
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.region_file import read_region_file
@@ -245,6 +249,30 @@ def barrier_words(data: bytes) -> None:
     assert _SEAL.read_answer(question, data, data.decode("latin-1")) is None
 
 
+# An engine, whose program may be anybody's
+
+
+def engine_answers(data: bytes) -> None:
+    """An answer is what the protocol says, of the machine and the host that were asked about, or a fault in words."""
+    errand = Errand("e", ErrandKind.REDEPLOY, "x", "alpha", NOON, ref="web-0", to="beta")
+    for read in (messages.card_of, messages.findings_of):
+        with suppress(EngineFault):
+            read(data)
+    with suppress(EngineFault):
+        listing = messages.listing_of(data, "alpha")
+        assert {seen.host for seen in listing.machines} <= {"alpha"}
+        assert len({seen.ref for seen in listing.machines}) == len(listing.machines)
+    with suppress(EngineFault):
+        seen = messages.sighting_for(data, errand)
+        assert (seen.ref, seen.host in ("alpha", "beta")) == ("web-0", True)
+    with suppress(EngineFault):
+        assert messages.understood(data, messages.TakenAnswer, "answer").again_after >= 0
+    why = messages.refusal_of(data).why
+    assert why == "" or why.isprintable()
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        assert 100 <= msgspec.json.decode(data, type=AnswerLine).status <= 599
+
+
 # The Resource Manager and the command line
 
 
@@ -309,6 +337,7 @@ TARGETS: dict[str, Target] = {
         agent_files,
         agent_records,
         barrier_words,
+        engine_answers,
         templates,
         expressions,
         loose_json,

@@ -55,6 +55,7 @@ class Watch:
     expected: list[str] = field(default_factory=list)  # parts of complaints that the test provokes
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)  # addresses to which the page sent something of its own
 
     @classmethod
     def over(cls, page: Page) -> Watch:
@@ -62,10 +63,15 @@ class Watch:
         page.on("console", watch._said)
         page.on("pageerror", lambda error: watch.complaints.append(f"script: {error}"))
         watch.protocol.on("Audits.issueAdded", watch._issue)
-        watch.protocol.on("Network.requestWillBeSent", lambda told: watch.requests.append(told["request"]["url"]))
+        watch.protocol.on("Network.requestWillBeSent", lambda told: watch._asked(told["request"]))
         for domain in ("Audits", "Network", "DOM", "Runtime", "Page"):
             watch.protocol.send(f"{domain}.enable")
         return watch
+
+    def _asked(self, request: dict[str, Any]) -> None:
+        self.requests.append(request["url"])
+        if request["method"] != "GET" or request.get("hasPostData"):
+            self.bodies.append(request["url"])
 
     def _said(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):

@@ -21,6 +21,8 @@ def make_hostile(server: ServerProgram) -> None:
     for number, text in enumerate(HOSTILE):
         _tell(server, "/v1/vms", {"name": f"odd-{number}", "size": text, "tags": tags, "read": True})
     _tell(server, "/v1/vms/restart", {"names": ["odd-0"]})
+    _tell(server, "/v1/scale-sets", {"name": "pool", "capacity": 1})
+    _tell(server, "/v1/campaigns", {"kind": "freeze", "hosts": ["host-0"]})
 
 
 def _tell(server: ServerProgram, path: str, body: Any) -> None:

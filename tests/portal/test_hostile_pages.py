@@ -14,7 +14,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from forewarn.core.region import Region
+from forewarn.core.tokens.values import Role
 from forewarn.plane.system import SYSTEM
+from forewarn.web.access import Grant, Tokens
 from forewarn.web.portal.session import TokenSessions
 from tests.e2e.program import ServerProgram, ask
 from tests.portal.browser import visitor
@@ -136,9 +139,9 @@ def test_a_page_on_another_port_or_of_another_origin_reads_nothing_and_changes_n
 
 def _seen(server: ServerProgram) -> str:
     """The code with which a page of ours would confirm what it has shown."""
-    sessions = TokenSessions(TOKEN, SYSTEM)
+    sessions = TokenSessions(Tokens(TOKEN, Region), SYSTEM)
     host = urlsplit(server.control).netloc
-    cookie = sessions.cookie("anna", host, "http").partition(";")[0]
+    cookie = sessions.cookie(Grant(Role.ADMIN, "anna"), host, "http").partition(";")[0]
     page = ask(server.control, "/portal/do/stop?vm=odd-1", {"Cookie": cookie}).body.decode()
     return page.partition('name="seen" value="')[2].partition('"')[0]
 
@@ -171,9 +174,14 @@ def test_a_session_that_does_not_hold_leads_to_the_sign_in(
     browser: Browser, guarded: ServerProgram, whose: str
 ) -> None:
     long_ago = replace(SYSTEM, wall=lambda: SYSTEM.wall() - timedelta(hours=13))
-    sessions = {"another server's": TokenSessions("another", SYSTEM), "an old one": TokenSessions(TOKEN, long_ago)}
-    maker = sessions.get(whose, TokenSessions(TOKEN, SYSTEM))
-    name, _, value = maker.cookie("anna", urlsplit(guarded.control).netloc, "http").partition(";")[0].partition("=")
+    ours = Tokens(TOKEN, Region)
+    sessions = {
+        "another server's": TokenSessions(Tokens("another", Region), SYSTEM),
+        "an old one": TokenSessions(ours, long_ago),
+    }
+    maker = sessions.get(whose, TokenSessions(ours, SYSTEM))
+    cookie = maker.cookie(Grant(Role.ADMIN, "anna"), urlsplit(guarded.control).netloc, "http")
+    name, _, value = cookie.partition(";")[0].partition("=")
     value = value if whose in sessions else f"A{value[1:]}"
     with visitor(browser, guarded.control) as somebody:
         somebody.context.add_cookies([{"name": name, "value": value, "url": guarded.control}])

@@ -24,15 +24,15 @@ def one_address_for_each_page(origin: str) -> dict[str, str]:
     seen, ahead = set[str](), ["/portal/"]
     while ahead and len(seen) < _MOST_LOOKED_AT and len(found) < len(patterns):
         address = ahead.pop(0)
-        if address in seen or address.startswith("/portal/static/"):
+        path = address.partition("?")[0]
+        name = next((name for name, pattern in patterns.items() if pattern.fullmatch(path)), "")  # as routes do
+        if address in seen or name in found or address.startswith("/portal/static/"):
             continue
         seen.add(address)
-        path = address.partition("?")[0]
         with urlopen(f"{origin}{address}", timeout=60) as answer:
             if answer.headers.get_content_type() != "text/html":
                 continue  # a file to be kept
-            for name in [name for name, pattern in patterns.items() if pattern.fullmatch(path)]:
-                found.setdefault(name, address)
+            found[name] = address
             ahead += [link.replace("&amp;", "&") for link in _LINK.findall(answer.read().decode())]
     return found
 

@@ -45,10 +45,9 @@ def control_face(app: Any = answers, protocol: type[Guarded] = Impatient) -> Ite
     taken = listening.listen(Address("127.0.0.1", 0), "control")
     try:
         serving = listening.serve_app(app, taken, "face", protocol=protocol)
-        close = asyncio.run_coroutine_threadsafe(serving, loop).result(PATIENCE_SECONDS)
+        answering = asyncio.run_coroutine_threadsafe(serving, loop).result(PATIENCE_SECONDS)
         yield taken.getsockname()[1]
-        # An awaitable of the face
-        asyncio.run_coroutine_threadsafe(close(), loop).result(PATIENCE_SECONDS)  # type: ignore[arg-type]
+        asyncio.run_coroutine_threadsafe(answering.close(), loop).result(PATIENCE_SECONDS)
     finally:
         taken.close()
         loop.call_soon_threadsafe(loop.stop)

@@ -46,6 +46,19 @@ def test_a_request_in_time_is_answered_however_many_were_before_it() -> None:
                 answer += quick.recv(65536)
 
 
+def test_an_offer_of_another_protocol_takes_no_body_away() -> None:
+    """As Java's HttpClient sends it with its first request; in the body the same words are nobody's offer."""
+    body = b"ab\r\nUpgrade: h2c\r\n\r\ncd"
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n"
+    with control_face(protocol=Patient) as port, connect(port) as java:
+        for upgrade in (b"Upgrade: h2c\r\n", b"upgrade:websocket\r\n", b""):
+            head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n" % len(body)
+            java.sendall(head + (offer + upgrade if upgrade else b"") + b"\r\n" + body)
+            answer = b""
+            while not answer.endswith(b"\r\n\r\n%d" % len(body)):
+                answer += java.recv(65536)
+
+
 def test_a_head_without_end_is_not_taken_in() -> None:
     with control_face(protocol=Patient) as port:
         answer = ask(port, b"GET / HTTP/1.1\r\n" + b"X-A: 0123456789\r\n" * 100_000)

@@ -5,13 +5,27 @@ A bug that is planted on purpose is found by the seed that is recorded for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 import pytest
 
-from forewarn.core.deciding.machines import reports, sightings
+from forewarn.core import commands as c
+from forewarn.core.deciding.machines import hosts, reports, sightings
+from forewarn.core.draft import Draft
 from forewarn.core.looking.errands import is_satisfied
-from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, Sighting
+from forewarn.core.machines import facts as mf
+from forewarn.core.machines.values import (
+    Errand,
+    ErrandKind,
+    ErrandOutcome,
+    ErrandReport,
+    Listing,
+    MachinePower,
+    OpenErrand,
+    Sighting,
+)
+from forewarn.core.region import RealHost, replace
 from forewarn.sim.hands.plan import HandsOutcome, HandsPlan
 from forewarn.sim.hands.running import simulate_hands
 
@@ -33,18 +47,62 @@ def test_nothing_runs_twice_nothing_is_done_twice_and_all_comes_to_rest(plan: Ha
 def _pauses_end_early(patch: pytest.MonkeyPatch) -> None:
     """A machine that runs counts as one whose pause is over."""
 
-    def satisfied(errand: Errand, seen: Sighting, seen_at: datetime) -> bool:
+    def satisfied(errand: Errand, seen: Sighting, seen_at: datetime, *, told: bool = False) -> bool:
         if errand.kind is ErrandKind.PAUSE:
             return seen.power is MachinePower.RUNNING
-        return is_satisfied(errand, seen, seen_at)
+        return is_satisfied(errand, seen, seen_at, told=told)
 
     patch.setattr(reports, "is_satisfied", satisfied)
     patch.setattr(sightings, "is_satisfied", satisfied)
 
 
-def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So far the one of its kind: plants that need a node to die inside a pause, or a fence that lies, are lived too
-    rarely to be found."""
-    _pauses_end_early(monkeypatch)
-    outcome = simulate_hands(HandsPlan(1))
-    assert [each.rule for each in outcome.violations[:1]] == ["early"], told(outcome)
+def _a_fence_that_fails_counts(patch: pytest.MonkeyPatch) -> None:
+    """A host counts as off once its fence was tried."""
+    of_host = reports._of_host
+
+    def tried(draft: Draft, found: OpenErrand, told: ErrandReport) -> None:
+        fences = found.errand.kind is ErrandKind.FENCE
+        of_host(draft, found, replace(told, outcome=ErrandOutcome.DONE) if fences else told)
+
+    patch.setattr(reports, "_of_host", tried)
+
+
+def _silence_is_an_answer(patch: pytest.MonkeyPatch) -> None:
+    """A host that does not answer counts as one that is off."""
+
+    def fell_silent(draft: Draft, command: c.HostFellSilent) -> None:
+        host = draft.region.real_host(command.name)
+        if host is not None and host.is_healthy:
+            draft.record(mf.HostSilent(draft.now, host.number))
+            hosts.lose(draft, host.name, draft.now.isoformat())
+
+    patch.setattr(hosts, "fell_silent", fell_silent)
+
+
+def _a_lost_host_takes_part_at_once(patch: pytest.MonkeyPatch) -> None:
+    """What runs at a host that is back is not looked at first."""
+
+    def put_down(draft: Draft, host: RealHost, _: Listing) -> None:
+        draft.record(mf.HostBack(draft.now, host.number))
+
+    patch.setattr(sightings, "put_down", put_down)
+
+
+PLANTS: dict[
+    Callable[[pytest.MonkeyPatch], None], tuple[int, str]
+] = {  # each with the seed that finds it, and the rule that it breaks
+    _pauses_end_early: (1, "early"),
+    _a_fence_that_fails_counts: (5, "one copy"),
+    _silence_is_an_answer: (1, "one copy"),
+    _a_lost_host_takes_part_at_once: (2, "liveness"),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__.lstrip("_"))
+def test_a_planted_bug_is_found_by_its_seed(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    seed, rule = PLANTS[plant]
+    outcome = simulate_hands(HandsPlan(seed, hours=2.0))
+    assert [each.rule for each in outcome.violations[:1]] == [rule], told(outcome)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from forewarn import __version__
 from forewarn.guest.agent import loop
 from forewarn.plane import clock
 from forewarn.sim.plan import ALL, SimulationPlan
@@ -62,6 +63,21 @@ def test_one_process_can_simulate_again_and_leaves_production_as_it_was() -> Non
     plan = SimulationPlan(3, vms=12, days=0.1, faults=ALL, pace=4.0)
     assert simulate(plan, Trace(plan)).digest == simulate(plan, Trace(plan)).digest
     assert before == ({**vars(loop)}, {**vars(clock)})
+
+
+def test_a_record_of_another_version_is_the_same_history_where_the_same_happens(tmp_path: Path) -> None:
+    plan, record = SimulationPlan(9, vms=12, days=0.02, faults=(), nodes=1), tmp_path / "r"
+    with record.open("w") as file:
+        told = simulate(plan, Trace(plan, file)).digest
+    head, *lines = record.read_text().splitlines()
+    record.write_text("\n".join([head.replace(__version__, "0.0.9"), *lines]))
+    known, version, expected = read_trace(record)
+    again = Trace(known, expected=expected)
+    assert (simulate(known, again).digest, version) == (told, "0.0.9")
+    assert again.first_difference is None
+    shorter = Trace(known, expected=expected[:-1])
+    simulate(known, shorter)
+    assert shorter.first_difference == (len(expected), "(the record ends here)", lines[-1])
 
 
 def test_what_is_no_record_is_refused_with_a_sentence(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_seeds_that_once_found_a_bug_break_nothing(plan: SimulationPlan) -> None
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_week_of_200_vms_breaks_no_promise_and_comes_to_rest() -> None:
-    outcome = lived(SimulationPlan(1, vms=200, days=7.0, faults=ALL))
+    outcome = lived(SimulationPlan(2, vms=200, days=7.0, faults=ALL))
     assert outcome.virtual_seconds > 7 * 86_400
     assert outcome.counts["hit prepared"] > 300, "too little has happened to prove anything"
     assert outcome.counts["shared approvals by agents"] > 20

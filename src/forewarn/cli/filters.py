@@ -24,6 +24,7 @@ class Filter:
 _NAME = Filter("name", "PART", "only those with this in their name")
 _UD = Filter("ud", "N", "only of this update domain")
 _FD = Filter("fd", "N", "only of this fault domain")
+_REVERSE = Filter("reverse", "", "from the last one to the first", _YES_NO)
 
 VMS = (
     Filter("scope", "KIND/NAME", "only the VMs of this scope"),
@@ -34,6 +35,7 @@ VMS = (
     Filter("host", "HOST", "only those that live on this host"),
     Filter("spot", "", "only Spot VMs, or only others", _YES_NO),
     Filter("pending", "", "only those told of an event that has yet to start, or only others", _YES_NO),
+    _REVERSE,
 )
 EVENTS = (
     Filter("type", "", "only of this type", ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")),
@@ -42,11 +44,13 @@ EVENTS = (
     Filter("host", "HOST", "only of this host's work"),
     Filter("campaign", "ID", "only of this campaign"),
     Filter("order", "", "oldest first, or soonest NotBefore first (default: scheduled)", ("scheduled", "not_before")),
+    _REVERSE,
 )
 SCOPES = (
     Filter("kind", "", "only of this kind", ("vm", "availability-set", "cloud-service", "placement-group")),
     _NAME,
     Filter("enabled", "", "only those for which somebody reads, or only others", _YES_NO),
+    _REVERSE,
 )
 HOSTS = (
     Filter("health", "", "only in this health", ("healthy", "failing", "failed")),
@@ -54,6 +58,7 @@ HOSTS = (
     Filter("down", "", "only those with VMs that do not run, or only others", _YES_NO),
     _UD,
     _FD,
+    _REVERSE,
 )
 
 

@@ -16,7 +16,8 @@ from forewarn.settings.errors import EXIT_HELP, CommandFailed, Exit
 _DESCRIPTION = """\
 Azure Scheduled Events as software anyone can run.
 
-'forewarn try' shows one event; 'forewarn serve' runs a region; the other commands talk to it."""
+'forewarn try' shows one event; 'forewarn mock' answers your program, 'forewarn run' your tests;
+'forewarn serve' runs a region; the other commands talk to it."""
 
 _EPILOG = """\
 environment:
@@ -29,19 +30,27 @@ exit status:
 
 examples:
   forewarn try
+  forewarn mock --type Preempt
+  forewarn run -- npm test
   forewarn serve --ephemeral --clock virtual
   forewarn vm create web --count 3 --availability-set front --read
   forewarn vm restart web-0
   forewarn clock advance 15m"""
 
 
+# What the scripts of ``forewarn completion`` call; words of any kind follow, so no parser reads them.
+_COMPLETION = ["completion", "--words"]
+
 # The modules of cli.commands and the commands that each declares, in the order in which help lists them.
 _PARTS = {
     "trial": ("try",),
+    "mock": ("mock",),
+    "run": ("run",),
     "serve": ("serve", "demo", "settings"),
     "vms": ("vm",),
     "scale_sets": ("vmss",),
     "hosts": ("host",),
+    "machines": ("machine",),
     "campaigns": ("campaign",),
     "events": ("event",),
     "clocks": ("forecast", "clock"),
@@ -49,12 +58,13 @@ _PARTS = {
     "faults": ("fault",),
     "activity": ("activity",),
     "journal": ("journal",),
-    "nodes": ("node",),
-    "stores": ("store",),
+    "nodes": ("node", "token", "relay"),
+    "stores": ("store", "backup", "restore"),
     "whole_fleet": ("fleet", "search"),
     "az_env": ("az-env",),
     "agent": ("agent",),
     "sim": ("sim",),
+    "engines": ("engine",),
     "service": ("ping", "portal", "version", "completion"),
 }
 
@@ -74,6 +84,11 @@ def build_parser(only: str = "") -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = sys.argv[1:] if arguments is None else arguments
+    if list(words[:2]) == _COMPLETION:
+        from forewarn.cli.completing import candidates  # only then: it speaks to a server
+
+        print(*candidates(build_parser(), list(words[2:])), sep="\n")
+        return Exit.OK
     try:
         args = build_parser(only=words[0] if words else "").parse_args(words)
     except SystemExit as end:  # argparse's way to end after --help and after a complaint

@@ -111,6 +111,15 @@ def add_json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON for programs instead of text for people")
 
 
+def add_ready(parser: Parser) -> None:
+    parser.add_argument(
+        "--ready",
+        choices=("text", "json"),
+        default="text",
+        help="how to say that it answers: text for people, or one line of JSON for programs",
+    )
+
+
 def add_client_command(
     subparsers: Subparsers, name: str, handler: Handler, summary: str, description: str, *examples: str
 ) -> Parser:
@@ -178,6 +187,11 @@ def _read_speed(text: str) -> float:
     return found
 
 
+def _read_event_type(text: str) -> str:
+    """Types are told with a capital, as documents have them; commands take them in any case."""
+    return text.lower()
+
+
 def _read_tag(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not key or not equals:
@@ -190,6 +204,7 @@ cursor = _type("cursor", _read_cursor)
 share = _type("share", _read_share)
 speed = _type("speed", _read_speed)
 tag = _type("tag", _read_tag)
+event_type = _type("event_type", _read_event_type)
 duration: Callable[[str], timedelta] = _type("duration", parse_duration)
 instant: Callable[[str], datetime] = _type("instant", parse_instant)
 

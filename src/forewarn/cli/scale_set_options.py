@@ -28,6 +28,12 @@ def add_creation_options(parser: Parser) -> None:
         "--orchestration", choices=ORCHESTRATIONS, default=argparse.SUPPRESS, help="how instances are named"
     )
     parser.add_argument(
+        "--blueprint",
+        default=argparse.SUPPRESS,
+        metavar="NAME",
+        help="instances are real machines, made from this [[blueprint]] of the server's region file",
+    )
+    parser.add_argument(
         "--single-placement-group",
         action="store_true",
         default=argparse.SUPPRESS,
@@ -106,6 +112,7 @@ _PLAIN = (
     "vnet",
     "size",
     "os_type",
+    "blueprint",
 )
 _NOTICES = ("terminate_notice", "os_image_notice")
 _POLICY = ("auto_approve_reboot", "auto_approve_redeploy", "all_instances_down")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forewarn.cli.api.machine_shapes import Machine
 from forewarn.cli.api.shapes import Vm, VmStory
 from forewarn.cli.output import Output
 from forewarn.settings.times import show_moment
@@ -37,8 +38,27 @@ def show_vm(out: Output, vm: VmStory) -> None:
             ("vm id", vm["vm_id"]),
             *((key.replace("_", " "), value) for key, value in vm["binding"].items()),
             ("shared address", vm["shared_address"]),
+            *_machine(vm["machine"]),
         ]
     )
+
+
+def _machine(machine: Machine | None) -> list[tuple[str, object]]:
+    """What is known of the real machine, where the VM is one."""
+    if machine is None:
+        return []
+    being_done = [f"{each['kind']} ({each['why'] or each['state']})" for each in machine["errands"]]
+    return [
+        ("machine", f"{machine['host']}/{machine['ref']} of engine {machine['engine']}"),
+        ("machine power", machine["power"]),
+        ("boot mark", machine["boot_mark"]),
+        ("seen", show_moment(machine["seen_at"])),
+        ("being done", being_done),
+        ("runs also at", machine["also"]),
+        ("cannot", ", ".join(machine["cannot"])),
+        ("way", machine["way"]),
+        ("alarm", machine["alarm"]),
+    ]
 
 
 def show_seconds(seconds: float | None) -> str:

@@ -7,18 +7,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from forewarn.core import specs
 from forewarn.core.causes import Cause
 from forewarn.core.machines.values import ErrandKind, ErrandReport, Listing, MachinePower
-from forewarn.core.specs import (
-    NO_BINDING,
-    REGIONS_DOMAINS,
-    Binding,
-    Domains,
-    Orchestration,
-    Policy,
-    ScaleSetSpec,
-    VmSpec,
-)
+from forewarn.core.specs import Binding, Domains, Orchestration, Policy, ScaleSetSpec, VmSpec
+from forewarn.core.tokens.values import TokenCommand
 
 
 class CreateVms(Struct, frozen=True):
@@ -28,6 +21,7 @@ class CreateVms(Struct, frozen=True):
     spec: VmSpec
     seed: str
     binding: Binding | None = None  # only with a single name
+    host: str = ""  # where real ones are made; empty: where there is room
 
 
 class BindVm(Struct, frozen=True):
@@ -97,7 +91,7 @@ class PutAvailabilitySet(Struct, frozen=True):
     name: str
     resource_group: str
     policy: Policy
-    domains: Domains = REGIONS_DOMAINS
+    domains: Domains = specs.REGIONS_DOMAINS
 
 
 class DeleteAvailabilitySet(Struct, frozen=True):
@@ -260,6 +254,19 @@ class RemoveHost(Struct, frozen=True):
     name: str
 
 
+class DrainHost(Struct, frozen=True):
+    """Nothing is placed at a real host any more, and its VMs are moved away, with events."""
+
+    name: str
+    seed: str
+
+
+class ResumeHost(Struct, frozen=True):
+    """Machines may be placed at a real host again."""
+
+    name: str
+
+
 class AdoptMachine(Struct, frozen=True):
     """Make a VM of a machine that is there already, on the named host."""
 
@@ -270,7 +277,9 @@ class AdoptMachine(Struct, frozen=True):
     ref: str
     boot_mark: str = ""
     power: MachinePower = MachinePower.RUNNING
-    binding: Binding = NO_BINDING
+    binding: Binding = specs.NO_BINDING
+    cannot: tuple[ErrandKind, ...] = ()  # what cannot be done to it, as its engine found
+    way: str = ""  # how its requests come to the region
 
 
 class ReleaseMachine(Struct, frozen=True):
@@ -336,6 +345,8 @@ class Together(Struct, frozen=True):
 OfMachines: TypeAlias = (
     RegisterHost
     | RemoveHost
+    | DrainHost
+    | ResumeHost
     | AdoptMachine
     | ReleaseMachine
     | TryErrand
@@ -384,5 +395,6 @@ Single: TypeAlias = (
     | KeepResource
     | ForgetResource
     | OfMachines
+    | TokenCommand
 )
 Command: TypeAlias = Single | Together

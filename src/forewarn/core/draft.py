@@ -8,7 +8,7 @@ from forewarn.core import facts as f
 from forewarn.core import keys
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.keys import Key
-from forewarn.core.looking.turns import in_turn
+from forewarn.core.looking.turns import events_in_turn, in_turn
 from forewarn.core.machines import facts as mf
 from forewarn.core.phases import PENDING
 from forewarn.core.region import Event, RealHost, Region, fold
@@ -84,7 +84,7 @@ def _of_machines(before: Region, after: Region, fact: f.Fact) -> list[Key]:
         case f.EventStarted(event_id=event_id) | f.EventBornStarted(event=Event(id=event_id)):
             real = any(key in after.machines for key in after.events[event_id].vms)
             return [keys.of_errands(event_id)] if real else []
-        case mf.HostRegistered(host=host) | mf.HostBack(host=host):
+        case mf.HostRegistered(host=host) | mf.HostBack(host=host) | mf.HostResumed(host=host):
             found = after.hosts[host]
             return [keys.of_room(found.engine)] if isinstance(found, RealHost) else []
         case mf.ErrandEnded(errand_id=errand_id, vm=vm) | mf.ErrandGivenUp(errand_id=errand_id, vm=vm):
@@ -110,7 +110,7 @@ def _freed(before: Region, after: Region, event_id: str) -> list[Key]:
     name = before.events[event_id].group
     group = after.groups.get(name)
     if group is not None and group.awaited == 0 != before.groups[name].awaited:
-        touched += [keys.of_event(other) for other in sorted(group.pending) if other != event_id]
+        touched += [keys.of_event(other) for other in events_in_turn(after, group.pending) if other != event_id]
     return touched
 
 

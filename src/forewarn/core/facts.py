@@ -1,13 +1,14 @@
 """What happened. Facts are what the journal keeps; they are frozen, and their names and fields are a promise.
 
 ``FORMAT`` grows when a stored fact changes its meaning or shape, and ``stores.codec`` then learns to read the old one.
-The word *event* belongs to the domain: these are facts. Those of real machines are in ``core.machines.facts``."""
+The word *event* belongs to the domain: these are facts. Those of real machines are in ``core.machines.facts``, those of
+tokens in ``core.tokens.facts``; what each is about says ``core.looking.subjects``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ from forewarn.core.specs import (
     ScopeKind,
     VmSpec,
 )
+from forewarn.core.tokens import facts as tokens
 
 FORMAT = 2  # each earlier one is in tests/golden and read by stores/codec.py
 
@@ -363,38 +365,5 @@ Fact: TypeAlias = (
     | ResourceForgotten
     | EventAnnounced
     | machines.RealFact
+    | tokens.TokenFact
 )
-
-
-def subject_of(fact: Fact) -> str:
-    """What the fact is about, so that a journal can be asked for one thing's story."""
-    return _SUBJECTS[type(fact)](fact)
-
-
-_BIRTHS = (EventScheduled, EventBornStarted)
-_STEPS = (EventAnnounced, EventApproved, EventStarted, EventCanceled, ImpactBegan, ImpactEnded, EventCompleted)
-_OF_VMS = (VmBound, VmMoved, VmStopped, VmDeallocated, VmStarted, VmDeleted, VmRespecified, VmSpared)
-_OF_SCOPES = (PolicySet, ScopeEnabled, ScopeRead, ScopeDisabled, ScopeRemoved)
-_OF_SETS = (ScaleSetChanged, ScaleSetModelChanged, ScaleSetDeletionAsked, ScaleSetDeleted)
-_OF_ROLLING = (RollingUpgradeStarted, RollingUpgradeBatched, RollingUpgradeEnded)
-_OF_CAMPAIGNS = (CampaignStarted, CampaignWaveBegan, CampaignHostsTaken)
-_STATES_OF_CAMPAIGNS = (CampaignPaused, CampaignResumed, CampaignCanceled, CampaignCompleted)
-
-# How each kind of fact names its subject. The journal's index holds these texts, so they never change.
-_SUBJECTS: dict[type, Callable[[Any], str]] = {
-    **dict.fromkeys(_BIRTHS, lambda fact: fact.event.id),
-    **dict.fromkeys(_STEPS, lambda fact: fact.event_id),
-    VmCreated: lambda fact: f"vm/{fact.name.lower()}",
-    **dict.fromkeys((*_OF_VMS, InstanceUpgraded, InstanceProtected), lambda fact: f"vm/{fact.vm}"),
-    ScopeCreated: lambda fact: f"{fact.kind.value}/{fact.name.lower()}",
-    **dict.fromkeys(_OF_SCOPES, lambda fact: fact.scope),
-    **dict.fromkeys((HostAdded, HostMarked), lambda fact: f"host/{fact.host}"),
-    ClockMoved: lambda _: "clock",
-    ScopesRead: lambda _: "reads",
-    ScaleSetCreated: lambda fact: f"scale-set/{fact.name.lower()}",
-    **dict.fromkeys((*_OF_SETS, *_OF_ROLLING), lambda fact: f"scale-set/{fact.scale_set}"),
-    **dict.fromkeys((OperationStarted, OperationEnded), lambda fact: fact.operation_id),
-    **dict.fromkeys((ResourceKept, ResourceForgotten), lambda fact: fact.id.lower()),
-    **dict.fromkeys((*_OF_CAMPAIGNS, *_STATES_OF_CAMPAIGNS), lambda fact: fact.campaign_id),
-    **machines.SUBJECTS,
-}

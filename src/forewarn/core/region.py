@@ -9,13 +9,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from immutables import Map
 from msgspec import Struct, structs
 
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.guids import derive_guid
 from forewarn.core.machines.values import ErrandKind, OpenErrand, RealMachine
+from forewarn.core.maps import Map
 from forewarn.core.phases import Phase
 from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.core.specs import (
@@ -31,6 +31,7 @@ from forewarn.core.specs import (
     ScopeKind,
     VmSpec,
 )
+from forewarn.core.tokens.values import AccessToken
 
 fold = str.lower
 
@@ -60,6 +61,7 @@ class HostHealth(StrEnum):
     FAILED = "failed"
     SILENT = "silent"  # nothing is heard of it
     FENCED = "fenced"  # it is known to be off
+    DRAINING = "draining"  # nothing is placed there any more; what is there is moved away
     LEFT = "left"  # it takes part no more; its number and its name stay its own
 
 
@@ -115,7 +117,7 @@ class Host(Struct, frozen=True, gc=False):
     update_domain: int
     capacity: int
     health: HostHealth = HostHealth.HEALTHY
-    vms: Map[str, None] = Map()
+    vms: tuple[str, ...] = ()  # keys, sorted; a map of the few that fit on a host takes four times the memory
 
     @property
     def name(self) -> str:
@@ -130,6 +132,7 @@ class RealHost(Host, frozen=True, gc=False, omit_defaults=True):
     kinds: tuple[ErrandKind, ...] = ()  # what its engine can do; empty: all
     was: HostHealth = HostHealth.HEALTHY  # before it fell silent
     reserved: Map[str, None] = Map()  # VMs that are on their way here
+    lost_at: datetime | None = None  # when it was known to be off; what was listed before that says nothing of it
 
     @property
     def name(self) -> str:
@@ -145,6 +148,10 @@ class RealHost(Host, frozen=True, gc=False, omit_defaults=True):
     @property
     def is_healthy(self) -> bool:
         return self.health is HostHealth.HEALTHY
+
+    @property
+    def answers(self) -> bool:
+        return self.health not in (HostHealth.SILENT, HostHealth.FENCED, HostHealth.LEFT)
 
     @property
     def has_room(self) -> bool:
@@ -343,6 +350,7 @@ class Region(Struct, frozen=True, gc=False):
     errands: Map[str, OpenErrand] = Map()
     astray: Map[str, None] = Map()  # VMs whose machines are not where they were, or not only there
     agenda: Agenda = Agenda()
+    tokens: Map[str, AccessToken] = Map()  # by id; those that hold
     retired: Retired = NONE_RETIRED
     lone_vms_made: int = 0
     user_operations: int = 0  # scheduled now

@@ -7,8 +7,9 @@ and a scope of the same name counts on from there.
 
 from __future__ import annotations
 
-from immutables import Map
 from msgspec import Struct
+
+from forewarn.core.maps import Map
 
 REMEMBERED = 10_000  # as many as operations: a reader of something deleted asks again soon or never
 

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from enum import StrEnum
 
 from msgspec import Struct
 
 from forewarn.core.causes import CAUSES, Cause
+
+
+class NotMigratable(StrEnum):
+    """What a live migration of a host means for a real machine there that cannot be moved while it runs."""
+
+    REBOOT = "reboot"
+    FREEZE = "freeze"
+    REFUSE = "refuse"
+
+    @property
+    def cause(self) -> Cause | None:
+        """Of the event that it gets instead; None where it gets none."""
+        return {NotMigratable.REBOOT: Cause.REBOOT, NotMigratable.FREEZE: Cause.FREEZE}.get(self)
 
 
 class Rules(Struct, frozen=True):
@@ -20,6 +34,9 @@ class Rules(Struct, frozen=True):
     user_operation_limit: int = 10  # a limit of Azure's preview (docs/protocol.md)
     disable_after: timedelta = timedelta(hours=24)  # Azure disables Scheduled Events for what has not asked for a day
     grace: timedelta = timedelta(seconds=60)  # in which a real machine may shut down by itself before it is cut off
+    crash_restarts: int = 3  # within ten minutes, of a real machine; systemd's StartLimitBurst: 5
+    when_not_migratable: NotMigratable = NotMigratable.REFUSE
+    duration_from_engine: bool = False  # live migrations announce the pause that was measured the last time
     notices: dict[Cause, timedelta] = {}
     recoveries: dict[Cause, timedelta] = {}
     durations: dict[Cause, int] = {}

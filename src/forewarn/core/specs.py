@@ -91,11 +91,12 @@ class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
     local_address: str = ""  # the loopback address it calls
     netns: str = ""  # the network namespace it lives in
     interface: str = ""  # of that namespace, where the VM is at the other end of it and not inside
+    unix: str = ""  # the Unix socket of that name, which leads to nobody else
 
     def claims(self) -> tuple[str, ...]:
         """What no other VM may have."""
         place = f"{self.netns} interface {self.interface}" if self.interface else self.netns
-        named = (("address", self.address), ("local", self.local_address), ("netns", place))
+        named = (("address", self.address), ("local", self.local_address), ("netns", place), ("unix", self.unix))
         return tuple(f"{kind} {value}" for kind, value in named if value)
 
 

@@ -18,6 +18,7 @@ from forewarn.guest.http1 import BadResponse, Response, ResponseReader
 from forewarn.guest.instance import Instance
 from forewarn.guest.reading import Reading
 from forewarn.guest.sans_io import SansIoClient
+from forewarn.guest.system.standard import keep_alive
 from forewarn.guest.watch import Change, Watcher
 from forewarn.terms import Document
 
@@ -170,7 +171,11 @@ class AsyncClient(SansIoClient):
 
 async def _connect(send: Send) -> _Streams:
     async with asyncio.timeout(send.connect_seconds):
-        return await asyncio.open_connection(send.endpoint.host, send.endpoint.port)
+        streams = await asyncio.open_connection(send.endpoint.host, send.endpoint.port)
+    connection = streams[1].get_extra_info("socket")
+    if connection is not None:  # a loop of somebody's own may have none
+        keep_alive(connection.setsockopt)
+    return streams
 
 
 async def _converse(streams: _Streams, send: Send, reader: ResponseReader) -> Response:

@@ -7,6 +7,7 @@ A call is a generator that yields what to do next and is sent what came of it. `
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -104,9 +105,19 @@ class Lost:
         """What a shell tells when it was put off by this while it waited for so long."""
         if isinstance(problem, TimeoutError):
             return cls(f"no answer within {seconds:g} s", timed_out=True)
-        number = problem.errno if isinstance(problem, OSError) else None
-        reason = os.strerror(number).lower() if number is not None and number > 0 else str(problem)
+        reason = _words(problem) if isinstance(problem, OSError) else str(problem)
         return cls(reason or type(problem).__name__, kept=kept)
+
+
+def _words(problem: OSError) -> str:
+    """What the system calls an error."""
+    if problem.errno is None or problem.errno <= 0:
+        return str(problem)
+    if sys.platform == "win32":
+        from forewarn.error_words import error_words
+
+        return error_words(problem).lower()
+    return os.strerror(problem.errno).lower()
 
 
 Action = Send | AskDhcp | Sleep | TellFault | Give

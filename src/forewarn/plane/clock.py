@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import logging
 import math
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -24,7 +25,6 @@ _JUMP = timedelta(seconds=1)  # what is less is followed
 # Ours: longer than a virtual machine's clock is off after it was resumed, until NTP sets it
 _BELIEVED_AFTER_SECONDS = 60.0
 _CATCHING_UP = 0.9  # ours, of the usual speed: makes notices a little longer and never shorter
-_GROWING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
@@ -58,7 +58,12 @@ def wall_time() -> datetime:
 
 # Seconds that only ever grow, also while the machine sleeps, where it can tell. Called several times for each GET, so
 # without a Python frame of its own.
-elapsed: Callable[[], float] = partial(time.clock_gettime, _GROWING)
+if sys.platform == "win32":
+    elapsed: Callable[[], float] = time.perf_counter  # monotonic() moves every 16 ms only
+elif sys.platform == "linux":
+    elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+else:
+    elapsed = partial(time.clock_gettime, time.CLOCK_MONOTONIC)
 
 
 class RealClock:
@@ -117,9 +122,9 @@ class RealClock:
         Where it is a little behind, time stands still until the machine has caught up; running on would keep the lead
         for ever.
         """
-        is_even = self._jumped_at is None and not self._is_behind and self._agreed is None and not is_ahead
+        is_even = self._agreed is not None or (self._jumped_at is None and not self._is_behind)
         self._steady_from = self._latest.timestamp() - at
-        self._steady_until = at + self._look_seconds if is_even and self._latest < _END else -math.inf
+        self._steady_until = at + self._look_seconds if is_even and not is_ahead and self._latest < _END else -math.inf
 
     def _found(self, at: float) -> datetime:
         if self._agreed is not None:
@@ -173,10 +178,14 @@ class RealClock:
 
     def agree(self, now: datetime) -> None:
         with self._reading:
+            steady_until, self._steady_until = self._steady_until, -math.inf
+            at = self._elapsed()  # after that: a reader in another thread that still went by it looked before this
             if self._agreed is None:
                 self._latest = self._not_before  # what the machine's own clock has said until now does not count
-                self._steady_until = -math.inf
-            self._agreed = now.timestamp() - self._elapsed()
+            elif steady_until > -math.inf:  # nothing that was read was later than this
+                told = datetime.fromtimestamp(self._steady_from + min(at, steady_until), UTC)
+                self._latest = max(self._latest, told)
+            self._agreed = now.timestamp() - at
 
     async def sleep_until(self, at: datetime) -> None:
         while (left := (at - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 - the clock has no event to wait for
@@ -230,8 +239,9 @@ class TurnableClock:
                 heapq.heappop(self._sleepers)
             self._numbered += 1
             heapq.heappush(self._sleepers, (at, self._numbered, woken))
-            timeout = (at - self.now()).total_seconds() / self.speed if self.speed else None
-            await asyncio.wait([woken], timeout=timeout)
+            left = (at - self.now()).total_seconds()  # looked at first: the look may find the end, where clocks stand
+            if left > 0:
+                await asyncio.wait([woken], timeout=left / self.speed if self.speed else None)
             woken.cancel()
 
     def agree(self, now: datetime) -> None:

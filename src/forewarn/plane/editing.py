@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from types import TracebackType
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 from forewarn.plane.ports import JournalFault, Shared
 
 _T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
 _Held = AbstractContextManager[Callable[[], bool]]
 
 _holds: ContextVar[Callable[[], bool] | None] = ContextVar("holds", default=None)  # of the task that edits
@@ -59,7 +60,7 @@ class Editing:
         _holds.set(None)
         try:
             if held is not None:
-                await self._to_its_end(lambda: held.__exit__(None, None, None))
+                await self._to_its_end(held.__exit__, None, None, None)
         finally:
             self._here.release()
 
@@ -73,11 +74,11 @@ class Editing:
             self._everywhere = None
             raise
 
-    async def _to_its_end(self, work: Callable[[], _T]) -> _T:
+    async def _to_its_end(self, work: Callable[[*_Ts], _T], *args: *_Ts) -> _T:
         """Run in a thread. A caller that is canceled still waits for the end: the lock must not be left half taken."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "forewarn-editing")
-        working = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        working = asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:

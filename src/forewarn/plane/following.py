@@ -79,6 +79,7 @@ class Follower:
                 f"The store ends at record {news.head}, and this node has seen record {after}: history was lost there."
             )
         self._agree(news.now)
+        self._standing.head = news.head
         await self._reach(news.head)
         self._standing.heard(asked_at, leads=news.leads)
         if not self._heard:

@@ -46,11 +46,15 @@ class Course:
         self._unfolding = unfolding
         self._most = most
         self._seen: list[Foreseen] = []
+        self._of_event: dict[str, list[tuple[int, Foreseen]]] = {}  # with their numbers
 
-    def until(self, end: datetime, wanted: Wanted) -> Forecast:
-        """What is wanted of all that comes until ``end``, as far as the bounds let one look."""
+    def until(self, end: datetime, wanted: Wanted, event: str = "") -> Forecast:
+        """What is wanted of all that comes until ``end``, as far as the bounds let one look.
+
+        Where only what becomes of one ``event`` is wanted, the facts of all others are not gone through.
+        """
         found: list[Foreseen] = []
-        for number, each in enumerate(self._all()):
+        for number, each in self._told_of(event, end) if event else enumerate(self._all()):
             if each.fact.at > end:
                 break
             if not isinstance(each.fact, _NO_CHANGE) and wanted(each):
@@ -61,11 +65,27 @@ class Course:
                 return Forecast(tuple(found), each.fact.at)
         return Forecast(tuple(found))
 
+    def _told_of(self, event: str, end: datetime) -> Iterator[tuple[int, Foreseen]]:
+        """The facts about it until ``end``, each with its number; and the last one that may be looked at, if it is."""
+        while len(self._seen) < self._most and not (self._seen and self._seen[-1].fact.at > end):
+            if self._next() is None:
+                break
+        yield from self._of_event.get(event, ())
+        if len(self._seen) == self._most:
+            yield self._most - 1, self._seen[-1]
+
     def _all(self) -> Iterator[Foreseen]:
         yield from self._seen
-        for each in self._unfolding:
-            self._seen.append(each)
+        while (each := self._next()) is not None:
             yield each
+
+    def _next(self) -> Foreseen | None:
+        each = next(self._unfolding, None)
+        if each is not None:
+            if each.event is not None:
+                self._of_event.setdefault(each.event.id, []).append((len(self._seen), each))
+            self._seen.append(each)
+        return each
 
 
 class Forecasts:
@@ -80,19 +100,21 @@ class Forecasts:
         self._course: Course | None = None
         self._seq, self._made_at = -1, 0.0
 
-    async def look(self, region: Region, seq: int, now: datetime, until: datetime, wanted: Wanted) -> Forecast:
-        """What is to come of a published region from ``now`` on, and for ``LONGEST`` at most."""
+    async def look(
+        self, region: Region, seq: int, now: datetime, until: datetime, wanted: Wanted, event: str = ""
+    ) -> Forecast:
+        """What is to come of a published region from ``now`` on, and for ``LONGEST`` at most; see ``Course.until``."""
         async with self._unfolding:
             if self._course is None or self._seq != seq or self._elapsed() - self._made_at > _KEPT_SECONDS:
                 self._course, self._seq, self._made_at = self.course(region, now), seq, self._elapsed()
-            return await asyncio.to_thread(_looked, self._course, now, until, wanted)
+            return await asyncio.to_thread(_looked, self._course, now, until, wanted, event)
 
     def course(self, region: Region, now: datetime, most: int = UNFOLDED_MOST) -> Course:
         """The course of any region, such as one that a dry run has led to. It is not kept."""
         return Course(course(region, now, self._rules, self._engine.lasting, self._reads.keeping_alive), most)
 
 
-def _looked(course: Course, now: datetime, until: datetime, wanted: Wanted) -> Forecast:
+def _looked(course: Course, now: datetime, until: datetime, wanted: Wanted, event: str = "") -> Forecast:
     furthest = now + LONGEST
-    found = course.until(min(until, furthest), wanted)
+    found = course.until(min(until, furthest), wanted, event)
     return found if until <= furthest or found.cut_at is not None else Forecast(found.facts, furthest)

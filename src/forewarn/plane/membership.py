@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 from msgspec.structs import replace
@@ -120,6 +120,11 @@ class Membership:
             await asyncio.to_thread(self._shared.withdraw, self._told.id)
         except JournalFault as fault:
             _log.debug("This node could not be withdrawn: %s", fault)
+
+    @property
+    def present(self) -> Callable[[], Awaitable[list[Node]]] | None:
+        """How to ask which nodes there are; None where there cannot be another."""
+        return None if self._shared is None else self.nodes
 
     async def nodes(self) -> list[Node]:
         """All nodes as the store lists them; a region without a shared store has this one."""

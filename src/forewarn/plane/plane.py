@@ -52,21 +52,21 @@ class Plane:
         pace: Pace,
         machines: Machines,
     ) -> None:
-        shared, self._book, self._pace = journal.shared, ReadBook(), pace
+        shared, self.reads, self._pace = journal.shared, ReadBook(), pace
         self.journal, self.clock, self.rules, self.system = journal, clock, rules, system
         many, lease = shared is not None, pace.lease_seconds
         self.standing = Standing(shared=many, staleness=pace.staleness, lease_seconds=lease, elapsed=system.elapsed)
-        self._snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts)
+        self.snapshots = Snapshots(journal, loaded.snapshot_seq, pace.snapshot_facts, system.elapsed)
         self._impacts = Impacts(engine, self.standing)
-        self.forecasts = Forecasts(engine, rules, self._book, system.elapsed)
-        writer = Writer(journal, loaded, rules, clock.now, self._book, system.elapsed)
-        self._writing = Writing(writer, self._snapshots, self._impacts, self.standing, clock.now, system, pace)
-        self.hands = Hands(machines, self._writing, self.standing, clock.now, system)
+        self.forecasts = Forecasts(engine, rules, self.reads, system.elapsed)
+        writer = Writer(journal, loaded, rules, clock.now, self.reads, system.elapsed)
+        self._writing = Writing(writer, self.snapshots, self._impacts, self.standing, clock.now, system, pace)
+        self.membership = Membership(shared, self.standing, lambda: self.seq, rules, system, pace)
+        self.hands = Hands(machines, self._writing, self.standing, clock.now, system, self.membership.present)
         self.published: Published = self._writing  # ``region`` and ``seq``, without a call
         self.ticking = Ticking(self._writing, clock, self.standing, journal, pace.watch_seconds)
-        self._turning = Turning(self._writing, clock)
-        self._pulses = Pulses(self._book, clock, self.standing, rules.disable_after, shared=many)
-        self.membership = Membership(shared, self.standing, lambda: self.seq, rules, system, pace)
+        self.tally, self._turning = self._writing.tally, Turning(self._writing, clock)
+        self._pulses = Pulses(self.reads, clock, self.standing, rules.disable_after, shared=many)
         parts = (self._writing, self.standing, self.ticking.agree, system, pace)
         self._follower = Follower(journal, shared, *parts) if shared is not None else None
         self.editing, self.read_models = Editing(shared, self.refresh), ReadModels(self.published, system.elapsed)
@@ -125,7 +125,7 @@ class Plane:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self.membership.withdraw()
         await self.read_models.close()
-        await self._snapshots.close(self.region, self.seq if self.standing.leads else 0)
+        await self.snapshots.close(self.region, self.seq if self.standing.leads else 0)
         if self._follower is not None:
             self._follower.close()
         self.editing.close()
@@ -167,7 +167,7 @@ class Plane:
     def read_by(self, vm: Vm) -> datetime:
         """Note that a VM has read, and when. Costs a dictionary entry; the journal hears of it once an hour at most."""
         now = self.clock.now()
-        self._book.last[vm.name] = now
+        self.reads.last[vm.name] = now
         return now
 
     async def enable(self, vm: Vm, request_id: str = "") -> None:

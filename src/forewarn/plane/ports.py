@@ -84,7 +84,7 @@ class Journal(Protocol):
         """At most ``limit`` records after ``after``, in order."""
 
     def about(self, subject: str, limit: int) -> list[Record]:
-        """The story of one subject (see ``core.facts.subject_of``), oldest first."""
+        """The story of one subject (see ``core.looking.subjects``), oldest first."""
 
     def load(self) -> tuple[Region, int]:
         """The newest usable snapshot and the sequence number it stands for; an empty region and 0 without one."""

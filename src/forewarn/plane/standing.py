@@ -32,7 +32,9 @@ class Standing:
         self.current_until = -math.inf if shared else math.inf  # by ``elapsed``; GETs compare it without a call
         self._leads_until = -math.inf if shared else math.inf
         self._why_stale = f"This node has not heard from its store for {self._staleness_seconds:g} s."
+        self._heard_at: float | None = None  # when the store was last asked and has answered
         self._lead_listeners: list[Callable[[bool], None]] = []
+        self.head = 0  # the last record that a shared store was known to have when it was last asked
         self.lost = asyncio.Event()  # the store has lost what this node has seen; nothing can go on from here
         self.odds = ""  # why this node decides nothing, as a sentence; empty as long as its rules are the region's
         self.draining = False  # it is about to go, and works on until it does
@@ -47,6 +49,11 @@ class Standing:
     def leads(self) -> bool:
         """Whether this node does what is done once in a region: ticks, impacts, snapshots."""
         return self._elapsed() < self._leads_until
+
+    @property
+    def silence(self) -> float:
+        """How many seconds ago the store was asked for what it last answered; 0 where there is nothing to ask."""
+        return 0.0 if self._heard_at is None else max(0.0, self._elapsed() - self._heard_at)
 
     @property
     def willing(self) -> bool:
@@ -74,6 +81,7 @@ class Standing:
         """
         if self.lost.is_set():
             return
+        self._heard_at = asked_at
         self.current_until = asked_at + self._staleness_seconds
         self._lead_until(asked_at + self._lease_seconds if leads else -math.inf)
 

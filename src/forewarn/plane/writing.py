@@ -21,6 +21,7 @@ from forewarn.plane.ports import Diverged, JournalFault, Origin, Record
 from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
 from forewarn.plane.system import Pace, ServerSystem
+from forewarn.plane.tally.counts import Tally
 from forewarn.plane.writer import BATCH_MOST, Asked, Batch, Line, Writer, Written
 
 Listener = Callable[[Region, Sequence[Record]], None]
@@ -57,7 +58,8 @@ class Writing:
         self._lined_up = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self._listeners: list[Listener] = []
+        self.tally = Tally()
+        self._listeners: list[Listener] = [self.tally.published]
         self._thread = ThreadPoolExecutor(1, "forewarn-writer")
         standing.on_lead(lambda leads: impacts.follow_lead(leads, self.region))
 
@@ -138,8 +140,10 @@ class Writing:
 
         Gives back the impacts that follow; there may be very many, and nothing of this transaction is kept meanwhile.
         """
+        began = self._elapsed()
         batch = await self._in_thread(self._writer.carry_out, self._line, min(len(self._line), BATCH_MOST))
         written = batch.outcome
+        self.tally.carried_out(batch, began, self._elapsed())
         if isinstance(written, Exception):  # the journal's, or ours: in both cases nothing was written
             self._fail([asked.done for asked in batch.asked if asked.done is not None], written)
             return []

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from forewarn.core.rules import Rules
@@ -23,13 +22,18 @@ from forewarn.plane.hands.settings import NO_MACHINES, Machines
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, PretendedMachines
 from forewarn.plane.system import PACE, SYSTEM, Pace, ServerSystem
+from forewarn.web.access import Tokens
+from forewarn.web.answers import Answers
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.settings import MetadataSettings
-from forewarn.web.operator.app import operator_app
+from forewarn.web.operator.app import OperatorApp, operator_app
 from forewarn.web.operator.desk import Visible
 from forewarn.web.operator.schema.answers import SettingView
+from forewarn.web.seen import LookingOn
+from forewarn.web.signals.page import MetricsPage
+from forewarn.web.slices.bulletins import RelayManners
 from forewarn.web.watched import WatchedVms
 
 if TYPE_CHECKING:
@@ -48,12 +52,15 @@ class Parts:
     metadata: MetadataSettings = field(default_factory=MetadataSettings)
     faults: FaultRules = field(default_factory=FaultRules)
     watched: WatchedVms = field(default_factory=WatchedVms)
+    answers: Answers = field(default_factory=Answers)
+    onlooker: LookingOn | None = None  # who is told of every request that guests make
     bind_nics: bool = False  # whether addresses of the Resource Manager's NICs bind VMs
     token: str = ""  # of the control faces; empty: none is asked for
     region_name: str = ""
     kept_in: str = ""
     shown: tuple[SettingView, ...] = ()  # the settings, as the operator face shows them
     portal: bool = False  # whether the control face has pages for browsers
+    request_log: bool = False  # whether every answer is logged
     system: ServerSystem = SYSTEM
     pace: Pace = PACE
 
@@ -65,9 +72,15 @@ class Assembly:
     parts: Parts
     plane: Plane
 
+    @property
+    def tokens(self) -> Tokens:
+        """Who is let in at the control faces."""
+        return Tokens(self.parts.token, lambda: self.plane.region)
+
     def metadata_face(self) -> MetadataFace:
         """What guests see; it listens once it is started."""
-        return MetadataFace(self.plane, self.parts.faults, self.parts.watched, self.parts.metadata)
+        parts = self.parts
+        return MetadataFace(self.plane, parts.faults, parts.watched, parts.metadata, parts.answers, parts.onlooker)
 
     def operator_app(
         self,
@@ -76,21 +89,22 @@ class Assembly:
         hosts: Collection[str] = (),
         resource_manager: Introduction | None = None,
         visible: Visible | None = None,
-    ) -> FastAPI:
+        metrics: MetricsPage | None = None,
+    ) -> OperatorApp:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
-        parts = self.parts
+        parts, tokens = self.parts, self.tokens
         portal = None
         if parts.portal:  # not loaded where it is not wanted
             from forewarn.web.portal.door import PortalDoor
 
-            portal = PortalDoor(parts.token, self.plane.system)
+            portal = PortalDoor(tokens, self.plane.system)
         app = operator_app(
             self.plane,
             parts.faults,
             parts.watched,
             parts.shown,
             hosts=hosts,
-            token=parts.token or None,
+            tokens=tokens,
             metadata_url=metadata_url,
             region_name=parts.region_name,
             kept_in=parts.kept_in,
@@ -98,10 +112,26 @@ class Assembly:
             visible=visible,
             not_before_format=parts.metadata.not_before_format,
             sessions=portal.sessions if portal else None,
+            manners=self._manners(),
         )
         if portal:
             portal.add_to(app)
+        if metrics:
+            metrics.add_to(app)
         return app
+
+    def _manners(self) -> RelayManners:
+        """How relays of this server are to answer."""
+        settings = self.parts.metadata
+        return RelayManners(
+            settings.first_read_delay,
+            settings.visibility_lag,
+            settings.throttle_per_second,
+            settings.not_before_format,
+            settings.unknown_event == "ok",
+            self.parts.pace.staleness,
+            self.parts.rules.disable_after,
+        )
 
     @asynccontextmanager
     async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[ArmDesk, ASGIApp]]:
@@ -111,7 +141,7 @@ class Assembly:
         from forewarn.web.resource_manager.call import ArmDesk
         from forewarn.web.resource_manager.login.access import Access
 
-        desk = ArmDesk(self.plane, access=Access(self.parts.token), bind_nics=self.parts.bind_nics)
+        desk = ArmDesk(self.plane, access=Access(self.parts.token, self.tokens), bind_nics=self.parts.bind_nics)
         await group_deletion.finish(desk)
         await nic_bindings.bind_all(desk)
         stop = group_deletion.watch(desk)

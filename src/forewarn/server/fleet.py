@@ -56,7 +56,11 @@ async def _create(plane: Plane, entry: FleetEntry, run: Stretch) -> None:
     missing = tuple(name for name in names if _is_missing(plane, name))
     if not missing:
         return
-    creating = CreateVms(missing, spec_of(entry), plane.system.new_guid(), binding_of(entry))
+    try:
+        engine = plane.hands.made_from(entry.blueprint) if entry.blueprint else ""
+    except Refused as refused:
+        raise _refused(entry, refused) from None
+    creating = CreateVms(missing, spec_of(entry, engine), plane.system.new_guid(), binding_of(entry), entry.host)
     reading = Pulse(tuple((fold(name), plane.now()) for name in missing))
     try:
         await plane.submit(Together((creating, reading)) if entry.read else creating, _ORIGIN)
@@ -64,7 +68,7 @@ async def _create(plane: Plane, entry: FleetEntry, run: Stretch) -> None:
         raise _refused(entry, refused) from None
 
 
-def spec_of(entry: FleetEntry) -> VmSpec:
+def spec_of(entry: FleetEntry, engine: str = "") -> VmSpec:
     """What the core calls the same VMs. Empty fields keep the core's own defaults."""
     kind, set_name = ScopeKind.VM, ""
     if entry.availability_set:
@@ -83,12 +87,14 @@ def spec_of(entry: FleetEntry) -> VmSpec:
         size=entry.size or usual.size,
         os_type=entry.os_type or usual.os_type,
         tags=tuple(entry.tags.items()),
+        engine=engine,
+        blueprint=entry.blueprint,
     )
 
 
 def binding_of(entry: FleetEntry) -> Binding | None:
     """How the metadata face shall know it, where the file says so."""
-    found = Binding(entry.address, entry.local_address, entry.netns, entry.interface)
+    found = Binding(entry.address, entry.local_address, entry.netns, entry.interface, entry.unix)
     return None if found == NO_BINDING else found
 
 
@@ -113,7 +119,7 @@ async def bind_all(plane: Plane, entries: Sequence[BindingEntry]) -> None:
 def _binding_command(region: Region, entry: BindingEntry, new_id: Callable[[], str]) -> Command | None:
     said = (entry.address, entry.local_address, entry.netns, entry.interface)
     if entry.vm:
-        return BindVm(entry.vm, Binding(*said)) if fold(entry.vm) in region.vms else None
+        return BindVm(entry.vm, Binding(*said, entry.unix)) if fold(entry.vm) in region.vms else None
     found = region.scale_sets.get(fold(entry.scale_set))
     if found is None:
         return None

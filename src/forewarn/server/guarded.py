@@ -8,9 +8,22 @@ VMs from theirs.
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_OFFER = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
+
+
+def _without_offer(data: bytes) -> bytes:
+    """The same bytes, but for an offer to change the protocol, which becomes a field that nobody reads.
+
+    Java's HttpClient offers HTTP/2 with its first request. At such an offer uvicorn's parser stops after the head, and
+    the body would be lost; nothing here speaks another protocol.
+    """
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return _OFFER.sub(b"\r\nx-offered:", head) + end + rest if _OFFER.search(head) else data
 
 
 class Guarded(HttpToolsProtocol):
@@ -22,6 +35,7 @@ class Guarded(HttpToolsProtocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _in_head = False
+    _in_body = False
     _head_bytes = 0
     _field_bytes = 0
 
@@ -38,7 +52,7 @@ class Guarded(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        super().data_received(data if self._in_body else _without_offer(data))
         if self._in_head:
             self._head_bytes += len(data)
             self._check_head(self._head_bytes)
@@ -60,10 +74,11 @@ class Guarded(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._in_head, self._in_body = False, True
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
+        self._in_body = False
         self._expect_nothing()
         super().on_message_complete()
 

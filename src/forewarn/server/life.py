@@ -5,24 +5,30 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-
-import uvloop
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from typing import Any
 
 from forewarn import __version__
 from forewarn.core.refusal import Refused
+from forewarn.plane.hands.engine import EngineFault
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
+from forewarn.server import desk
 from forewarn.server import log as log_lines
-from forewarn.server.listening import take_all_files
 from forewarn.server.opening import RunningServer, open_server
+from forewarn.server.parts import kept_in
+from forewarn.server.process import ServerEnd, new_event_loop, stopped_by_signals, take_all_files
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.fleet_file import FleetEntry
+from forewarn.settings.machine_entries import NOTHING_DECLARED, Declared
+from forewarn.settings.notification_file import NotificationEntry
 from forewarn.settings.resolve import Settings
 from forewarn.settings.store_url import show_store
+from forewarn.web.seen import LookingOn
+from forewarn.web.signals import request_log
 
 _log = logging.getLogger(__name__)
 _COLLECT_EVERY = (10_000, 10, 1_000)  # new objects, small searches, larger ones; see _spare_the_collector
@@ -33,33 +39,40 @@ def run(
     fleet: Sequence[FleetEntry],
     bindings: Sequence[BindingEntry],
     greet: Callable[[RunningServer], None],
+    declared: Declared = NOTHING_DECLARED,
+    onlooker: LookingOn | None = None,
+    notifications: Sequence[NotificationEntry] = (),
 ) -> int:
     """Serve until SIGTERM or Ctrl-C. What stops a server from starting, or from going on, is one sentence.
 
-    ``greet`` is called in a thread, once everything answers.
+    ``greet`` is called in a thread, once everything answers; the server ends when it has asked for that and returned.
     """
-    log_lines.configure(settings.log_level)
+    log_lines.configure(settings.log_level, settings.log_format)
+    if settings.request_log:
+        request_log.switch_on()
+    settings, token = desk.prepared(settings)
     take_all_files()
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, fleet, bindings, greet))
-    except (JournalFault, Refused) as problem:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            opening = open_server(settings, fleet, bindings, declared, onlooker, notifications)
+            runner.run(_serve(settings, opening, token, greet))
+    except (JournalFault, Refused, EngineFault) as problem:
         raise CommandFailed(str(problem)) from None
     return Exit.OK
 
 
 async def _serve(
     settings: Settings,
-    fleet: Sequence[FleetEntry],
-    bindings: Sequence[BindingEntry],
+    opening: AbstractAsyncContextManager[RunningServer],
+    token: str,
     greet: Callable[[RunningServer], None],
 ) -> None:
-    stop = asyncio.Event()
-    with _stopped_by_signals(stop):
-        async with open_server(settings, fleet, bindings) as server:
+    ending = ServerEnd()
+    with stopped_by_signals(ending):
+        async with opening as server:
             _spare_the_collector()
-            await asyncio.to_thread(greet, server)
-            await _until_stopped(stop, server.plane)
+            await asyncio.to_thread(greet, replace(server, token=token, ending=ending))
+            await _until_stopped(ending.asked, server.plane)
             await _drain(settings, server)
             _log.info("Shutting down.")
 
@@ -95,25 +108,20 @@ async def _drain(settings: Settings, server: RunningServer) -> None:
         await asyncio.sleep(settings.drain.total_seconds())
 
 
-@contextmanager
-def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
-    """The first signal ends the server in good order; a second one ends it at once, which loses nothing written."""
-    loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
-
-    def first() -> None:
-        stop.set()
-        for number in signals:
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL)  # not Python's own, which would cancel the closing and wait for it
-
-    for number in signals:
-        loop.add_signal_handler(number, first)
-    try:
-        yield
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
+def ready_fields(settings: Settings, server: RunningServer) -> dict[str, Any]:
+    """The same for programs."""
+    portal = {"portal": f"{server.urls['control']}/portal/"} if settings.portal and "control" in server.urls else {}
+    return {
+        "ready": True,
+        "version": __version__,
+        "region": settings.name,
+        **server.urls,
+        **portal,
+        "vms": len(server.plane.region.vms),
+        "clock": str(settings.clock),
+        "kept_in": kept_in(settings),
+        **({"token": server.token} if server.token else {}),
+    }
 
 
 def ready_line(settings: Settings, server: RunningServer) -> str:

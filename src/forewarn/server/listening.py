@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
-import resource
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import uvicorn
 from forewarn.server.guarded import Guarded
 from forewarn.settings.errors import CannotListen, CommandFailed
 from forewarn.settings.kinds import Address
+from forewarn.web.sockets import error_words, server_socket
 
 _BACKLOG = 1024  # connections the kernel holds until they are accepted; nginx 511, uvicorn 2048
 GRACE_SECONDS = 15  # ours: for requests that have come; a write may wait for its store for most of that
@@ -28,25 +27,8 @@ _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2: fresh keys, and encrypti
 
 def listen(address: Address, setting: str) -> socket.socket:
     """A socket bound by us rather than by uvicorn, so that a port in use is one sentence."""
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with explained(address, setting):
-        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
-
-
-def take_all_files() -> None:
-    """Raise the limit of open files to the most that the system allows.
-
-    Each connection is one, and the usual soft limit is 1024.
-    """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def open_files_most() -> int:
-    """How many files this process may have open."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
+        return server_socket(address.host, address.port, _BACKLOG)
 
 
 @contextmanager
@@ -58,7 +40,9 @@ def explained(address: Address, setting: str) -> Iterator[None]:
         if problem.errno == errno.EADDRINUSE:
             from forewarn.server.neighbour import who_has
 
-            reason = f"{os.strerror(problem.errno)}: {who_has(address)}"
+            reason = f"{error_words(problem)}: {who_has(address)}"
+        elif problem.errno == errno.EADDRNOTAVAIL and sys.platform == "darwin" and address.host.startswith("127."):
+            reason += f": macOS has 127.0.0.1 alone until 'sudo ifconfig lo0 alias {address.host}' adds another"
         flag = f"--{setting.replace('_', '-')}"
         raise CannotListen(f"cannot listen on {address} ({reason}); choose another address with {flag}.") from None
 
@@ -79,8 +63,8 @@ async def serve_app(
     name: str,
     certificate: tuple[Path, Path] | None = None,
     protocol: type[Guarded] = Guarded,
-) -> Callable[[], Awaitable[None]]:
-    """Answer on a socket, with TLS where a certificate and its key are given. Returns how to end that."""
+) -> Answering:
+    """Answer on a socket, with TLS where a certificate and its key are given."""
     certificate_file, key_file = certificate or (None, None)
     server = _Uvicorn(
         uvicorn.Config(
@@ -104,11 +88,23 @@ async def serve_app(
         serving.result()
         raise CommandFailed(f"the {name} did not start; the log above says why.")
 
-    async def close() -> None:
-        server.should_exit = True
-        await serving
+    return Answering(server, serving)
 
-    return close
+
+class Answering:
+    """An app that answers on its socket."""
+
+    def __init__(self, server: _Uvicorn, serving: asyncio.Task[None]) -> None:
+        self._server = server
+        self._serving = serving
+
+    def connections(self) -> int:
+        """How many there are now."""
+        return len(self._server.server_state.connections)
+
+    async def close(self) -> None:
+        self._server.should_exit = True
+        await self._serving
 
 
 class _Uvicorn(uvicorn.Server):

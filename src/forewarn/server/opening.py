@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,24 +15,38 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from forewarn.guest.agent.values import Notification
+from forewarn.guest.system import this_machine
 from forewarn.plane.plane import Plane
+from forewarn.plane.system import SYSTEM
+from forewarn.server import desk
 from forewarn.server.assembly import Assembly, running
 from forewarn.server.fleet import bind_all, create_missing
 from forewarn.server.listening import explained, hosts_of, listen, serve_app, url_of
+from forewarn.server.machines import add_hosts, machines_of
+from forewarn.server.notifying.notifier import Notifier, targets_of
 from forewarn.server.parts import journal_of, parts_of, tell_if_short_of_files
+from forewarn.server.process import ServerEnd
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.extras import import_part, look_for
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import Address
+from forewarn.settings.machine_entries import NOTHING_DECLARED, Declared
+from forewarn.settings.notification_file import NotificationEntry
 from forewarn.settings.resolve import Settings
 from forewarn.stores.sqlite import own_directory
+from forewarn.web.answers import Answers
 from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import HealthPaths, NodeHealth, nothing_else
 from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.app import end_streams
 from forewarn.web.operator.desk import Visible
+from forewarn.web.seen import LookingOn
+from forewarn.web.signals.counted import CountedFace
+from forewarn.web.signals.gauges import Gauges
+from forewarn.web.signals.page import MetricsAlone, MetricsPage
 
 if TYPE_CHECKING:
     from forewarn.web.resource_manager.login.tls import TlsFiles
@@ -45,27 +59,46 @@ class RunningServer:
     plane: Plane
     name: str
     urls: dict[str, str]  # where it listens, by the setting that says so
+    token: str = field(default="", repr=False)  # where it was made at this start, and nobody else knows it
+    ending: ServerEnd = field(default_factory=lambda: ServerEnd())
 
 
 @asynccontextmanager
 async def open_server(
-    settings: Settings, fleet: Sequence[FleetEntry] = (), bindings: Sequence[BindingEntry] = ()
+    settings: Settings,
+    fleet: Sequence[FleetEntry] = (),
+    bindings: Sequence[BindingEntry] = (),
+    declared: Declared = NOTHING_DECLARED,
+    onlooker: LookingOn | None = None,
+    notifications: Sequence[NotificationEntry] = (),
 ) -> AsyncIterator[RunningServer]:
     """Everything that ``forewarn serve`` runs. It ends in the reverse order: the faces first, the journal last."""
     _look_for_packages(settings)
+    if settings.desk:
+        desk.refuse_engines(declared)
+    machines, told = machines_of(declared, settings), targets_of(notifications)
     async with AsyncExitStack() as stack:
         opening = _Opening(settings, stack)
         health_url = await opening.open_health()
         journal = await asyncio.to_thread(journal_of, settings)  # takes the lock of the data directory
-        server = await stack.enter_async_context(running(parts_of(settings, journal)))
+        parts = replace(
+            parts_of(settings, journal, machines, declared.machines), answers=opening.answers, onlooker=onlooker
+        )
+        server = await stack.enter_async_context(running(parts))
         plane = server.plane
+        if settings.desk:
+            desk.refuse_adopted(plane.region)
+        await add_hosts(plane, machines, declared)
         await create_missing(plane, fleet)
         await bind_all(plane, bindings)
         urls = await opening.open_faces(server)
-        name = settings.node_name or _usual_name(plane.system.host_name(), urls)
+        name = machines.node or settings.node_name or _usual_name(plane.system.host_name(), urls)
         plane.membership.introduce(name, tuple(face.replace("_", "-") for face in urls), tuple(urls.values()))
         opening.health.started(plane)
+        opening.metrics.started(plane, _kind_of_store(settings))
         stack.callback(asyncio.create_task(plane.ticking.watch_on()).cancel)
+        if told:
+            opening.tell_people(plane, told)
         yield RunningServer(plane, name, {**urls, **health_url})
 
 
@@ -75,6 +108,10 @@ def _look_for_packages(settings: Settings) -> None:
         import_part("forewarn.web.resource_manager.login.tls", "forewarn serve")
     if settings.portal and "control" in settings.faces:
         look_for("jinja2", "forewarn serve --portal on")
+
+
+def _kind_of_store(settings: Settings) -> str:
+    return "memory" if settings.ephemeral else "postgresql" if settings.store else "sqlite"
 
 
 def _usual_name(host: str, urls: dict[str, str]) -> str:
@@ -110,6 +147,8 @@ class _Opening:
         self._settings = settings
         self._stack = stack
         self.health = NodeHealth()
+        self.answers, self._gauges = Answers(), Gauges()
+        self.metrics = MetricsPage(self.health, self.answers, self._gauges, settings.unread_after)
         self._visible: Visible | None = None  # of the metadata face, if this node has one
 
     async def open_health(self) -> dict[str, str]:
@@ -118,7 +157,8 @@ class _Opening:
         if address is None:
             return {}
         listening = self._listen(address, "health")
-        await self._serve(HealthPaths(nothing_else, self.health), listening, "health listener")
+        others = MetricsAlone(self.metrics) if self._settings.metrics else nothing_else
+        await self._serve(HealthPaths(others, self.health), listening, "health")
         return {"health": url_of("http", address, listening)}
 
     async def open_faces(self, server: Assembly) -> dict[str, str]:
@@ -138,6 +178,8 @@ class _Opening:
         tell_if_short_of_files(server.parts.metadata.limits)
         face = server.metadata_face()
         self._visible = face.visible
+        self._gauges.has("metadata", lambda: face.connections)
+        self._gauges.waits(lambda: face.waiting)
         with explained(address, "metadata"):
             await face.start(address.host, address.port)
         self._stack.push_async_callback(face.close)
@@ -158,7 +200,9 @@ class _Opening:
                 files, authority = await asyncio.to_thread(_certificates, settings, directory, named, now)
             except OSError as problem:
                 raise CommandFailed(f"the certificates in {directory} cannot be kept: {problem}.") from None
-            await self._serve(self._behind(app), listening, "Resource Manager", (files.certificate, files.key))
+            await self._serve(
+                self._behind(app, "resource_manager"), listening, "resource_manager", (files.certificate, files.key)
+            )
         url = url_of("https", address, listening)
         return introduction(public or url, authority, desk), url
 
@@ -167,15 +211,30 @@ class _Opening:
     ) -> str:
         listening, hosts = self._listen(address, "control"), (*hosts_of(address), *self._settings.hosts)
         app = server.operator_app(
-            metadata_url=metadata_url, hosts=hosts, resource_manager=introduced, visible=self._visible
+            metadata_url=metadata_url,
+            hosts=hosts,
+            resource_manager=introduced,
+            visible=self._visible,
+            metrics=self.metrics if self._settings.metrics else None,
         )
-        await self._serve(self._behind(app), listening, "operator API")
+        await self._serve(self._behind(app, "operator"), listening, "operator")
         self._stack.callback(end_streams, app)
         return url_of("http", address, listening)
 
-    def _behind(self, app: ASGIApp) -> ASGIApp:
+    def _behind(self, app: ASGIApp, face: str) -> ASGIApp:
         """What stands before a face that may be behind a load balancer."""
-        return HealthPaths(Forwarded(app, self._settings.trusted_proxies), self.health)
+        counted = CountedFace(app, face, self.answers, SYSTEM.elapsed, logged=self._settings.request_log)
+        return HealthPaths(Forwarded(counted, self._settings.trusted_proxies), self.health)
+
+    def tell_people(self, plane: Plane, notifications: Sequence[Notification]) -> None:
+        """Of what should not stay so, until the server ends."""
+        settings = self._settings
+        notifier = Notifier(
+            plane, notifications, this_machine(), region_name=settings.name, unread_after=settings.unread_after
+        )
+        self._gauges.tells(notifier.told)
+        self._stack.push_async_callback(notifier.close)
+        self._stack.callback(asyncio.create_task(notifier.watch_on()).cancel)
 
     def _listen(self, address: Address, setting: str) -> socket.socket:
         listening = listen(address, setting)
@@ -183,6 +242,8 @@ class _Opening:
         return listening
 
     async def _serve(
-        self, app: ASGIApp, listening: socket.socket, name: str, certificate: tuple[Path, Path] | None = None
+        self, app: ASGIApp, listening: socket.socket, face: str, certificate: tuple[Path, Path] | None = None
     ) -> None:
-        self._stack.push_async_callback(await serve_app(app, listening, name, certificate))
+        answering = await serve_app(app, listening, f"{face.replace('_', ' ')} face", certificate)
+        self._gauges.has(face, answering.connections)
+        self._stack.push_async_callback(answering.close)

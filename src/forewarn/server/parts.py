@@ -5,17 +5,21 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 from forewarn.core.causes import Cause
-from forewarn.core.rules import Rules
+from forewarn.core.rules import NotMigratable, Rules
 from forewarn.engines.simulated import Durations, SimulatedEngine
 from forewarn.plane.clock import Clock, RealClock, TurnableClock, wall_time
+from forewarn.plane.hands.settings import NO_MACHINES, Machines
 from forewarn.plane.ports import Journal
 from forewarn.plane.system import Pace
 from forewarn.server.assembly import Parts
-from forewarn.server.listening import GRACE_SECONDS, open_files_most
+from forewarn.server.listening import GRACE_SECONDS
+from forewarn.server.process import open_files_most
 from forewarn.settings.extras import import_part
 from forewarn.settings.kinds import ClockChoice
+from forewarn.settings.machine_entries import MachinesEntry
 from forewarn.settings.resolve import Settings
 from forewarn.settings.store_url import show_store
 from forewarn.stores.memory import MemoryJournal
@@ -23,16 +27,23 @@ from forewarn.stores.sqlite.journal import SqliteJournal
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from forewarn.web.operator.schema.answers import SettingView
 
+MACHINES_USUALLY = MachinesEntry()
 _log = logging.getLogger(__name__)
 
 
-def parts_of(settings: Settings, journal: Journal) -> Parts:
+def parts_of(
+    settings: Settings,
+    journal: Journal,
+    machines: Machines = NO_MACHINES,
+    patience: MachinesEntry = MACHINES_USUALLY,
+) -> Parts:
     """What ``forewarn serve`` is put together from."""
     return Parts(
         journal=journal,
         clock_from=partial(clock_of, settings),
         engine=engine_of(settings),
-        rules=rules_of(settings),
+        machines=machines,
+        rules=rules_of(settings, patience),
         metadata=metadata_settings(settings),
         bind_nics=settings.bind_nics,
         region_name=settings.name,
@@ -40,11 +51,12 @@ def parts_of(settings: Settings, journal: Journal) -> Parts:
         token=settings.token,
         shown=tuple(SettingView(each.name, each.value, each.source, each.help) for each in settings.shown),
         portal=settings.portal,
+        request_log=settings.request_log,
         pace=Pace(staleness=settings.staleness),
     )
 
 
-def rules_of(settings: Settings) -> Rules:
+def rules_of(settings: Settings, machines: MachinesEntry = MACHINES_USUALLY) -> Rules:
     """The settings that the core reads."""
     return Rules(
         update_domains=settings.update_domains,
@@ -53,6 +65,10 @@ def rules_of(settings: Settings) -> Rules:
         availability_set_size=settings.availability_set_size,
         user_operation_limit=settings.user_operation_limit,
         disable_after=settings.disable_after,
+        grace=machines.grace,
+        crash_restarts=machines.crash_restarts,
+        when_not_migratable=NotMigratable(machines.when_not_migratable),
+        duration_from_engine=machines.duration_from_engine,
         notices={Cause(name): value for name, value in settings.notices.items()},
         recoveries={Cause(name): value for name, value in settings.recoveries.items()},
         durations={Cause(name): value for name, value in settings.durations.items()},
@@ -80,8 +96,18 @@ def metadata_settings(settings: Settings) -> MetadataSettings:
         throttle_per_second=settings.throttle_per_second,
         not_before_format="iso8601" if settings.not_before_format == "iso8601" else "rfc1123",
         unknown_event="ok" if settings.unknown_event == "ok" else "refuse",
+        guest_sockets=guest_sockets(settings),
+        desk=settings.desk,
+        request_log=settings.request_log,
         limits=limits.within(open_files_most()),
     )
+
+
+def guest_sockets(settings: Settings) -> Path | None:
+    """The directory of sockets for guests: the one that was named, else one beside the journal."""
+    if settings.guest_sockets:
+        return Path(settings.guest_sockets)
+    return None if settings.ephemeral or settings.store else settings.data / "guests"
 
 
 def tell_if_short_of_files(limits: Limits) -> None:

@@ -21,6 +21,7 @@ class BindingEntry:
     local_address: str = ""
     netns: str = ""
     interface: str = ""
+    unix: str = ""
 
     def __str__(self) -> str:
         return f"VM {self.vm!r}" if self.vm else f"scale set {self.scale_set!r}"
@@ -28,7 +29,7 @@ class BindingEntry:
     def body(self) -> dict[str, str]:
         """What the operator API is told about it."""
         said = (("address", self.address), ("local_address", self.local_address), ("netns", self.netns))
-        return {name: value for name, value in (*said, ("interface", self.interface)) if value}
+        return {name: value for name, value in (*said, ("interface", self.interface), ("unix", self.unix)) if value}
 
 
 _KEYS = tuple(each.name for each in fields(BindingEntry))

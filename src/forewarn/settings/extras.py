@@ -15,13 +15,14 @@ _SERVER = (
     "immutables",
     "jinja2",
     "msgspec",
+    "prometheus_client",
     "pydantic",
     "shtab",
     "starlette",
     "uvicorn",
     "uvloop",
 )
-_EXTRAS = {**dict.fromkeys(_SERVER, "server"), "psycopg": "postgresql", "greenlet": "sim"}
+_EXTRAS = {**dict.fromkeys(_SERVER, "server"), "psycopg": "postgresql", "apprise": "notify", "greenlet": "sim"}
 
 
 def import_part(module: str, command: str) -> ModuleType:

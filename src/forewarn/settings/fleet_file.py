@@ -38,7 +38,10 @@ class FleetEntry:
     local_address: str = ""
     netns: str = ""
     interface: str = ""
+    unix: str = ""
     read: bool = False
+    blueprint: str = ""
+    host: str = ""
 
     def name_of(self, index: int) -> str:
         return self.name if self.count == 1 else f"{self.name}-{index}"
@@ -60,7 +63,10 @@ class FleetEntry:
             "local_address": self.local_address,
             "netns": self.netns,
             "interface": self.interface,
+            "unix": self.unix,
             "read": self.read,
+            "blueprint": self.blueprint,
+            "host": self.host,
         }
         return body | {key: value for key, value in optional.items() if value}
 
@@ -103,6 +109,8 @@ def check(entry: FleetEntry) -> None:
         raise ValueError("a Spot VM has no terminate notice: its eviction is announced as Preempt")
     if entry.terminate_notice is not None and not _SHORTEST <= entry.terminate_notice <= _LONGEST:
         raise ValueError("the terminate notice must be between 5 and 15 minutes")
+    if entry.host and not entry.blueprint:
+        raise ValueError("a host is for real machines: name the blueprint that they are made from")
     if entry.count > 1 and (entry.address or entry.local_address or entry.netns or entry.interface):
         raise ValueError("an address or a network namespace belongs to a single VM, not to several")
 

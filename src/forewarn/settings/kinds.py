@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from forewarn.settings.store_url import read_store, show_store
 from forewarn.settings.times import parse_duration, show_duration
 
+_SWITCHED = {"on": True, "off": False, "1": True, "0": False}  # 1 and 0 are how environments say it
 FACES = ("metadata", "control", "resource-manager")
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -103,10 +104,16 @@ def _read_path(text: str) -> Path:
     return Path(text)
 
 
+def _read_path_or_none(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a directory cannot have that name")
+    return text
+
+
 def _read_switch(text: str) -> bool:
-    if text not in ("on", "off"):
+    if text not in _SWITCHED:
         raise ValueError(f"{text!r} is neither on nor off")
-    return text == "on"
+    return _SWITCHED[text]
 
 
 def _show_switch(on: bool) -> str:
@@ -250,6 +257,7 @@ ADDRESS = SettingKind("HOST:PORT", _read_address)
 ADDRESS_OR_OFF = SettingKind("HOST:PORT|off", _read_address_or_off, _show_address_or_off)
 CLOCK = SettingKind("real|xN|virtual", _read_clock)
 DIRECTORY = SettingKind("DIR", _read_path)
+DIRECTORY_OR_NONE = SettingKind("DIR", _read_path_or_none)
 FACES_LIST = SettingKind("FACE,...", _read_faces, _show_words)
 HOSTS = SettingKind("HOST,...", _read_hosts, _show_words)
 HTTPS_URL = SettingKind("URL", _read_https_url)

@@ -1,10 +1,13 @@
-"""A region file in TOML: ``[settings]`` of the server, ``[[vm]]`` of its fleet, ``[[binding]]`` of VMs that exist."""
+"""A region file in TOML: ``[settings]`` of the server, ``[[vm]]`` of its fleet, ``[[binding]]`` of VMs that exist.
+
+What it declares of real machines is read by ``machine_tables``.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +15,18 @@ from forewarn.settings.binding_file import BindingEntry, read_bindings
 from forewarn.settings.errors import CommandFailed, usage
 from forewarn.settings.fleet_file import FleetEntry, read_entries
 from forewarn.settings.kinds import SWITCH
+from forewarn.settings.machine_entries import Declared
+from forewarn.settings.machine_tables import TABLES as MACHINE_TABLES
+from forewarn.settings.machine_tables import check_together, read_machines, this_node
 from forewarn.settings.near import complain_of_key
+from forewarn.settings.notification_file import NotificationEntry, read_notifications
 from forewarn.settings.resolve import resolve
 from forewarn.settings.table import SETTINGS
 
 if TYPE_CHECKING:  # for whose import every command would pay
     from forewarn.guest.agent.config.complaints import Complaint, Complaints
 
-TABLES = ("settings", "vm", "binding")
+TABLES = ("settings", "vm", "binding", "notification", *MACHINE_TABLES)
 _AT_LINE = re.compile(r" \(at line (?P<line>\d+), column \d+\)")
 
 
@@ -31,6 +38,8 @@ class RegionFile:
     settings: dict[str, str]
     fleet: tuple[FleetEntry, ...]
     bindings: tuple[BindingEntry, ...] = ()
+    declared: Declared = field(default_factory=Declared)
+    notifications: tuple[NotificationEntry, ...] = ()
 
 
 def read_region_file(path: Path) -> RegionFile:
@@ -50,7 +59,9 @@ def check_region_file(path: Path) -> tuple[RegionFile, tuple[Complaint, ...]]:
     file, complaints = _read(path, values=True)
     if not complaints:
         try:
-            resolve({}, {}, file.settings, path)
+            settings = resolve({}, {}, file.settings, path)
+            check_together(file.declared, settings.clock, ephemeral=settings.ephemeral)
+            this_node(file.declared, settings.node_name, shared=bool(settings.store))
         except CommandFailed as problem:  # each alone is right, and together they cannot be
             return file, (Complaint(str(path), 0, problem.message.rstrip(".")),)
     return file, complaints
@@ -82,7 +93,10 @@ def _read(path: Path, *, values: bool = False) -> tuple[RegionFile, tuple[Compla
     if values:
         _check_values(book, settings)
     fleet = read_entries(book, tables.get("vm", []))
-    return RegionFile(path, settings, fleet, read_bindings(book, tables.get("binding", []))), book.noted()
+    bindings = read_bindings(book, tables.get("binding", []))
+    declared = read_machines(book, tables, path.parent)
+    notifications = read_notifications(book, tables.get("notification", []), path.parent)
+    return RegionFile(path, settings, fleet, bindings, declared, notifications), book.noted()
 
 
 def _not_toml(path: Path, problem: ValueError) -> Complaint:

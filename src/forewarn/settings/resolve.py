@@ -38,6 +38,7 @@ class Settings:
     name: str
     store: str = field(repr=False)
     ephemeral: bool
+    desk: bool
     clock: ClockChoice
     metadata: Address
     control: Address
@@ -47,6 +48,11 @@ class Settings:
     hosts: tuple[str, ...]
     portal: bool
     log_level: str
+    log_format: str
+    guest_sockets: str
+    request_log: bool
+    metrics: bool
+    unread_after: timedelta
     update_domains: int
     fault_domains: int
     bind_nics: bool
@@ -171,6 +177,8 @@ def check(settings: Settings) -> None:
     _check_faces(settings)
     _check_addresses(settings)
     _check_keeping(settings)
+    if settings.desk and settings.store:
+        raise usage("desk mode lets whoever reaches the port be any VM, so it has no shared store: leave off one.")
     if settings.store and settings.clock.kind != "real":
         raise usage("nodes that share a store go by its clock, which cannot be turned; leave off --clock or --store.")
 
@@ -197,7 +205,7 @@ def _check_addresses(settings: Settings) -> None:
             raise usage(
                 f"{other} and {name} must not share port {address.port}: whoever reaches one would reach the other."
             )
-        if name in _NEEDS_TOKEN and not address.loopback and not settings.token:
+        if name in _NEEDS_TOKEN and not address.loopback and not settings.token and not settings.desk:
             raise usage(
                 f"{name} listens on {address}, beyond loopback, and needs a token: set FOREWARN_TOKEN, "
                 "or listen on 127.0.0.1."

@@ -63,6 +63,13 @@ _GENERAL = (
         "on keeps the region in memory alone, for trying things out: nothing is left of it when the server ends; not "
         "together with data or store",
     ),
+    Setting(
+        "desk",
+        "off",
+        kinds.SWITCH,
+        "on is for published ports of a container: /vm/NAME/... is believed from any peer, and a token "
+        "is made where none is given; not together with store or real machines",
+    ),
     Setting("clock", "real", kinds.CLOCK, "real time, N times faster, or a clock that only moves when told"),
     Setting("metadata", "127.0.0.1:16925", kinds.ADDRESS, "where VMs read and approve their events"),
     Setting(
@@ -103,6 +110,31 @@ _GENERAL = (
         "whether the control face has pages for browsers, at /portal/; off answers 404 there",
     ),
     Setting("log_level", "info", kinds.one_of("debug", "info", "warning", "error"), "how much is logged"),
+    Setting("log_format", "text", kinds.one_of("text", "json"), "how: lines for people, or one JSON object a line"),
+    Setting(
+        "guest_sockets",
+        "",
+        kinds.DIRECTORY_OR_NONE,
+        "directory of the sockets of VMs that are bound by --unix; empty: guests in the data directory",
+    ),
+    Setting(
+        "request_log",
+        "off",
+        kinds.SWITCH,
+        "on logs every answer of every face; a VM's GET then costs several times as much",
+    ),
+    Setting(
+        "metrics",
+        "on",
+        kinds.SWITCH,
+        "whether /metrics is answered: on the control port for those who may read, on the health port for everybody",
+    ),
+    Setting(
+        "unread_after",
+        "2h",
+        kinds.duration("1m"),
+        "time without a read after which figures call a scope unread; nodes hear of each other's reads once an hour",
+    ),
     Setting("update_domains", "5", kinds.whole(1, 20), "update domains that VMs are spread over"),
     Setting("fault_domains", "3", kinds.whole(1, 20), "fault domains that VMs are spread over"),
     Setting(

@@ -14,7 +14,8 @@ from typing import Any, Protocol, cast
 
 from forewarn.guest.agent.deciding.state import AgentState
 from forewarn.guest.agent.keeping.journal import Busy
-from forewarn.guest.agent.loop import Agent, AgentPace
+from forewarn.guest.agent.loop import Agent
+from forewarn.guest.agent.manners import AgentPace
 from forewarn.guest.agent.steps import has_reverse
 from forewarn.guest.agent.values import AgentConfig
 from forewarn.guest.aio import AsyncClient

@@ -118,7 +118,9 @@ class SimNode:
             _log.info("%s cannot start: %s", self.place, fault)
             self._loop.call_soon(self.kill)
             return
-        self._app = server.operator_app(metadata_url="http://169.254.169.254", hosts=("*",))
+        app = server.operator_app(metadata_url="http://169.254.169.254", hosts=("*",))
+        app.by_noun.load_all()  # no thread of a first request: two runs in one process are the same
+        self._app = app
         plane.membership.introduce(self.place, ("metadata", "control"), ())
         self.plane, self.faults, self.up = plane, server.parts.faults, True
         self.starts += 1
@@ -168,7 +170,7 @@ def metadata_settings(lag: timedelta) -> MetadataSettings:
         linger_seconds=120.0,
         sweep_seconds=SWEEP_SECONDS,
     )
-    return MetadataSettings(limits=limits, visibility_lag=lag)
+    return MetadataSettings(limits=limits, visibility_lag=lag, short_way=False)  # its network has no sockets
 
 
 async def _ask(app: FastAPI, verb: str, path: str, body: object, who: str) -> OperatorAnswer:

@@ -21,9 +21,9 @@ from forewarn.sim.people import People
 from forewarn.sim.plan import SimulationPlan, Violation
 from forewarn.sim.silence import Silence
 from forewarn.sim.strangers import Strangers
-from forewarn.sim.telling.history import History
 from forewarn.sim.telling.trace import Trace
 from forewarn.sim.world import InnerFaults, World, is_settled, quiet_loggers
+from forewarn.testing.picture.history import History
 
 DAY = 86_400.0  # in seconds
 _LOOK_SECONDS = 1800.0  # ours: between two looks whether all has come to rest
@@ -150,13 +150,7 @@ def _end(world: World) -> None:
     for machine in world.machines.values():
         machine.power_off()
     world.hub.kernel.kill()
-    rest = asyncio.all_tasks(world.loop)
-    for task in rest:
-        task.cancel()
-    if rest:
-        world.loop.run_until_complete(asyncio.wait(rest))
-    world.loop.run_until_complete(world.loop.shutdown_asyncgens())
-    world.loop.close()
+    world.loop.end()
 
 
 @contextmanager

@@ -30,9 +30,9 @@ from forewarn.sim.machines import Machine, MachineSurroundings, Tenant
 from forewarn.sim.nodes import METADATA, STALENESS, SimNode
 from forewarn.sim.oracle import OracleSettings
 from forewarn.sim.plan import ALL, SimulationPlan, Violation
-from forewarn.sim.telling.history import History, Home, Mishap
 from forewarn.sim.telling.trace import Trace
 from forewarn.stores import codec
+from forewarn.testing.picture.history import History, Home, Mishap
 
 START = datetime(2026, 3, 2, tzinfo=UTC)  # any Monday: the history is told with dates, and must be the same each time
 HOLD_SECONDS = 7200  # how long a waiting GET is held, so that quiet hours cost nothing; in production 120 at most

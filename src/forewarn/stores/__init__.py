@@ -1,0 +1,1 @@
+"""Journals behind one port, a package for each kind."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 
-from forewarn.core.facts import subject_of
+from forewarn.core.looking.subjects import subject_of
 from forewarn.core.region import Region
 from forewarn.plane.ports import Entry, Record
 from forewarn.stores.snapshots.shelf import check_happened

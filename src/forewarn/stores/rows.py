@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import structs
 
-from forewarn.core.facts import FORMAT, VmCreated, subject_of
+from forewarn.core.facts import FORMAT, VmCreated
+from forewarn.core.looking.subjects import subject_of
 from forewarn.plane.ports import Entry, JournalFault, Origin, Record
 from forewarn.stores import codec
 

@@ -9,19 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forewarn.testing.handles import EventHandle, VmHandle
+    from forewarn.testing.handles import EventHandle, NoEvent, VmHandle
+    from forewarn.testing.moments import Moment
     from forewarn.testing.region import Region, open_region
-    from forewarn.testing.timeline import Moment
 
 _HOMES = {
     "EventHandle": "handles",
-    "Moment": "timeline",
+    "Moment": "moments",
+    "NoEvent": "handles",
     "Region": "region",
     "VmHandle": "handles",
     "open_region": "region",
 }
 
-__all__ = ["EventHandle", "MissingServerExtra", "Moment", "Region", "VmHandle", "open_region"]
+__all__ = ["EventHandle", "MissingServerExtra", "Moment", "NoEvent", "Region", "VmHandle", "open_region"]
 
 _EXTRA = frozenset({"httptools", "immutables", "msgspec", "pydantic", "uvloop"})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NoReturn
 
 from forewarn.core.causes import CAUSES
 from forewarn.core.commands import Approve
@@ -56,6 +57,22 @@ class EventHandle:
         return f"<{self.type} {self.id} of {', '.join(self.resources)}: {self.phase}>"
 
 
+class NoEvent:
+    """What a deletion without a notice gives back: false, and a sentence where somebody takes it for an event."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"there is no {name}: {self.why}")
+
+    def __repr__(self) -> str:
+        return f"<no event: {self.why}>"
+
+
 class VmHandle:
     """One VM: from inside (``url``, ``document``, ``approve``) and from outside (``host``, ``power``, ``boots``)."""
 
@@ -91,12 +108,14 @@ class VmHandle:
     def document(self) -> Document:
         """Read as the VM does, which enables its scope; past the socket, so no fault strikes here."""
         vm = self._vm()
+        self._running.asked.by_hand(vm.name)
         self._running.loop.run(self._running.plane.enable(vm))
         return document_for(self._running.state, self._running.state.scope_of(vm))
 
     def approve(self, *events: EventHandle | str) -> None:
         """Approve as the VM does: these events, or without any all that are scheduled in its document."""
         vm = self._vm()
+        self._running.asked.by_hand(vm.name)
         named = [event.id if isinstance(event, EventHandle) else event for event in events]
         ids = named or [event.event_id for event in self.document().events if event.status == EventStatus.SCHEDULED]
         assert ids, f"there is no event that {self.name} could approve"

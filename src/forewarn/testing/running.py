@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime
 
 from forewarn.core.commands import Command, Pulse
 from forewarn.core.facts import EventBornStarted, EventScheduled, Fact
 from forewarn.core.looking.story import remembered
+from forewarn.core.refusal import Missing, Refused
 from forewarn.core.region import Event, Vm, fold
 from forewarn.core.region import Region as State
 from forewarn.core.rules import Rules
+from forewarn.engines.simulated import SimulatedEngine
 from forewarn.plane.clock import TurnableClock
 from forewarn.plane.ports import Origin, Record
 from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
+from forewarn.testing.asked import FoldedRequests
 from forewarn.testing.loop import LoopThread
+from forewarn.testing.one_off import OneOffs
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.settings import MetadataSettings
+from forewarn.web.operator.near import did_you_mean
+from forewarn.web.seen import LookingOn
 
 OPERATOR = Origin("operator")
 _ALL = 1_000_000_000  # more records than a journal in memory can hold
@@ -25,24 +32,29 @@ _ALL = 1_000_000_000  # more records than a journal in memory can hold
 class RunningRegion:
     """Everything lives on the loop of one thread; these methods may be called from any other."""
 
-    def __init__(self, start: datetime, rules: Rules, metadata: MetadataSettings) -> None:
+    def __init__(self, start: datetime, rules: Rules, metadata: MetadataSettings, engine: SimulatedEngine) -> None:
         self.loop = LoopThread()
         self.faults = FaultRules()
+        self.one_offs = OneOffs(rules, engine)
+        self.number = itertools.count(1).__next__  # tells what was noted first, where no fact came between
+        self.asked = FoldedRequests(self.number)
         self._journal = MemoryJournal()
         try:
-            self.loop.run(self._open(start, rules, metadata))
+            self.loop.run(self._open(start, metadata))
         except BaseException:
             self.loop.close()
             raise
 
-    async def _open(self, start: datetime, rules: Rules, metadata: MetadataSettings) -> None:
+    async def _open(self, start: datetime, metadata: MetadataSettings) -> None:
         server = await assemble(
             Parts(
                 journal=self._journal,
                 clock_from=lambda _: TurnableClock(start),
-                rules=rules,
+                engine=self.one_offs,
+                rules=self.one_offs.rules,
                 metadata=metadata,
                 faults=self.faults,
+                onlooker=LookingOn(self.asked.note),
             )
         )
         self.plane, self._face = server.plane, server.metadata_face()
@@ -72,7 +84,11 @@ class RunningRegion:
         return self.loop.run(self._submit(command, origin))
 
     async def _submit(self, command: Command, origin: Origin) -> tuple[Fact, ...]:
-        facts = await self.plane.submit(command, origin)
+        try:
+            facts = await self.plane.submit(command, origin)
+        except Refused as refused:
+            hint = did_you_mean(self.state, refused.missing) if refused.missing else ""
+            raise Refused(refused.hint, f"{refused.message}{hint}", refused.missing) from None
         await self._settle()
         return facts
 
@@ -94,7 +110,8 @@ class RunningRegion:
     def vm(self, name: str) -> Vm:
         found = self.state.vms.get(fold(name))
         if found is None:
-            raise LookupError(f"there is no VM named '{name}' in the region, or it was deleted")
+            hint = did_you_mean(self.state, Missing("VM", name))
+            raise LookupError(f"there is no VM named '{name}' in the region, or it was deleted.{hint}".rstrip("."))
         return found
 
     def event(self, event_id: str) -> Event:

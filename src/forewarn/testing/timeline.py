@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from forewarn.core import facts as f
 from forewarn.core.lifecycle import EventFact
 from forewarn.core.looking.story import tell
+from forewarn.core.looking.subjects import subject_of
 from forewarn.plane.ports import Record
+from forewarn.testing.moments import Moment
 
 _UNTOLD = (f.HostAdded, f.ScopeCreated, f.ScopeRead, f.ScopesRead, f.ClockMoved, f.CampaignHostsTaken, f.VmBound)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """One line of a timeline. ``seq`` tells the order where the clock stood still; a note comes after its number."""
-
-    seq: int
-    at: datetime
-    by: str
-    text: str
-    event_id: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S}  {self.by:<14}{self.text}"
+def facts_told(records: Iterable[Record]) -> list[Moment]:
+    """A line for each fact that is worth one."""
+    return [_moment(record) for record in records if not isinstance(record.fact, _UNTOLD)]
 
 
-def moments(records: Iterable[Record], notes: Sequence[Moment]) -> list[Moment]:
-    """All that is worth a line, in the order in which it happened."""
-    told = [_moment(record) for record in records if not isinstance(record.fact, _UNTOLD)]
-    return sorted([*told, *notes], key=lambda moment: moment.seq)
+def in_order(*groups: Iterable[Moment]) -> list[Moment]:
+    """All lines in the order in which things happened."""
+    return sorted((moment for group in groups for moment in group), key=lambda moment: (moment.seq, moment.order))
 
 
 def story(told: Sequence[Moment], now: datetime) -> str:
@@ -49,6 +40,6 @@ def _after(gone: timedelta) -> str:
 
 def _moment(record: Record) -> Moment:
     fact = record.fact
-    event_id = f.subject_of(fact) if isinstance(fact, EventFact) else ""
+    event_id = subject_of(fact) if isinstance(fact, EventFact) else ""
     text = f"{tell(fact)} [{event_id[:8]}]" if event_id else tell(fact)
     return Moment(record.seq, fact.at, record.origin.label, text, event_id)

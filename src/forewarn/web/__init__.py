@@ -1,0 +1,1 @@
+"""The faces, and what several of them need."""

@@ -56,6 +56,7 @@ class FaultRules:
         self._numbered = 0
         self._watchers: list[Callable[[], None]] = []
         self.active = False  # read on every request, so it is a plain attribute
+        self.latest = ""  # the kind of the rule that struck last; who wants to know of one request empties it before
 
     def add(self, rule: FaultRule) -> FaultRule:
         """Put a rule in force; it comes back with its id. A rule that makes no sense is refused."""
@@ -101,6 +102,7 @@ class FaultRules:
 
     def count(self, rule: FaultRule) -> FaultRule:
         """The rule has struck once more."""
+        self.latest = str(rule.kind)
         rule = replace(rule, answered=rule.answered + 1)
         self._rules[rule.id] = rule
         if rule.spent:

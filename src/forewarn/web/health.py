@@ -87,5 +87,6 @@ class HealthPaths:
 async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
     """Behind ``HealthPaths`` on a listener that serves health alone: 404 for every other path."""
     if scope["type"] == "http":
-        error = {"kind": "not_found", "message": f"There is only {LIVE} and {READY} here."}
+        message = f"There is only {LIVE}, {READY} and, where metrics are on, /metrics here."
+        error = {"kind": "not_found", "message": message}
         await JSONResponse({"error": error}, 404)(scope, receive, send)

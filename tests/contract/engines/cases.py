@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from forewarn.core.machines.values import ErrandKind, SeenWhy
-from forewarn.plane.hands.engine import Done, NotYet, Unknown
+from forewarn.plane.hands.engine import Done, NotYet, Unknown, Way
 from tests.contract.engines import cases_of_refusals
 from tests.contract.engines.bench import Copy, EngineBench, Permit, carry_through, done, errand_for, running
 from tests.contract.engines.promises import CASES, GONE, OFF, PAUSED, RUNNING, case, made_ready, one, only
@@ -314,7 +314,8 @@ def a_migration_that_is_abandoned_leaves_the_machine_where_it_was(bench: EngineB
 def adopting_and_releasing_leave_a_machine_as_it_is(bench: EngineBench) -> None:
     stranger = bench.make_stranger(bench.hosts[0])
     bench.engine.adopt(stranger.host, stranger.ref, "web-1", "99999999-0000-4000-8000-000000000001")
-    assert all(remark.sentence for remark in bench.engine.remarks(stranger.host, stranger.ref))
+    for way in Way:
+        assert all(finding.sentence for finding in bench.engine.examine(stranger.host, stranger.ref, way))
     bench.engine.release(stranger.host, stranger.ref)
     assert bench.truth(stranger.ref) == (stranger,)
     assert [each.ref for each in bench.engine.listing(stranger.host).machines] == [stranger.ref]

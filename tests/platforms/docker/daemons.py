@@ -46,6 +46,7 @@ class Daemon:
     holder: subprocess.Popen[str]
     inside: tuple[str, ...]  # what a command begins with that is to run there
     process: subprocess.Popen[bytes] | None = None
+    storage: str = "vfs"  # podman's; layers of an image of some size want "overlay"
     socket: EngineSocket = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,11 +61,20 @@ class Daemon:
         for left in ("socket", "pid"):
             (self.room / left).unlink(missing_ok=True)
         with (self.room / "log").open("ab") as log:
-            command = [*self.inside, *(_dockerd(self.room) if self.kind == "dockerd" else _podman(self.room))]
+            command = [*self.inside, *self._service()]
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, "PATH": _PATH}
             )
         until(self._answers, f"{self.kind} answers", lambda: (self.room / "log").read_text()[-4000:])
+
+    def _service(self) -> list[str]:
+        if self.kind == "dockerd":
+            return _dockerd(self.room)
+        return [*_podman(self.room, self.storage), "system", "service", "--time=0", f"unix://{self.path}"]
+
+    def direct(self) -> list[str]:
+        """The beginning of a command of podman that does it itself, in the service's namespaces and with its store."""
+        return [*self.inside, *_podman(self.room, self.storage)]
 
     def _answers(self) -> bool:
         assert self.process is not None
@@ -153,7 +163,7 @@ class Daemon:
 
 
 @contextmanager
-def daemon(kind: str, room: Path) -> Iterator[Daemon]:
+def daemon(kind: str, room: Path, storage: str = "vfs") -> Iterator[Daemon]:
     """A running engine with the one image. Raises ``CannotRun`` where this machine does not let it."""
     room.mkdir(parents=True)
     why_not = missing(kind)
@@ -172,7 +182,8 @@ def daemon(kind: str, room: Path) -> Iterator[Daemon]:
         if holder.stdout.readline() != "here\n":
             raise CannotRun("no namespaces can be made here: run as root, with CAP_SYS_ADMIN")
         first = Path(f"/proc/{holder.pid}/task/{holder.pid}/children").read_text().split()[0]
-        made = Daemon(kind, room, holder, ("nsenter", f"--target={first}", "--mount", "--net", "--pid", "--"))
+        inside = ("nsenter", f"--target={first}", "--mount", "--net", "--pid", "--")
+        made = Daemon(kind, room, holder, inside, storage=storage)
         made.start()
         _load_image(made)
         yield made
@@ -208,11 +219,11 @@ def _dockerd(room: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def _podman(room: Path) -> list[str]:
+def _podman(room: Path, storage: str) -> list[str]:
     return [
-        "podman", f"--root={room}/data", "--runroot=/run/containers", "--tmpdir=/run/libpod", "--storage-driver=vfs",
-        "--cgroup-manager=cgroupfs", "--runtime=runc", "--events-backend=file", f"--network-config-dir={room}/net",
-        "system", "service", "--time=0", f"unix://{room}/socket",
+        "podman", f"--root={room}/data", "--runroot=/run/containers", "--tmpdir=/run/libpod",
+        f"--storage-driver={storage}", "--cgroup-manager=cgroupfs", "--runtime=runc", "--events-backend=file",
+        f"--network-config-dir={room}/net",
     ]  # fmt: skip
 
 
@@ -255,6 +266,7 @@ def _load_image(made: Daemon) -> None:
     import_archive(made, archive, IMAGE)
 
 
-def import_archive(made: Daemon, archive: Path, name: str) -> None:
-    done = subprocess.run([*made.client(), "import", str(archive), name], capture_output=True, text=True, timeout=120)
+def import_archive(made: Daemon, archive: Path, name: str, *words: str) -> None:
+    line = [*made.client(), "import", *words, str(archive), name]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

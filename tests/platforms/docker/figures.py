@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from forewarn.core.machines.values import ErrandKind
 from tests.contract.engines.bench import Permit, carry_through, errand_for
+from tests.platforms.docker.agents import Contained, ContainerRegion, container_region
 from tests.platforms.docker.bench import ContainerBench
-from tests.platforms.docker.daemons import daemon
+from tests.platforms.docker.daemons import Daemon, daemon
+from tests.platforms.measuring import between, idle_cost, longest_gap
+from tests.waiting import until
 
-_ROUNDS, _MANY = 9, 100
+_ROUNDS, _MANY, _LISTED = 9, 100, 1000
+_AGENT_ROUNDS = 3  # each takes some twenty seconds
 
 
 def _seconds(what: Callable[..., object], *arguments: object) -> float:
@@ -35,14 +41,20 @@ def _one_life(bench: ContainerBench) -> dict[str, float]:
     return found
 
 
-def _many(bench: ContainerBench) -> dict[str, float]:
-    """A hundred, one after another."""
+def _many(bench: ContainerBench, engine: Daemon) -> dict[str, float]:
+    """A hundred, one after another; then so many more that are only there."""
     found = {"100 containers: create": _seconds(_make_many, bench)}
     copies = [bench.truth(f"many-{number}")[0] for number in range(_MANY)]
     found["listing of 100"] = statistics.median(_seconds(bench.engine.listing, bench.hosts[0]) for _ in range(5))
     pauses = [errand_for(bench, ErrandKind.PAUSE, copy) for copy in copies]
     for name, permit in (("pause", Permit(seconds_left=60.0)), ("resume", Permit(True))):
         found[f"100 containers: {name}"] = sum(_seconds(bench.engine.carry_out, each, permit) for each in pauses)
+    for number in range(_MANY, _LISTED):
+        body = {"Image": "forewarn-tests", "Cmd": ["/bin/sh"], "HostConfig": {"NetworkMode": "none"}}
+        engine.do("POST", "/containers/create", {"name": f"off-{number}"}, body)
+    found["listing of 1000, 900 of them off"] = statistics.median(
+        _seconds(bench.engine.listing, bench.hosts[0]) for _ in range(3)
+    )
     return found
 
 
@@ -51,18 +63,59 @@ def _make_many(bench: ContainerBench) -> None:
         bench.make(f"many-{number}", bench.hosts[0])
 
 
+def _with_agent(region: ContainerRegion, web: Contained, boots: int) -> dict[str, float]:
+    """One Reboot and one Freeze, approved from inside; ``boots``: how often it has booted so far."""
+    found, at = {}, len(region.facts())
+    region.forewarn("vm", "restart", "web-0")
+    web.until("prepared Reboot", boots)
+    approved = time.monotonic()
+    until(lambda: web.text().count("this VM is web-0") > boots, "its agent is back", web.text)
+    found["approved, until the agent has read again"] = time.monotonic() - approved
+    region.until_ended("restart", boots)
+    web.until("restored Reboot", boots)
+    facts = region.facts()[at:]
+    found["announced, until approved inside"] = between(facts, "EventScheduled", "EventApproved")
+    found["approved, until it was seen to run anew"] = between(facts, "EventApproved", "ErrandEnded")
+
+    at = len(region.facts())
+    with longest_gap(region.daemon.inside, "169.254.169.10") as peer:
+        region.forewarn("host", "maintain", "rack-1", "--kind", "freeze")
+        region.until_ended("pause", boots)
+        web.until("restored Freeze", boots)
+    found["freeze of 9 s, until it was seen to run"] = between(region.facts()[at:], "ErrandMade", "ErrandEnded")
+    found["… as a peer that pings it sees it"] = peer.seconds
+    return found
+
+
+def _agents(engine: Daemon, room: Path) -> dict[str, float]:
+    with container_region(engine, room) as region:
+        begun = time.monotonic()
+        web = region.run("web-0", 10)
+        web.until_listening()
+        first = time.monotonic() - begun
+        told: list[dict[str, Any]] = [_with_agent(region, web, number + 1) for number in range(_AGENT_ROUNDS)]
+        found = {name: statistics.median(each[name] for each in told) for name in told[0]}
+        kilobytes, share = idle_cost(region.server.process.pid)
+    found["create, until its agent has read its document"] = first
+    print(f"{engine.kind:8} a server with one machine: {kilobytes} KiB, {share:.2f} % of a core when idle", flush=True)
+    return found
+
+
 def main() -> None:
-    for kind in ("dockerd", "podman"):
+    for kind in sys.argv[1:] or ("dockerd", "podman"):
         with tempfile.TemporaryDirectory() as room, daemon(kind, Path(room) / "0") as only:
-            _tell(kind, ContainerBench((only,)))
+            (Path(room) / "agents").mkdir()
+            _show(kind, _agents(only, Path(room) / "agents"))
+            bench = ContainerBench((only,))
+            lives = [_one_life(bench) for _ in range(_ROUNDS)]
+            _show(kind, {name: statistics.median(life[name] for life in lives) for name in lives[0]})
+            _show(kind, _many(bench, only))
+            bench.close()
 
 
-def _tell(kind: str, bench: ContainerBench) -> None:
-    lives = [_one_life(bench) for _ in range(_ROUNDS)]
-    found = {name: statistics.median(life[name] for life in lives) for name in lives[0]}
-    for name, seconds in (found | _many(bench)).items():
-        print(f"{kind:8} {name:28} {seconds * 1000:9.1f} ms", flush=True)
-    bench.close()
+def _show(kind: str, found: dict[str, float]) -> None:
+    for name, seconds in found.items():
+        print(f"{kind:8} {name:48} {seconds * 1000:9.1f} ms", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ name or UUID. Nothing of the machine's own libvirt is touched, and ending a host
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,11 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forewarn.engines.libvirt.hosts import LibvirtHost
+from tests.platforms.libvirt.guest import filters
 from tests.waiting import until
 
 NAMES = ("alpha", "beta")
 _UUIDS = {"alpha": "6f1d6a3c-0d5e-4c55-9c7e-0d0c5f1a0a01", "beta": "6f1d6a3c-0d5e-4c55-9c7e-0d0c5f1a0b02"}
 _ADDRESSES = {"alpha": "198.51.100.1", "beta": "198.51.100.2"}  # RFC 5737, on a wire between the two namespaces only
+HOOK = Path(__file__).with_name("hook")  # the one of docs/machines.md, for NICs of their own
+BRIDGE = "br0"  # where guests are, at each host: not connected to each other, as libvirt's own networks are not
+GATE = "192.0.2.1"  # RFC 5737; the host's own address there, through which a guest sends all else
+METADATA = "169.254.169.254"
+_MAC = "02:00:5e:00:00:fe"  # of the bridge, one for all hosts: a guest that moved goes on with what it knows
 _QEMU_CONF = """security_driver = "none"
 user = "root"
 group = "root"
@@ -29,10 +36,12 @@ remember_owner = 0
 namespaces = []
 cgroup_controllers = []
 stdio_handler = "file"
+seccomp_sandbox = 0
 """
 _ENTER = """set -e
 hostname {name}
 mkdir -p /etc/libvirt /var/lib/libvirt /var/cache/libvirt /run/libvirt /var/log/libvirt
+mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns
 mount --bind {folder}/lib /var/lib/libvirt
 mount --bind {folder}/cache /var/cache/libvirt
 mount --bind {folder}/run /run/libvirt
@@ -68,6 +77,12 @@ class Daemon:
             self.process = subprocess.Popen([*words, script], stdout=out, stderr=out, start_new_session=True)
         until((self.folder / "run/libvirt-sock").exists, f"the daemon of {self.name}")
 
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """What a command begins with that is to run at this host: with its network, and its names of namespaces."""
+        pid = (self.folder / "pid").read_text().strip()
+        return ("nsenter", f"--target={pid}", "--net", "--mount", "--")
+
     def kill(self) -> None:
         """The daemon alone: its machines go on."""
         os.kill(int((self.folder / "pid").read_text()), signal.SIGKILL)
@@ -88,6 +103,9 @@ def _prepared(name: str, folder: Path) -> None:
     for each in ("etc", "run", "lib", "cache", "log"):
         (folder / each).mkdir(parents=True)
     (folder / "etc/qemu.conf").write_text(_QEMU_CONF)
+    shutil.copytree(filters(), folder / "etc/nwfilter")
+    (folder / "etc/hooks").mkdir()
+    shutil.copy(HOOK, folder / "etc/hooks/qemu")
     (folder / "libvirtd.conf").write_text(
         f'host_uuid = "{_UUIDS[name]}"\nunix_sock_dir = "{folder}/run"\nauth_unix_rw = "none"\n'
     )
@@ -115,8 +133,16 @@ def two_hosts(folder: Path) -> Iterator[dict[str, Daemon]]:
             address = f"{_ADDRESSES[daemon.name]}/24"
             _run("ip", "-n", daemon.namespace, "address", "add", address, "dev", "wire")
             _run("ip", "-n", daemon.namespace, "link", "set", "wire", "up")
+            _lay_bridge(daemon.namespace)
             daemon.start()
         yield made
+
+
+def _lay_bridge(namespace: str) -> None:
+    _run("ip", "-n", namespace, "link", "add", BRIDGE, "type", "bridge")
+    _run("ip", "-n", namespace, "link", "set", BRIDGE, "address", _MAC, "up")
+    for address in (f"{GATE}/24", f"{METADATA}/32"):
+        _run("ip", "-n", namespace, "address", "add", address, "dev", BRIDGE)
 
 
 def _run(*words: str) -> None:

@@ -12,8 +12,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-HOME = ROOT / ".build/guest"
+from tests.platforms.guests.tree import HOME, tree
+
 MODULES = (
     "drivers/acpi/button",
     "drivers/input/evdev",
@@ -22,6 +22,7 @@ MODULES = (
     "drivers/virtio/virtio_pci_modern_dev",
     "drivers/virtio/virtio_pci_legacy_dev",
     "drivers/virtio/virtio_pci",
+    "drivers/block/virtio_blk",
     "net/core/failover",
     "drivers/net/net_failover",
     "drivers/net/virtio_net",
@@ -34,7 +35,7 @@ mkdir -p /etc/acpi/PWRF /var/run /var/log
 printf '#!/bin/sh\\npoweroff -f\\n' > /etc/acpi/PWRF/00000080; chmod 755 /etc/acpi/PWRF/00000080
 grep -qw deaf /proc/cmdline || acpid -d > /dev/null 2>&1 &
 grep -qw panic /proc/cmdline && {{ sleep 1; echo c > /proc/sysrq-trigger; }}
-[ -x /start ] && /start &
+[ -e /inside/start ] && sh /inside/start &
 echo UP > /dev/ttyS0
 while :; do sleep 3600; done
 """
@@ -44,15 +45,37 @@ def kernel() -> Path:
     """The kernel, unpacked from Debian's package; nothing is installed."""
     found = next(HOME.glob("kernel/boot/vmlinuz-*"), None)
     if found is None:
-        HOME.mkdir(parents=True, exist_ok=True)
         depends = _output("apt-cache", "depends", "linux-image-cloud-amd64")
         name = next(word for word in depends.split() if word.startswith("linux-image-") and word[12].isdigit())
-        subprocess.run(["apt-get", "download", "-qq", name], cwd=HOME, check=True)
-        (package,) = HOME.glob(f"{name}_*.deb")
-        subprocess.run(["dpkg-deb", "-x", str(package), str(HOME / "kernel")], check=True)
-        package.unlink()
+        _unpack(name, HOME / "kernel")
         (found,) = HOME.glob("kernel/boot/vmlinuz-*")
     return found
+
+
+def filters() -> Path:
+    """libvirt's own filters (``clean-traffic`` and its parts), unpacked from Debian's package."""
+    made = HOME / "filters/usr/share/libvirt/nwfilter"
+    if not made.exists():
+        _unpack("libvirt-daemon-config-nwfilter", HOME / "filters")
+    return made
+
+
+def blank_disk() -> Path:
+    """A file system with a journal, as agents' states want one: a guest that is cut off finds it whole again."""
+    made = HOME / "blank.raw"
+    if not made.exists():
+        half = HOME / f"blank.{os.getpid()}"
+        with half.open("wb") as file:
+            file.truncate(16 * 2**20)
+        subprocess.run(["/sbin/mkfs.ext4", "-q", "-F", str(half)], check=True)
+        half.rename(made)
+    return made
+
+
+def with_agent() -> Path:
+    """The initramfs of a guest with Debian's Python and the product's agent: ``tests.platforms.guests``."""
+    files = tree()
+    return initramfs(f"agent-{files.name}", {".": files})
 
 
 def initramfs(name: str, extra: dict[str, Path] | None = None) -> Path:
@@ -74,7 +97,7 @@ def initramfs(name: str, extra: dict[str, Path] | None = None) -> Path:
         target = root / inside
         target.parent.mkdir(parents=True, exist_ok=True)
         if outside.is_dir():
-            shutil.copytree(outside, target, dirs_exist_ok=True)
+            shutil.copytree(outside, target, symlinks=True, dirs_exist_ok=True)
         else:
             shutil.copy(outside, target)
     names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
@@ -86,6 +109,14 @@ def initramfs(name: str, extra: dict[str, Path] | None = None) -> Path:
     half.rename(made)
     shutil.rmtree(root)
     return made
+
+
+def _unpack(package: str, place: Path) -> None:
+    HOME.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["apt-get", "download", "-qq", package], cwd=HOME, check=True)
+    (file,) = HOME.glob(f"{package}_*.deb")
+    subprocess.run(["dpkg-deb", "-x", str(file), str(place)], check=True)
+    file.unlink()
 
 
 def _output(*words: str) -> str:

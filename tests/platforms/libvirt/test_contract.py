@@ -10,6 +10,7 @@ from tests.contract.engines.cases import CASES
 from tests.platforms.libvirt.bench import libvirt_bench
 from tests.platforms.libvirt.daemons import Daemon
 
+pytestmark = pytest.mark.timeout(300)
 # The core, and what a real guest does by itself; the rest is proved where machines cost nothing
 NAMES = [name for name, case in CASES.items() if case.core or case.mishaps & {"crash", "shutdown from inside"}]
 

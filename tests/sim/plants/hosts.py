@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from forewarn.core import draft
-from forewarn.core.deciding import campaigns, settle
+from forewarn.core.deciding import campaigns, fleet, impacts, settle
 from forewarn.core.keys import Key, of_event
 from forewarn.core.looking import deadlines, turns
 from forewarn.core.region import DOWN, CampaignState
@@ -64,6 +64,11 @@ def the_end_of_an_impact_calls_nobody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(draft, "_whose_turn_may_come", lambda region, event_id: [])
 
 
+def a_vm_that_has_moved_is_still_hit(patch: pytest.MonkeyPatch) -> None:
+    for module in (impacts, fleet):
+        patch.setattr(module, "leave_host", lambda draft, key: None)
+
+
 HOSTS = (
     Plant(
         "a campaign does not look at work that was ordered for single hosts",
@@ -95,6 +100,14 @@ HOSTS = (
         "what waits for its turn is not looked at when that comes",
         "core.draft._whose_turn_may_come",
         the_end_of_an_impact_calls_nobody,
+        seam=True,
+    ),
+    Plant(
+        "a VM that has moved is still hit by the work on the host that it has left",
+        "core.deciding.events.leave_host",
+        a_vm_that_has_moved_is_still_hit,
+        vms=12,
+        pace=40.0,  # the more often VMs move, the more often one does while its host is about to be worked on
         seam=True,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -50,9 +51,9 @@ def reads_are_not_noted(patch: pytest.MonkeyPatch) -> None:
 def a_lag_hides_a_new_enabling(patch: pytest.MonkeyPatch) -> None:
     honest = Lag.publish
 
-    def publish(self: Lag, at: datetime, region: Any, records: Any) -> datetime:
+    def publish(self: Lag, at: datetime, region: Any, enabled: Iterable[str]) -> datetime:
         past = self._past[0][1].scopes
-        return honest(self, at, region, [each for each in records if getattr(each.fact, "scope", "") not in past])
+        return honest(self, at, region, [scope for scope in enabled if scope not in past])
 
     patch.setattr(Lag, "publish", publish)
 

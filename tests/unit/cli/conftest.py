@@ -19,6 +19,7 @@ import uvicorn
 
 from forewarn.cli.main import main
 from forewarn.plane.clock import Clock, RealClock, TurnableClock
+from forewarn.plane.hands.settings import NO_MACHINES, Machines
 from forewarn.server.assembly import Parts, assemble
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.operator.schema.answers import SettingView
@@ -109,14 +110,26 @@ class House(uvicorn.Server):
 class Region:
     """A region behind the operator face."""
 
-    def __init__(self, house: House, clock: Clock, token: str | None, portal: bool = False) -> None:
+    def __init__(
+        self,
+        house: House,
+        clock: Clock,
+        token: str | None,
+        portal: bool = False,
+        machines: Machines = NO_MACHINES,
+    ) -> None:
         self._house = house
         views = (
             SettingView("clock", "virtual", "flag", "the clock"),
             SettingView("portal", "on" if portal else "off", "flag", "pages for browsers"),
         )
         parts = Parts(
-            journal=MemoryJournal(), clock_from=lambda _: clock, token=token or "", shown=views, portal=portal
+            journal=MemoryJournal(),
+            clock_from=lambda _: clock,
+            token=token or "",
+            shown=views,
+            portal=portal,
+            machines=machines,
         )
         server = self.wait(assemble(parts))
         self.plane = server.plane

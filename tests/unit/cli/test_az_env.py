@@ -6,6 +6,7 @@ import configparser
 import json
 import shlex
 import stat
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,12 +51,12 @@ def exports(text: str) -> dict[str, str]:
 def test_az_env_writes_the_files_and_prints_the_variables(region: Region, run: Run, tmp_path: Path) -> None:
     give_resource_manager(region)
 
-    done = run("az-env", "--dir", str(tmp_path / "it's az"))
+    done = run("az-env", "--sh", "--dir", str(tmp_path / "it's az"))
 
     variables = exports(done.out)
     home = Path(variables["AZURE_CONFIG_DIR"])
     assert (done.status, done.err, home) == (0, "", tmp_path / "it's az")
-    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    assert sys.platform == "win32" or stat.S_IMODE(home.stat().st_mode) == 0o700
     assert variables["AZURE_RESOURCE_MANAGER_URL"] == URL
     assert variables["AZURE_CORE_COLLECT_TELEMETRY"] == "false"
     assert variables["AZURE_POD_IDENTITY_AUTHORITY_HOST"].startswith("http://127.0.0.1:")
@@ -64,7 +65,9 @@ def test_az_env_writes_the_files_and_prints_the_variables(region: Region, run: R
     assert run("az-env", "--dir", str(home), "--json").json == variables
 
 
-def test_other_shells_get_the_same(region: Region, run: Run, tmp_path: Path) -> None:
+def test_other_shells_get_the_same_and_each_system_its_own_unasked(
+    region: Region, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     give_resource_manager(region)
     home = tmp_path / "it's $az"
     variables = run("az-env", "--dir", str(home), "--json").json
@@ -74,15 +77,20 @@ def test_other_shells_get_the_same(region: Region, run: Run, tmp_path: Path) -> 
 
     assert len(powershell) == len(dotenv) == len(variables)
     assert "$env:AZURE_CONFIG_DIR = '" + str(home).replace("'", "''") + "'" in powershell
-    assert 'AZURE_CONFIG_DIR="' + str(home).replace("$", "\\$") + '"' in dotenv
+    escaped = str(home).replace("\\", "\\\\").replace("$", "\\$")
+    assert f'AZURE_CONFIG_DIR="{escaped}"' in dotenv
     assert f"AZURE_RESOURCE_MANAGER_URL={URL}" in dotenv
+    usual = powershell if sys.platform == "win32" else run("az-env", "--dir", str(home), "--sh").lines
+    assert run("az-env", "--dir", str(home)).lines == usual
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert run("az-env", "--dir", str(home)).lines == powershell
 
 
 def test_a_directory_of_its_own_is_chosen_for_each_region(
     region: Region, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_resource_manager(region, "https://[::1]:7000")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME", str(tmp_path))
 
     assert run("az-env", "--json").json["AZURE_CONFIG_DIR"] == str(tmp_path / "forewarn" / "az-__1-7000")
 

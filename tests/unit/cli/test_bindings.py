@@ -22,7 +22,9 @@ def test_a_vm_that_exists_is_bound_bound_anew_and_unbound(run: Run, region: Regi
         "local_address": "127.0.0.5",
         "netns": "",
         "interface": "",
+        "unix": "",
     }
+    assert run("vm", "bind", "web-0", "--unix", "web-0").out == "web-0 is bound to unix web-0.\n"
     assert run("vm", "unbind", "web-0").out == "web-0 is not bound to anything.\n"
     assert not any(run("vm", "show", "web-0", "--json").json["binding"].values())
 

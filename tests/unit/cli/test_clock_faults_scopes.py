@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from forewarn.cli.commands import clocks
 
 if TYPE_CHECKING:
-    from forewarn.cli.api.shapes import Clock
+    from forewarn.cli.api.time_shapes import Clock
     from tests.unit.cli.conftest import Region, Run
 
 

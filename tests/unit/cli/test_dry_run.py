@@ -47,6 +47,16 @@ COMMANDS = [
     ["event", "cancel", "EVENT"],
 ]
 
+OF_MACHINES = [  # tried over a platform in test_machines.py
+    ["host", "add", "rack-2"],
+    ["host", "remove", "rack-1"],
+    ["host", "drain", "rack-2"],
+    ["host", "resume", "rack-2"],
+    ["host", "confirm-lost", "rack-2"],
+    ["machine", "adopt", "rack-1/db"],
+    ["machine", "release", "shop"],
+]
+
 
 def commands(parser: argparse.ArgumentParser, *names: str) -> Iterator[list[str]]:
     """The commands beneath a parser that ask a server and take --dry-run."""
@@ -59,7 +69,7 @@ def commands(parser: argparse.ArgumentParser, *names: str) -> Iterator[list[str]
 
 
 def test_every_command_with_a_dry_run_option_is_tried_here() -> None:
-    assert sorted(commands(build_parser())) == sorted(command[:2] for command in COMMANDS)
+    assert sorted(commands(build_parser())) == sorted(command[:2] for command in (*COMMANDS, *OF_MACHINES))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -49,21 +49,25 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 
 PUBLIC = """
-try serve settings ping version completion demo activity forecast az-env fleet search portal
+try mock run serve relay settings ping version completion demo activity forecast az-env fleet search portal backup
+restore -
 vm create|list|show|read|document|instance|bind|unbind|restart|redeploy|reimage|stop|deallocate|start|delete|evict
 vmss create|list|show|scale|update|delete|delete-instances|update-instances|protect
 vmss restart|redeploy|reimage|deallocate|stop|start|bind|unbind
-host list|show|maintain|fail
+host list|show|maintain|fail|add|remove|drain|resume|confirm-lost
+machine list|adopt|check|release
 campaign start|list|show|pause|resume|cancel
 event list|show|watch|approve|cancel|export-test
 clock show|advance|next|to|speed
 fault add|list|clear
-journal tail|verify|export
+token create|list|revoke
+journal tail|verify|export|import
 scope list|show|policy
 node list
 store prepare
-agent run|check|explain|status|install|uninstall
+agent run|check|explain|drill|status|install|uninstall
 sim replay
+engine check
 """
 
 
@@ -71,7 +75,7 @@ def test_the_commands_are_the_public_interface() -> None:
     first, *families = PUBLIC.strip().splitlines()
     wanted = {f"forewarn {name}" for name in first.split()}
     for family, names in (line.split() for line in families):
-        wanted |= {f"forewarn {family} {name}" for name in names.split("|")}
+        wanted |= {f"forewarn {family} {name}".removesuffix(" -") for name in names.split("|")}
 
     assert {parser.prog for parser in leaves(build_parser())} == wanted
 
@@ -94,7 +98,16 @@ def test_every_command_teaches_with_a_description_and_an_example() -> None:
 
 
 def test_every_command_that_reads_can_speak_json() -> None:
-    silent = {"forewarn serve", "forewarn demo", "forewarn try", "forewarn completion", "forewarn agent run"}
+    silent = {
+        "forewarn serve",
+        "forewarn relay",
+        "forewarn demo",
+        "forewarn try",
+        "forewarn mock",
+        "forewarn run",
+        "forewarn completion",
+        "forewarn agent run",
+    }
     for parser in leaves(build_parser()):
         assert ("--json" in parser.format_help()) == (parser.prog not in silent), parser.prog
 
@@ -206,7 +219,7 @@ sys.exit(bool(set({SERVER_PACKAGES!r}) & set(sys.modules)))"""
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("words", [["serve"], ["demo"], ["completion", "bash"]])
+@pytest.mark.parametrize("words", [["serve"], ["demo"], ["completion", "tcsh"]])
 def test_without_the_server_extra_a_sentence_says_what_to_install(words: list[str]) -> None:
     code = f"""import sys
 for name in {SERVER_PACKAGES!r}:
@@ -242,9 +255,8 @@ def test_an_import_error_of_our_own_is_not_mistaken_for_a_missing_extra() -> Non
         import_part("forewarn.cli.no_such_module", "forewarn serve")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_knows_the_commands(run: Run, shell: str) -> None:
-    result = run("completion", shell)
+def test_completion_knows_the_commands(run: Run) -> None:
+    result = run("completion", "tcsh")
 
     assert result.status == 0
     assert "redeploy" in result.out

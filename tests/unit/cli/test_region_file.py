@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from forewarn.cli.region_reference import EXAMPLE
+from forewarn.cli.reference.region_file import EXAMPLE
 from forewarn.core.specs import Binding, EvictionPolicy, ScopeKind, VmSpec
 from forewarn.server import fleet
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed
 from forewarn.settings.fleet_file import FleetEntry, Stretch, runs
+from forewarn.settings.machine_entries import BlueprintEntry, EngineEntry, HostEntry, MachinesEntry
+from forewarn.settings.notification_file import NotificationEntry
 from forewarn.settings.region_file import RegionFile, check_region_file, read_region_file
 from forewarn.settings.resolve import resolve
 
@@ -153,21 +155,25 @@ def test_the_example_is_a_region_file_and_its_vms_can_be_made(tmp_path: Path) ->
 
 def test_the_commented_lines_of_the_example_are_valid_too_and_no_key_is_left_out(tmp_path: Path) -> None:
     text = uncommented(EXAMPLE)
+    (tmp_path / "server.xml").write_text("<domain/>")
     found = read(tmp_path, text)
 
     resolve({}, {}, found.settings, found.path)
     assert [str(entry) for entry in found.bindings] == ["VM 'web-0'", "scale set 'workers'"]
-    for entry in (FleetEntry, BindingEntry):
+    assert [host.name for host in found.declared.hosts] == ["rack-1", "hyper-1"]
+    for entry in (FleetEntry, BindingEntry, HostEntry, EngineEntry, BlueprintEntry, MachinesEntry):
         for field in fields(entry):
-            assert re.search(rf"^{field.name} = ", text, re.MULTILINE), field.name
+            if field.name not in ("url", "token_file", "program"):  # of kind remote, which excludes the others
+                assert re.search(rf"^{field.name} = ", text, re.MULTILINE), field.name
 
 
 def test_every_key_of_a_region_file_is_in_its_documentation() -> None:
     page = PAGE.read_text()
-    _, vm, binding = re.split(r"^### `\[.*$", page.partition("### An example")[0], flags=re.MULTILINE)[1:]
+    _, *tables = re.split(r"^### `\[.*$", page.partition("### An example")[0], flags=re.MULTILINE)[1:]
+    entries = (FleetEntry, BindingEntry, NotificationEntry, EngineEntry, HostEntry, BlueprintEntry, MachinesEntry)
 
-    assert re.findall(r"^\| `(\w+)` \|", vm, re.MULTILINE) == [field.name for field in fields(FleetEntry)]
-    assert re.findall(r"^\| `(\w+)` \|", binding, re.MULTILINE) == [field.name for field in fields(BindingEntry)]
+    for entry, table in zip(entries, tables, strict=True):
+        assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [field.name for field in fields(entry)]
     assert EXAMPLE in page
 
 

@@ -42,6 +42,7 @@ fault add delay --delay 2s --share 0.25
 
 SHOWN = """
 vm list | vm show web-0 fe-1 database-server-with-a-name-that-is-rather-long | host list | host show host-0
+machine list | machine list --unadopted | machine adopt a-host-with-a-long-name/and-a-machine-with-one
 event list | event list --all | event list --since 1h --until 0 | event show EVENT | event watch --after 0 --count 12
 campaign list | campaign show CAMPAIGN | campaign pause CAMPAIGN | campaign resume CAMPAIGN
 vmss list | vmss show pool | scope list | scope show availability-set/front-end-of-the-shop
@@ -49,7 +50,7 @@ scope policy availability-set/front-end-of-the-shop | fault list | activity | ac
 journal tail --lines 60 | node list | clock show | clock next | settings | settings --running
 vm restart web-1 web-2 | vm restart web-3 web-4 web-5 web-6 | event approve EVENT | host maintain host-1 --kind network
 vm restart nobody-of-this-name-lives-here-and-so-the-sentence-is-long-enough-for-a-second-line
-vm bind web-7 --address 10.0.0.4 | vm stop web-6 | vm start web-6 | journal verify | version
+vm bind web-7 --address 10.0.0.4 | vm stop web-6 | vm start web-6 | journal verify | version | token list
 vm create another-database-server-with-a-name-that-is-rather-long-0 and-one-more-with-a-name-that-is-long
 """
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from forewarn.cli import reference
 from forewarn.cli.main import build_parser
+from forewarn.cli.reference import commands as reference
 from forewarn.core.causes import CAUSES, Cause
 from forewarn.core.rules import Rules
 from forewarn.engines.simulated import Durations
@@ -263,7 +263,8 @@ def test_the_defaults_are_those_of_the_parts_themselves() -> None:
     for name in ("update_domains", "fault_domains", "vms_per_host", "user_operation_limit", "disable_after"):
         assert getattr(rules, name) == getattr(usual, name)
     metadata = parts.metadata_settings(settings)  # its limits follow from the files that this process may open
-    assert replace(metadata, limits=Limits()) == MetadataSettings()
+    assert metadata.guest_sockets == Path("forewarn-data/guests")
+    assert replace(metadata, limits=Limits(), guest_sockets=None) == MetadataSettings()
     assert settings.reboot_impact == Durations().restart
     assert settings.redeploy_impact == Durations().redeploy
     assert (settings.eviction_impact, settings.deletion_impact) == (Durations().evict, Durations().delete)

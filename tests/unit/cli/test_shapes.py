@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddic
 
 import pytest
 
-from forewarn.cli.api import shapes
+from forewarn.cli.api import machine_shapes, shapes, time_shapes
 from tests.unit.cli.conftest import Region
 
 # The shapes whose name in the OpenAPI document is not their own name with "Answer" behind it.
@@ -27,9 +27,11 @@ _NAMED: dict[str, str] = {
     "DomainCount": "DomainCount",
     "EventCount": "EventCount",
     "FoundThing": "FoundThing",
+    "HostChanged": "HostChanged",
 }
 _JSON = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", dict: "object"}
-SHAPES = {name: shape for name, shape in vars(shapes).items() if is_typeddict(shape)}
+_EVERY = vars(shapes) | vars(machine_shapes) | vars(time_shapes)
+SHAPES = {name: shape for name, shape in _EVERY.items() if is_typeddict(shape)}
 
 
 @pytest.fixture

@@ -82,13 +82,21 @@ def test_a_timeline_stands_alone(suffix: str, tmp_path: Path, capsys: pytest.Cap
     picture = tmp_path / f"week{suffix}"
     assert main(["sim", *_SMALL, "--timeline", str(picture)]) == Exit.OK
     text = picture.read_text()
-    drawn = text if suffix == ".svg" else text[text.rindex("<svg") : text.rindex("</svg>") + 6]
-    bars = [each for each in ElementTree.fromstring(drawn).iter() if each.tag.endswith("rect")]
-    assert {"freeze", "reboot", "redeploy", "preempt", "terminate"} & {
-        word for bar in bars for word in bar.get("class", "").split()
-    }
+    drawn = _drawn_in_svg(text) if suffix == ".svg" else _drawn_in_html(text)
+    assert drawn & {"freeze", "reboot", "redeploy", "preempt", "terminate"}
     assert set(re.findall(r"https?://[^\"' <)]+", text)) <= {"http://www.w3.org/2000/svg"}
     assert "prefers-color-scheme: dark" in text
+
+
+def _drawn_in_svg(text: str) -> set[str]:
+    bars = [each for each in ElementTree.fromstring(text).iter() if each.tag.endswith("rect")]
+    return {word for bar in bars for word in bar.get("class", "").split()}
+
+
+def _drawn_in_html(text: str) -> set[str]:
+    """What its script draws from."""
+    data, _ = json.JSONDecoder().raw_decode(text, text.index("const DATA = ") + len("const DATA = "))
+    return {bar[2].lower() for row in data["rows"] for bar in row["bars"]}
 
 
 def test_an_interrupted_simulation_tells_what_was_seen_so_far(tmp_path: Path) -> None:

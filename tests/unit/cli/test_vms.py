@@ -22,13 +22,15 @@ def test_every_option_of_create_reaches_the_region(run: Run, region: Region) -> 
         "vm", "create", "w", "--no-vnet", "--terminate-notice", "10m",
         "--size", "Standard_E4", "--os-type", "Windows", "--tag", "team=web", "--tag", "stage=a=b",
         "--address", "10.0.0.4", "--local-address", "127.1.0.4", "--netns", "space", "--interface", "tap0",
+        "--unix", "w",
     )  # fmt: skip
 
     assert (created.status, created.err) == (0, "")
     vm = run("vm", "show", "w", "--json").json
     assert (vm["vnet"], vm["terminate_notice_seconds"]) == (False, 600)
     assert (vm["size"], vm["os_type"], vm["tags"]) == ("Standard_E4", "Windows", {"team": "web", "stage": "a=b"})
-    assert vm["binding"] == {"address": "10.0.0.4", "local_address": "127.1.0.4", "netns": "space", "interface": "tap0"}
+    place = {"netns": "space", "interface": "tap0", "unix": "w"}
+    assert vm["binding"] == {"address": "10.0.0.4", "local_address": "127.1.0.4", **place}
 
 
 def test_a_spot_vm_has_an_eviction_policy(run: Run, region: Region) -> None:

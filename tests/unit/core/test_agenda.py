@@ -85,3 +85,24 @@ def test_freeing_a_long_agenda_does_not_exhaust_the_stack() -> None:
     falling = filled([(-number, "a") for number in range(100_000)])
     assert falling.first() is not None
     del falling
+
+
+@given(
+    st.dictionaries(st.integers(0, 999).map("key-{:03}".format), st.integers(0, 2), max_size=150),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 999).map("key-{:03}".format)), max_size=20),
+    st.integers(0, 150),
+)
+def test_many_of_one_instant_that_share_a_node_come_out_in_order_with_those_added_later(
+    at_once: dict[str, int], later: list[tuple[int, str]], most: int
+) -> None:
+    agenda = Agenda.of({Key(key): NOON + timedelta(seconds=seconds) for key, seconds in at_once.items()})
+    for seconds, key in later:
+        agenda = agenda.add(NOON + timedelta(seconds=seconds), Key(key))
+    expected = sorted([*((seconds, key) for key, seconds in at_once.items()), *later])
+
+    due, rest = agenda.split(NOON + timedelta(seconds=1), most)
+
+    taken = [each for each in expected if each[0] <= 1][:most]
+    assert [(int((each.at - NOON).total_seconds()), each.key) for each in due] == taken
+    assert drained(rest) == expected[len(taken) :]
+    assert drained(agenda) == expected

@@ -158,3 +158,18 @@ def test_a_forecast_costs_only_what_is_taken_of_it() -> None:
     ahead = course(world.region, world.now, world.rules, lasting)
     assert list(takewhile(lambda each: not isinstance(each.fact, f.EventStarted), ahead)) == []
     assert asked == []
+
+
+def test_what_happens_at_one_instant_comes_in_the_same_order_whatever_the_ids_are() -> None:
+    """So a dry run, whose ids are made up, foretells the order in which the same campaign then goes."""
+    told = []
+    for campaign in ("A", "B", "C"):
+        world = World()
+        for number in range(12):
+            world.reading(f"web-{number}", spec=in_set(f"front-{number % 3}"))
+        world.do(c.MaintainHosts(("host-0",), Cause.FREEZE, campaign))
+        world.do(c.StartCampaign(campaign, Cause.REBOOT))
+        seen = [each for each in foreseen(world) if each.event is not None]
+        told.append([(each.fact.at, type(each.fact), each.event.scope, each.event.vms) for each in seen if each.event])
+    assert len({event for _, _, _, event in told[0]}) > 3
+    assert told[0] == told[1] == told[2]

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from immutables import Map
 
 from forewarn.core.agenda import Agenda
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
+from forewarn.core.maps import Map
 from forewarn.core.phases import Phase
 from forewarn.core.region import Campaign, CampaignState, Event, Group, Host, Power, Region, Scope, Vm, replace
 from forewarn.core.rules import Rules

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from immutables import Map
 
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
+from forewarn.core.maps import Map
 from forewarn.core.region import Region, Resource, Rolling, replace
 from forewarn.core.specs import Domains, Policy
 from tests.unit.core.world import MINUTE, NOON, World

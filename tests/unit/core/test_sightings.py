@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
@@ -12,7 +13,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import ErrandKind, Listing, SeenWhy, Sighting
 from forewarn.core.region import HostHealth, Power
-from tests.unit.core.real_world import ENGINE, OFF, PAUSED, RUNNING, RealWorld
+from tests.unit.core.real_world import ENGINE, GONE, OFF, PAUSED, RUNNING, RealWorld
 
 SECOND = timedelta(seconds=1)
 
@@ -291,6 +292,8 @@ def test_a_lost_host_that_is_back_turns_off_what_runs_elsewhere_by_now_before_it
     assert world.health("alpha") is HostHealth.FENCED
     world.try_it("alpha")
     world.sees("alpha", "web", power=OFF, complete=True)
+    assert world.health("alpha") is HostHealth.FENCED  # its definition is still there
+    world.sees("alpha", complete=True)
 
     assert world.health("alpha") is HostHealth.HEALTHY
     assert world.home("web") == "beta"
@@ -346,3 +349,21 @@ def test_a_migration_whose_source_is_lost_becomes_a_redeployment_to_the_same_pla
     (left,) = world.region.errands.values()
     assert (left.errand.kind, left.errand.to) == (ErrandKind.REDEPLOY, found.errand.to)
     assert left.errand.source_off
+
+
+def test_a_deletion_is_not_over_while_the_machine_was_seen_to_run_at_another_host_too() -> None:
+    """A live migration that was given up for the deletion has arrived all the same."""
+    world = RealWorld()
+    world.adopt("web")
+    world.do(c.DeleteVms(("web",), world.seed()))
+    found = world.try_it("web")
+    world.sees("beta", "web")
+    gone = Sighting("ref-web", "alpha", GONE, "", SeenWhy.ASKED, errand=found.errand.id)
+    world.report(found, "done", seen=gone)
+
+    assert "web" in world.region.vms
+    assert world.due_kinds() == {"web": ErrandKind.DELETE}
+    assert world.machine("web").host == "beta"
+    world.sees("alpha", complete=True)
+    world.report(world.due()["web"], "done", seen=structs.replace(gone, host="beta"))
+    assert "web" not in world.region.vms

@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, SeenWhy
 from forewarn.engines.docker.calls import Dialect
-from forewarn.engines.docker.containers import Container, container_of, is_aside, name_aside
+from forewarn.engines.docker.containers import Container, container_of, defined, definition_of, is_aside, name_aside
+from forewarn.engines.docker.deciding import EngineCall, Scene, decide
 from forewarn.engines.docker.making import Blueprint, from_blueprint, kept_policy, like, name_of
-from forewarn.engines.docker.remarks import remarks_on
+from forewarn.plane.hands.engine import Done, Failed
 
 _ID = "84040db8d692df0e826bc5810e55ca7ca6ee2d0e4e9547b21eb94d315cf90e54"
 _ANONYMOUS = "82c28eda4fadc0e06aa1cfea72f5e1879966c69d88085da690c17e471b447ad2"
@@ -124,23 +126,6 @@ def test_what_a_container_does_and_why_it_is_off(state: dict[str, Any], power: M
     assert (found.power, found.why) == (power, why)
 
 
-@pytest.mark.parametrize(
-    ("changes", "fine"),
-    [
-        ({"HostConfig": {"CapDrop": ["NET_RAW"]}}, True),
-        ({"HostConfig": {"CapDrop": ["CAP_NET_RAW"]}}, True),
-        ({"HostConfig": {"CapDrop": ["ALL"]}}, True),
-        ({}, False),
-        ({"HostConfig": {"CapDrop": ["NET_RAW"], "CapAdd": ["NET_ADMIN"]}}, False),
-        ({"HostConfig": {"CapDrop": ["NET_RAW"], "Privileged": True}}, False),
-        ({"HostConfig": {"CapDrop": ["NET_RAW"], "NetworkMode": "host"}}, False),
-    ],
-)
-def test_an_identity_is_called_safe_only_where_it_is(changes: dict[str, Any], fine: bool) -> None:
-    (identity,) = [each for each in remarks_on(container_of(_told(**changes))) if each.subject == "identity"]
-    assert identity.fine is fine
-
-
 def test_names_that_come_and_go_are_told_from_those_of_machines() -> None:
     assert is_aside(name_aside("web-0", "old", _ERRAND.id))
     assert not is_aside("web-0")
@@ -154,3 +139,31 @@ def test_a_boot_mark_is_the_container_and_when_it_was_started() -> None:
 
     assert mark() == mark(State={"Status": "exited"})
     assert len({mark(), mark(Id="f" * 64), mark(State={"StartedAt": "2026-11-18T00:36:48Z"})}) == 3
+
+
+def test_a_container_whose_host_is_lost_is_made_again_from_what_was_told_of_it() -> None:
+    told = container_of(_told())
+    kept = defined(definition_of(told))
+    assert kept is not None
+    assert like(kept, _ERRAND, "beta", _DOCKERD) == like(told, _ERRAND, "beta", _DOCKERD)
+    assert definition_of(container_of(_told(Id="f" * 64, Config={"Hostname": "f" * 12}))) != ""
+    assert _ID[:12] not in definition_of(told)
+
+
+def test_a_machine_that_is_nowhere_any_more_is_created_and_nothing_is_asked_of_its_lost_host() -> None:
+    gone = defined(definition_of(container_of(_told(Mounts=[]))))
+    errand = structs.replace(_ERRAND, to="beta", source_off=True)
+    scene = Scene("web-0", "alpha", "beta", False, _DOCKERD, None, None, gone=gone)
+    step = decide(errand, scene)
+    assert isinstance(step, EngineCall)
+    assert (step.host, step.path, step.body["Image"]) == ("beta", "/containers/create", "tiny")
+    assert isinstance(decide(errand, structs.replace(scene, gone=None)), Failed)
+
+
+def test_a_copy_that_is_no_vms_is_removed_and_its_volumes_are_not() -> None:
+    errand = structs.replace(_ERRAND, kind=ErrandKind.OFF, vm="", ref="web-0")
+    scene = Scene("web-0", "alpha", "alpha", True, _DOCKERD, container_of(_told()), None)
+    step = decide(errand, scene)
+    assert isinstance(step, EngineCall)
+    assert (step.method, step.query) == ("DELETE", {"force": "1", "v": "0"})
+    assert isinstance(decide(errand, structs.replace(scene, old=None)), Done)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from forewarn.terms import Document
@@ -44,14 +45,15 @@ class RawServer:
         return len(self._connections)
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
+        for each in (self._listener, *self._connections):
+            with suppress(OSError):  # on Windows closing is what wakes the one that waits, elsewhere this
+                each.shutdown(socket.SHUT_RDWR)
+            if sys.platform == "win32" or each is self._listener:
+                each.close()
         self._threads[0].join()
-        self._listener.close()
-        for connection in self._connections:
-            try:
+        for connection in self._connections:  # one that came at the last moment
+            with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
         for thread in self._threads:
             thread.join()
 

@@ -38,7 +38,7 @@ class Ground:
     def __init__(
         self, loop: SimLoop, engine: type[TwinEngine], settings: MachineSettings, node: str, lock: Path | None
     ) -> None:
-        self._loop = loop
+        self._loop, self._is_ours = loop, node in ("", "here")
         hub = loop.strands = Strands(loop)
         self.platform = TwinHosts(("alpha", "beta"), elapsed=loop.time, make_flag=lambda: StrandFlag(hub))
         self.journal = ShakyJournal()
@@ -80,6 +80,8 @@ class Ground:
         for name in names:
             machine = self.platform.put(name, host, vm=name)
             await self.do(c.AdoptMachine(name, VmSpec(), f"seed/{name}", host, name, machine.mark))
+        if self._is_ours:  # a moment later it is known how to make them again
+            await self.until(lambda: all(self.region.machines[name].definition for name in names))
 
     async def do(self, command: c.Command) -> None:
         await self.plane.submit(command, OPERATOR)

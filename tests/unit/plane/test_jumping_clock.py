@@ -161,3 +161,24 @@ def test_a_clock_that_was_set_back_by_a_moment_is_met_again(machine: Machine) ->
         machine.grown += 0.0005
         clock.now()
     assert abs(clock.now() - machine.wall()) < timedelta(microseconds=10)
+
+
+@pytest.mark.parametrize("look_seconds", [0.0, 0.05, 5.0])
+def test_an_agreed_time_runs_on_and_never_goes_back(machine: Machine, look_seconds: float) -> None:
+    clock = machine.clock(look_seconds=look_seconds)
+    clock.agree(NOON + HOUR)
+    assert machine.live(clock, 10) == NOON + HOUR + 10 * SECOND
+    clock.agree(NOON + HOUR + 8 * SECOND)  # an answer that was on its way for two seconds
+    assert clock.now() == NOON + HOUR + 10 * SECOND
+    assert machine.live(clock, 10) == NOON + HOUR + 18 * SECOND
+    clock.agree(NOON + HOUR + 30 * SECOND)
+    assert clock.now() == NOON + HOUR + 30 * SECOND
+
+
+def test_between_two_looks_an_agreed_time_is_what_was_told_last(machine: Machine) -> None:
+    clock = machine.clock(look_seconds=5.0)
+    clock.agree(NOON)
+    clock.now()
+    machine.grown += 3
+    clock.agree(NOON + SECOND)  # nobody has read the clock since noon, but somebody may have
+    assert clock.now() == NOON + 3 * SECOND

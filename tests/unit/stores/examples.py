@@ -21,6 +21,8 @@ from forewarn.core.specs import (
     UpgradeMode,
     VmSpec,
 )
+from forewarn.core.tokens.facts import TokenMade, TokenRevoked
+from forewarn.core.tokens.values import Role
 from forewarn.plane.ports import Entry, Origin
 
 AT = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
@@ -169,6 +171,8 @@ EVERY_FACT: tuple[f.Fact, ...] = (
     mf.MachineAdopted(AT, "db", "docker", "Alpha", ref="c0ffee", boot_mark="m1", power=MachinePower.RUNNING),
     mf.MachineReleased(AT, vm="db"),
     mf.MachineSeen(AT, "db", "Beta", MachinePower.OFF, "c0ffee", "m2", SeenWhy.GUEST, moved=True),
+    mf.MachineDefined(AT, vm="db", definition="<domain/>"),
+    mf.MachineCleared(AT, vm="db", host="Alpha"),
     mf.MachineDoubled(AT, vm="db", also="Beta"),
     mf.MachineAlarmed(AT, vm="db", alarm="is paused"),
     mf.ErrandMade(AT, ERRAND, EVENT.id, tried=True),
@@ -177,6 +181,12 @@ EVERY_FACT: tuple[f.Fact, ...] = (
     mf.ErrandHindered(AT, ERRAND.id, EVENT.id, ErrandKind.REDEPLOY, "db", why="no space left"),
     mf.ErrandEnded(AT, ERRAND.id, "vm/db", ErrandKind.STOP, "db"),
     mf.ErrandGivenUp(AT, ERRAND.id, "host/13", ErrandKind.FENCE, why="no such command"),
+    TokenMade(AT, "0b5e", "anna", Role.OPERATE, digest="9f86d081"),
+    TokenRevoked(AT, "0b5e", "anna"),
+    mf.HostDraining(AT, host=13),
+    mf.HostResumed(AT, host=13),
+    mf.MachineAdopted(AT, "db", "docker", "Alpha", "c0ffee", cannot=(ErrandKind.MIGRATE,), way="address"),
+    mf.MachineSeen(AT, "db", "Beta", MachinePower.RUNNING, "c0ffee", "m2", moved=True, stood=2),
 )
 
 ORIGIN = Origin("operator", "someone", "R-1")

@@ -13,6 +13,7 @@ from forewarn.core.region import Region, replace
 from forewarn.core.rules import Rules
 from forewarn.core.specs import Binding, EvictionPolicy, Policy, ScaleSetSpec, ScopeKind, VmSpec
 from forewarn.core.step import step
+from forewarn.core.tokens.values import MakeToken, RevokeToken, Role
 from tests.unit.stores.examples import AT
 
 RULES = Rules(vms_per_host=3, notices={Cause.FREEZE: timedelta(minutes=3)})
@@ -60,12 +61,15 @@ def _commands(region: Region, minute: int) -> Iterator[c.Command]:
         case 6:
             yield c.BindVm("lone-2", Binding(address="10.0.0.2"))
             yield c.PauseCampaign("C1")
+            yield MakeToken("0b5e", "anna", Role.OPERATE, "9f86d081")
+            yield MakeToken("1c6f", "bert", Role.READ, "60303ae2")
         case 8:
             yield c.ResumeCampaign("C1")
         case 9:
             yield c.DeleteVms(("web-5", "lone-3"), "S9")
             yield c.Together((c.DeleteScaleSet("pool", "S14"),), "OP-4", "delete")
             yield c.ForgetResource(ANY + "a")
+            yield RevokeToken("bert")
             yield c.StartVms(("lone-1",))
     for event in sorted(region.events.values(), key=lambda event: event.id):
         if event.started_at is not None and event.impact_began_at is None:

@@ -7,7 +7,8 @@ from typing import get_args
 
 import msgspec
 
-from forewarn.core.facts import FORMAT, Fact, subject_of
+from forewarn.core.facts import FORMAT, Fact
+from forewarn.core.looking.subjects import subject_of
 from forewarn.plane.ports import Entry
 from forewarn.stores import codec
 from forewarn.stores.rows import COLUMNS, START, rows_of

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from immutables import Map
 
 from forewarn import __version__
 from forewarn.core import commands as c
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.looking.deadlines import next_deadline
+from forewarn.core.maps import Map
 from forewarn.core.region import Campaign, Host, Operation, RealHost, Region, Resource, ScaleSet, Scope, Vm
 from forewarn.core.retired import Retired
 from forewarn.core.rules import Rules
@@ -167,7 +167,7 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Scope: "key kind name policy resource_group members counts enabled_at last_read_at lapses_at incarnation events "
     "changed_at domains",
     Host: "number fault_domain update_domain capacity health vms",
-    RealHost: "number fault_domain update_domain capacity health vms called engine kinds was reserved",
+    RealHost: "number fault_domain update_domain capacity health vms called engine kinds was reserved lost_at",
     Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at number "
     "not_done",
     ScaleSet: "name resource_group orchestration single_placement_group computer_prefix seed created_at spec model "
@@ -177,7 +177,7 @@ KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Region: "vms scopes hosts vacancies events groups addresses campaigns campaigns_waiting host_work scale_sets "
     "operations operations_ended "
     "operations_ended_total awaited resources owned real_hosts machines refs errands astray agenda "
-    "retired lone_vms_made user_operations latest_at",
+    "tokens retired lone_vms_made user_operations latest_at",
 }
 
 

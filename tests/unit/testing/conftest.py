@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from forewarn.testing.plugin import region
+from forewarn.testing.plugin import open_regions, region
 
-__all__ = ["region"]
+__all__ = ["open_regions", "region"]

@@ -35,6 +35,7 @@ def test_an_event_that_nobody_approved_is_told_with_the_timeline(region: Region)
         "    +0:00:00  2026-01-01 12:00:00  app           the load balancer knows",
         "    +0:15:00  2026-01-01 12:15:00  clock         Started. [ID]",
         "    +0:15:00  2026-01-01 12:15:00  driver        Impact began, until 2026-01-01T12:15:30Z. [ID]",
+        "    +0:15:00  2026-01-01 12:15:00                web-0 never asked",
         "    +0:15:00  2026-01-01 12:15:00  now",
     ]
 
@@ -88,3 +89,16 @@ def test_what_never_comes_true_ends_at_the_limit(region: Region) -> None:
     assert (region.now() - region.timeline()[0].at, event.phase) == (timedelta(minutes=10), "scheduled")
     with pytest.raises(AssertionError, match=r"within 0 seconds of real time\.\n"):
         region.wait_until(lambda: event.ended, seconds=0)
+
+
+def test_who_waits_in_vain_is_told_what_for_where_and_how_the_events_stand(region: Region) -> None:
+    region.vm("web-0")
+    event = region.restart("web-0")
+    with pytest.raises(AssertionError) as failed:
+        region.wait_until(lambda: event.ended, seconds=0, message="the worker has drained")
+
+    first, line, phase, *_ = str(failed.value).splitlines()
+    assert first == "It was not so within 0 seconds of real time: the worker has drained"
+    assert line.startswith("  test_checks.py:")
+    assert line.endswith('region.wait_until(lambda: event.ended, seconds=0, message="the worker has drained")')
+    assert phase == f"  <Reboot {event.id} of web-0: scheduled>"

@@ -64,6 +64,36 @@ def test_a_helper_that_fails_tells_the_timeline_once(tmp_path: Path) -> None:
     assert done.stdout.count("Reboot of web-0 (user-restart) scheduled") == 1
 
 
+def test_a_marker_chooses_the_settings_of_the_region(tmp_path: Path) -> None:
+    test = (
+        "import pytest\n"
+        "@pytest.mark.region(notice_user_restart='5m', profile='azure')\n"
+        "def test_it(region):\n    region.vm('web-0')\n    event = region.restart('web-0')\n"
+        "    assert (event.not_before - region.now()).seconds == 300\n"
+        "@pytest.mark.region(profil='azure')\ndef test_typo(region): pass\n"
+        "@pytest.mark.region('azure')\ndef test_unnamed(region): pass\n"
+    )
+    done = _pytest(tmp_path, test)
+
+    assert "1 passed, 2 errors" in done.stdout, done.stdout + done.stderr
+    assert "@pytest.mark.region: a region of a test has no setting 'profil'; did you mean 'profile'?" in done.stdout
+    assert "settings of a region are given by name" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_a_test_may_have_several_regions_and_each_tells_its_story(tmp_path: Path) -> None:
+    test = (
+        "def test_it(open_regions):\n    one, two = open_regions(), open_regions(notice_user_restart='1m')\n"
+        "    one.vm('east'); two.vm('west')\n    assert one.url == two.url\n"
+    )
+    done = _pytest(tmp_path, test)
+
+    assert done.returncode == 1
+    assert done.stdout.count("forewarn: what happened in the region") == 2
+    assert "east was made" in done.stdout
+    assert "west was made" in done.stdout
+
+
 def test_somebody_elses_region_fixture_stays_theirs(tmp_path: Path) -> None:
     test = "import pytest\n@pytest.fixture\ndef region(): return 'westeurope'\n"
     test += "def test_it(region): assert region == 'westeurope'\n"

@@ -97,9 +97,9 @@ def test_a_deletion_with_notice_is_an_event_and_without_is_none(region: Region) 
     unwarned = region.vm("unwarned")
     event = region.delete(warned)
 
-    assert region.delete(unwarned) is None
+    assert not region.delete(unwarned)
     assert not unwarned.exists
-    assert event is not None
+    assert event
     assert event.type == "Terminate"
     region.run_until(lambda: not warned.exists, timedelta(minutes=6))
 

@@ -123,4 +123,7 @@ async def test_a_listener_for_health_alone_tells_nothing_else() -> None:
         answer = await client.get("/v1/ping")
 
     assert answer.status_code == 404
-    assert answer.json()["error"]["message"] == "There is only /health/live and /health/ready here."
+    assert (
+        answer.json()["error"]["message"]
+        == "There is only /health/live, /health/ready and, where metrics are on, /metrics here."
+    )

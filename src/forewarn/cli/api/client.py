@@ -15,32 +15,27 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from forewarn import __version__
 from forewarn.cli.api.shapes import (
-    Activities,
     Campaign,
-    Clock,
     Event,
     EventStory,
     Fault,
     Fleet,
-    Forecast,
     Host,
     Nodes,
     Outcome,
     Policy,
     Pong,
     Read,
-    Record,
     ResourceManager,
     ScaleSet,
     ScaleSetStory,
     Scope,
     Search,
     SettingShown,
-    Turned,
-    Verdict,
     Vm,
     VmStory,
 )
+from forewarn.cli.api.time_shapes import Activities, Clock, Forecast, Record, Turned, Verdict
 from forewarn.settings.errors import CommandFailed, Exit, usage
 
 DEFAULT_URL = "http://127.0.0.1:16926"
@@ -215,7 +210,7 @@ class OperatorClient:
 
     # VMs
     def create_vms(self, body: Mapping[str, Any]) -> list[str]:
-        return cast(list[str], self._order("POST", "/v1/vms", body=body)["created"])
+        return cast(list[str], self.order("POST", "/v1/vms", body=body)["created"])
 
     def vms(self, wanted: Parameters | None = None) -> Iterator[Vm]:
         return cast(Iterator[Vm], self._pages("/v1/vms", "vms", wanted))
@@ -230,21 +225,21 @@ class OperatorClient:
     def read(self, name: str, api_version: str = "") -> Read:
         """One read by this VM, which enables its scope."""
         path = _named("/v1/vms/{}/read", name)
-        return cast(Read, self._order("POST", path, body={}, parameters={"api-version": api_version}))
+        return cast(Read, self.order("POST", path, body={}, parameters={"api-version": api_version}))
 
     def operate(self, operation: str, names: Sequence[str]) -> Outcome:
         """``operation`` is restart, redeploy, reimage, stop, deallocate, start, delete or evict."""
-        return cast(Outcome, self._order("POST", f"/v1/vms/{operation}", body={"names": list(names)}))
+        return cast(Outcome, self.order("POST", f"/v1/vms/{operation}", body={"names": list(names)}))
 
     def bind_vm(self, name: str, binding: Mapping[str, str]) -> Vm:
-        return cast(Vm, self._order("PUT", _named("/v1/vms/{}/binding", name), body=binding))
+        return cast(Vm, self.order("PUT", _named("/v1/vms/{}/binding", name), body=binding))
 
     def unbind_vm(self, name: str) -> Vm:
-        return cast(Vm, self._order("DELETE", _named("/v1/vms/{}/binding", name)))
+        return cast(Vm, self.order("DELETE", _named("/v1/vms/{}/binding", name)))
 
     # Scale sets
     def create_scale_set(self, body: Mapping[str, Any]) -> Outcome:
-        return cast(Outcome, self._order("POST", "/v1/scale-sets", body=body))
+        return cast(Outcome, self.order("POST", "/v1/scale-sets", body=body))
 
     def scale_sets(self) -> Iterator[ScaleSet]:
         return cast(Iterator[ScaleSet], self._pages("/v1/scale-sets", "scale_sets"))
@@ -253,14 +248,14 @@ class OperatorClient:
         return cast(ScaleSetStory, self.server.ask("GET", _named("/v1/scale-sets/{}", name)))
 
     def change_scale_set(self, name: str, body: Mapping[str, Any]) -> Outcome:
-        return cast(Outcome, self._order("PUT", _named("/v1/scale-sets/{}", name), body=body))
+        return cast(Outcome, self.order("PUT", _named("/v1/scale-sets/{}", name), body=body))
 
     def delete_scale_set(self, name: str) -> Outcome:
-        return cast(Outcome, self._order("DELETE", _named("/v1/scale-sets/{}", name)))
+        return cast(Outcome, self.order("DELETE", _named("/v1/scale-sets/{}", name)))
 
     def operate_scale_set(self, name: str, operation: str, body: Mapping[str, Any]) -> Outcome:
         """``operation`` is scale, delete-instances, upgrade, protect, or what can be done to VMs."""
-        return cast(Outcome, self._order("POST", _named("/v1/scale-sets/{}/{}", name, operation), body=body))
+        return cast(Outcome, self.order("POST", _named("/v1/scale-sets/{}/{}", name, operation), body=body))
 
     # Scopes
     def scopes(self, wanted: Parameters | None = None) -> Iterator[Scope]:
@@ -270,7 +265,7 @@ class OperatorClient:
         return cast(Scope, self.server.ask("GET", _named("/v1/scopes/{}/{}", kind, name)))
 
     def set_policy(self, kind: str, name: str, policy: Policy) -> None:
-        self._order("PUT", _named("/v1/scopes/{}/{}/policy", kind, name), body=policy)
+        self.order("PUT", _named("/v1/scopes/{}/{}/policy", kind, name), body=policy)
 
     # Hosts
     def hosts(self, wanted: Parameters | None = None) -> Iterator[Host]:
@@ -280,14 +275,14 @@ class OperatorClient:
         return cast(Host, self.server.ask("GET", _named("/v1/hosts/{}", name)))
 
     def maintain(self, hosts: Sequence[str], kind: str) -> Outcome:
-        return cast(Outcome, self._order("POST", "/v1/hosts/maintain", body={"hosts": list(hosts), "kind": kind}))
+        return cast(Outcome, self.order("POST", "/v1/hosts/maintain", body={"hosts": list(hosts), "kind": kind}))
 
     def fail_hosts(self, hosts: Sequence[str]) -> Outcome:
-        return cast(Outcome, self._order("POST", "/v1/hosts/fail", body={"hosts": list(hosts)}))
+        return cast(Outcome, self.order("POST", "/v1/hosts/fail", body={"hosts": list(hosts)}))
 
     # Campaigns
     def start_campaign(self, body: Mapping[str, Any]) -> Campaign:
-        return cast(Campaign, self._order("POST", "/v1/campaigns", body=body))
+        return cast(Campaign, self.order("POST", "/v1/campaigns", body=body))
 
     def campaigns(self) -> Iterator[Campaign]:
         return cast(Iterator[Campaign], self._pages("/v1/campaigns", "campaigns"))
@@ -297,7 +292,7 @@ class OperatorClient:
 
     def turn_campaign(self, campaign_id: str, operation: str) -> Campaign:
         """``operation`` is pause, resume or cancel."""
-        found = self._order("POST", _named("/v1/campaigns/{}/{}", campaign_id, operation), body={})
+        found = self.order("POST", _named("/v1/campaigns/{}/{}", campaign_id, operation), body={})
         return cast(Campaign, found)
 
     # Events
@@ -310,7 +305,7 @@ class OperatorClient:
 
     def turn_events(self, operation: str, ids: Sequence[str]) -> Outcome:
         """``operation`` is approve or cancel."""
-        return cast(Outcome, self._order("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
+        return cast(Outcome, self.order("POST", f"/v1/events/{operation}", body={"ids": list(ids)}))
 
     # Time
     def forecast(self, wanted: Parameters) -> Forecast:
@@ -337,6 +332,17 @@ class OperatorClient:
     def clear_faults(self, fault_id: str = "") -> None:
         self.server.ask("DELETE", _named("/v1/faults/{}", fault_id) if fault_id else "/v1/faults")
 
+    # Tokens
+    def create_token(self, name: str, role: str, vms: list[str], host: str) -> dict[str, Any]:
+        body = {"name": name, "role": role, **({"vms": vms} if vms else {}), **({"host": host} if host else {})}
+        return cast(dict[str, Any], self.server.ask("POST", "/v1/tokens", body=body))
+
+    def tokens(self) -> list[dict[str, Any]]:
+        return cast(list[dict[str, Any]], self.server.ask("GET", "/v1/tokens")["tokens"])
+
+    def revoke_token(self, name: str) -> str:
+        return str(self.server.ask("DELETE", _named("/v1/tokens/{}", name))["revoked"])
+
     # Journal
     def records(self, after: int = 0, limit: int = PAGE, about: str = "") -> list[Record]:
         found = self.server.ask("GET", "/v1/journal", {"after": after, "limit": limit, "about": about})
@@ -349,7 +355,7 @@ class OperatorClient:
     def verify(self) -> Verdict:
         return cast(Verdict, self.server.ask("POST", "/v1/journal/verify", body={}))
 
-    def _order(self, method: str, path: str, body: object = None, parameters: Parameters | None = None) -> Any:
+    def order(self, method: str, path: str, body: object = None, parameters: Parameters | None = None) -> Any:
         """A request that becomes a command of the region, or the dry run of one."""
         if not self.dry_run:
             return self.server.ask(method, path, parameters, body)

@@ -9,7 +9,7 @@ from http.client import HTTPException, HTTPResponse
 from typing import cast
 
 from forewarn.cli.api.client import OperatorClient, Server, Unreachable
-from forewarn.cli.api.shapes import Record
+from forewarn.cli.api.time_shapes import Record
 
 SILENCE_SECONDS = 60.0  # four times the server's KEEP_ALIVE_SECONDS: a longer silence is a dead connection
 # Ours: a server that restarts is back at once, and after an outage five seconds late is soon for a person

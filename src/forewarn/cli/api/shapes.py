@@ -1,29 +1,14 @@
-"""The answers of the operator API as this command reads them. A test compares each with the OpenAPI document."""
+"""The answers of the operator API as this command reads them. A test compares each with the OpenAPI document.
+
+Those of real machines are in ``machine_shapes``, those of the clock, the journal and the future in ``time_shapes``.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-
-class Clock(TypedDict):
-    now: str
-    kind: str
-    speed: float
-    next_deadline: str | None
-
-
-class Happened(TypedDict):
-    at: str
-    text: str
-    about: list[str]
-    about_total: int
-
-
-class Turned(Clock):
-    """The clock after a turn."""
-
-    happened: list[Happened]
-    happened_left_out: int
+from forewarn.cli.api.machine_shapes import Binding, Errand, Machine
+from forewarn.cli.api.time_shapes import Clock
 
 
 class Pong(TypedDict):
@@ -146,14 +131,9 @@ class Moment(TypedDict):
 
 
 class EventStory(Event):
+    in_time: bool | None
     timeline: list[Moment]
-
-
-class Binding(TypedDict):
-    address: str
-    local_address: str
-    netns: str
-    interface: str
+    errands: list[Errand]
 
 
 class Vm(TypedDict):
@@ -183,6 +163,7 @@ class Vm(TypedDict):
     tags: dict[str, str]
     created_at: str
     binding: Binding
+    machine: Machine | None
 
 
 class VmStory(Vm):
@@ -266,6 +247,8 @@ class Host(TypedDict):
     fault_domain: int
     update_domain: int
     health: str
+    engine: str | None
+    capacity: int
     vms: list[str]
 
 
@@ -296,31 +279,6 @@ class Campaign(TypedDict):
     ended_at: str | None
 
 
-class ForecastFact(TypedDict):
-    at: str
-    fact: str
-    text: str
-    event: str | None
-    type: str | None
-    announced: bool | None
-    scope: str | None
-    vms: list[str]
-    vms_total: int
-    host: str | None
-    campaign: str | None
-    estimated: bool
-
-
-class Forecast(TypedDict):
-    """What will happen if nobody acts."""
-
-    now: str
-    until: str
-    seq: int
-    facts: list[ForecastFact]
-    cut_at: str | None
-
-
 class Fault(TypedDict):
     id: str
     kind: str
@@ -336,49 +294,6 @@ class SettingShown(TypedDict):
     value: str
     source: str
     help: str
-
-
-class Record(TypedDict):
-    """One fact of the journal. ``body`` is the fact itself, as it is kept."""
-
-    seq: int
-    at: str
-    fact: str
-    subject: str
-    command: str
-    door: str
-    who: str
-    request_id: str
-    body: dict[str, Any]
-
-
-class Activity(TypedDict):
-    """One request: who asked for what, and what came of it."""
-
-    seq: int
-    first_seq: int
-    at: str
-    until: str
-    times: int
-    door: str
-    who: str
-    request_id: str
-    command: str
-    text: str
-    about: list[str]
-    about_total: int
-    outcome: str
-
-
-class Activities(TypedDict):
-    activity: list[Activity]
-    next: int | None
-    head: int
-
-
-class Verdict(TypedDict):
-    faults: list[str]
-    records: int
 
 
 class ResourceManager(TypedDict):

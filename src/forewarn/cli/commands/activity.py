@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from forewarn.cli import parsing, terse
 from forewarn.cli.api.client import OperatorClient
 from forewarn.cli.api.follow import follow
-from forewarn.cli.api.shapes import Activity
+from forewarn.cli.api.time_shapes import Activity
 from forewarn.cli.output import Column, Output, cut
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import Exit, usage
@@ -58,6 +58,7 @@ def add_to(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--about", default="", metavar="SUBJECT", help="only about this: a VM, scale set, host or scope, or an id"
     )
+    parser.add_argument("--who", default="", metavar="NAME", help="only what this one did, as the column WHO names it")
 
 
 def _activity(args: argparse.Namespace, out: Output) -> int:
@@ -78,7 +79,8 @@ def _activity(args: argparse.Namespace, out: Output) -> int:
 def _wanted(args: argparse.Namespace, out: Output, client: OperatorClient) -> dict[str, str]:
     since, until = parsing.span_of(args, client)
     fold = out.terminal and not out.as_json if args.fold is None else args.fold
-    return {"door": args.door, "about": args.about, "since": since, "until": until, "fold": "true" if fold else ""}
+    told = "true" if fold else ""
+    return {"door": args.door, "about": args.about, "who": args.who, "since": since, "until": until, "fold": told}
 
 
 def _lines(client: OperatorClient, wanted: dict[str, str], most: int | None) -> list[Activity]:

@@ -14,7 +14,8 @@ import json
 import os
 import shlex
 import ssl
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -53,13 +54,15 @@ def add_to(subparsers: Subparsers) -> None:
         "forewarn az-env --dotenv > .env",
     )
     form = command.add_mutually_exclusive_group()
-    form.add_argument("--powershell", action="store_true", help="print for PowerShell")
+    form.add_argument("--sh", action="store_true", help="print for sh (the default, except on Windows)")
+    form.add_argument("--powershell", action="store_true", help="print for PowerShell (the default on Windows)")
     form.add_argument("--dotenv", action="store_true", help="print as an .env file, for programs and containers")
     command.add_argument(
         "--dir",
         type=Path,
         metavar="DIR",
-        help="the configuration directory (default: one for this region in ~/.local/state/forewarn)",
+        help="the configuration directory (default: one for this region in ~/.local/state/forewarn, on Windows in "
+        "%%LOCALAPPDATA%%\\forewarn)",
     )
 
 
@@ -75,10 +78,17 @@ def _az_env(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(variables)
         return Exit.OK
-    write = _powershell if args.powershell else _dotenv if args.dotenv else _shell
+    write = _form(args)
     for name, value in variables.items():
         out.line(write(name, value))
     return Exit.OK
+
+
+def _form(args: argparse.Namespace) -> Callable[[str, str], str]:
+    if args.dotenv:
+        return _dotenv
+    on_windows = sys.platform == "win32"
+    return _powershell if args.powershell or (on_windows and not args.sh) else _shell
 
 
 def _reachable(url: str, client: OperatorClient) -> str:
@@ -91,7 +101,7 @@ def _reachable(url: str, client: OperatorClient) -> str:
 
 
 def _usual_directory(url: str) -> Path:
-    state = os.environ.get("XDG_STATE_HOME", "")
+    state = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME", "")
     base = Path(state) if state else Path.home() / ".local" / "state"
     parts = urlsplit(url)
     host = (parts.hostname or "").replace(":", "_")
@@ -194,6 +204,14 @@ def _system_bundle(environment: Mapping[str, str]) -> str:
         if name and Path(name).is_file() and Path(name).name != _BUNDLE:
             text = Path(name).read_text(encoding="utf-8", errors="replace")
             return text if text.endswith("\n") else f"{text}\n"
+    return _windows_authorities()
+
+
+def _windows_authorities() -> str:
+    """Windows keeps those that it trusts in a store, not in a file."""
+    if sys.platform == "win32":
+        kept = ssl.enum_certificates("ROOT")
+        return "".join(ssl.DER_cert_to_PEM_cert(each) for each, encoding, _ in kept if encoding == "x509_asn")
     return ""
 
 

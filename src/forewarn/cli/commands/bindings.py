@@ -6,14 +6,14 @@ import argparse
 
 from forewarn.cli import parsing
 from forewarn.cli.api.client import OperatorClient
-from forewarn.cli.api.shapes import Binding
+from forewarn.cli.api.machine_shapes import Binding
 from forewarn.cli.outcomes import show_outcome
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import Exit, usage
 
-OPTIONS = ("address", "local_address", "netns", "interface")
+OPTIONS = ("address", "local_address", "netns", "interface", "unix")
 
 
 def add_options(parser: Parser, *, default: str | None = None) -> None:
@@ -24,6 +24,7 @@ def add_options(parser: Parser, *, default: str | None = None) -> None:
     parser.add_argument(
         "--interface", default=default, help="interface of the namespace that leads to the VM, if it is not inside"
     )
+    parser.add_argument("--unix", default=default, metavar="NAME", help="Unix socket of its own, NAME.sock")
 
 
 def add_pattern_options(parser: Parser) -> None:
@@ -36,7 +37,7 @@ def add_pattern_options(parser: Parser) -> None:
 
 def said(args: argparse.Namespace) -> dict[str, str]:
     """What was said about a binding, as the API wants it."""
-    return {name: value for name in OPTIONS if (value := getattr(args, name))}
+    return {name: value for name in OPTIONS if (value := getattr(args, name, None))}
 
 
 def add_to_vm(group: Subparsers) -> None:
@@ -46,11 +47,12 @@ def add_to_vm(group: Subparsers) -> None:
         _bind,
         "say how a VM is known by its connection",
         "Bind a VM that exists, in place of the binding it has: by the network namespace it lives in, by the interface "
-        "of a namespace that leads to it, by its source address, or by the loopback address it calls. What another VM "
-        "has is refused.",
+        "of a namespace that leads to it, by its source address, by the loopback address it calls, or by a Unix socket "
+        "of its own. What another VM has is refused.",
         "forewarn vm bind web_0 --netns web_0",
         "forewarn vm bind web-0 --netns hypervisor --interface tap0",
         "forewarn vm bind web-0 --address 10.0.0.4",
+        "forewarn vm bind web-0 --unix web-0",
     )
     bind.add_argument("name", metavar="NAME", help="name of a VM")
     add_options(bind)
@@ -143,7 +145,7 @@ def apply(client: OperatorClient, entry: BindingEntry) -> None:
 def _something(args: argparse.Namespace) -> dict[str, str]:
     found = said(args)
     if not found:
-        raise usage("say what to bind to: --netns (with --interface), --address or --local-address.")
+        raise usage("say what to bind to: --netns (with --interface), --address, --local-address or --unix.")
     return found
 
 

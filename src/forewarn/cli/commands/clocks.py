@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from forewarn.cli import parsing, terse
-from forewarn.cli.api.shapes import Clock, Forecast, ForecastFact, Happened, Turned
+from forewarn.cli.api.time_shapes import Clock, Forecast, ForecastFact, Happened, Turned
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import Exit

@@ -26,6 +26,7 @@ from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import Exit, usage
 from forewarn.settings.times import parse_instant, show_instant, show_moment
 
+_ERRANDS = (Column("MACHINE IS ASKED TO"), Column("VM"), Column("STATE"), Column("WHY", flexible=True))
 _TIMELINE = (
     Column("AT"),
     Column("FACT", spare=True),
@@ -171,6 +172,9 @@ def _show(args: argparse.Namespace, out: Output) -> int:
         return Exit.OK
     _show_fields(client, out, event)
     out.line()
+    if event["errands"]:
+        out.table(_ERRANDS, ((each["kind"], each["vm"], each["state"], each["why"]) for each in event["errands"]))
+        out.line()
     rows = ((terse.moment(out, at["at"]), at["fact"], at["by"], at["text"]) for at in event["timeline"])
     out.table(_TIMELINE, rows)
     return Exit.OK

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from forewarn.cli import parsing
+from forewarn.cli.api.machine_calls import MachineCalls
 from forewarn.cli.filters import HOSTS, add_filters, given
-from forewarn.cli.outcomes import show_outcome
+from forewarn.cli.outcomes import say_if_dry, show_outcome
 from forewarn.cli.output import Column, Output
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import Exit, usage
@@ -17,8 +18,25 @@ _COLUMNS = (
     Column("HEALTH"),
     Column("UD", right=True),
     Column("FD", right=True),
+    Column("ENGINE"),
     Column("VMS", right=True),
     Column("NAMES", flexible=True),
+)
+_ADD = (
+    "Let a host take part that the server's own region file declares as [[host]]: from now on its machines can "
+    "be adopted, and new ones made there. Address, engine and fence stand in that file; no command takes them."
+)
+_REMOVE = (
+    "Let a host of real machines go. While VMs live there they are moved away first, with events, and the "
+    "command is given again when they are gone. No machine is ended by it."
+)
+_DRAIN = (
+    "Empty a host of real machines: nothing is placed there from now on, and its VMs are moved away with events, while "
+    "they run where that can be, else started anew elsewhere. VMs that are down stay. Undone by 'host resume'."
+)
+_RESUME = (
+    "Let a host of real machines take machines again, after it was drained, or was called failing or failed. Events "
+    "that were made to drain it are not taken back; 'event cancel' does that."
 )
 _NAMES_SHOWN = 8  # of a host's VMs: some 80 characters of a table's row
 
@@ -66,6 +84,49 @@ def add_to(subparsers: Subparsers) -> None:
     )
     fail.add_argument("hosts", nargs="+", metavar="HOST", help="name of a host")
     parsing.add_dry_run(fail)
+    _add_real(group)
+
+
+def _add_real(group: Subparsers) -> None:
+    """What is only for hosts of real machines."""
+    for operation, summary, description in (
+        ("add", "let a declared host take part", _ADD),
+        ("remove", "let a host go", _REMOVE),
+        ("drain", "empty a host and keep it empty", _DRAIN),
+        ("resume", "let a host take machines again", _RESUME),
+    ):
+        parser = parsing.add_client_command(
+            group, operation, _change, summary, description, f"forewarn host {operation} rack-1"
+        )
+        parser.set_defaults(operation=operation)
+        parser.add_argument("host", metavar="HOST", help="name of a declared host")
+        parsing.add_dry_run(parser)
+    lost = parsing.add_client_command(
+        group,
+        "confirm-lost",
+        _confirm_lost,
+        "say that a silent host is off",
+        "Say that a host of which nothing is heard is off: you have seen it, or pulled its plug. Its VMs are then "
+        "started elsewhere; were it not off, they would run twice.",
+        "forewarn host confirm-lost rack-1",
+    )
+    lost.add_argument("host", metavar="HOST", help="name of a silent host")
+    parsing.add_dry_run(lost)
+
+
+def _change(args: argparse.Namespace, out: Output) -> int:
+    found = MachineCalls(parsing.client_of(args)).change_host(args.operation, args.host)
+    if out.as_json:
+        out.json(found)
+    else:
+        say_if_dry(out, found["dry_run"])
+        out.prose(found["message"])
+    return Exit.OK
+
+
+def _confirm_lost(args: argparse.Namespace, out: Output) -> int:
+    show_outcome(out, MachineCalls(parsing.client_of(args)).confirm_lost(args.host))
+    return Exit.OK
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
@@ -74,7 +135,15 @@ def _list(args: argparse.Namespace, out: Output) -> int:
         out.json(list(hosts))
         return Exit.OK
     rows = (
-        (host["name"], host["health"], host["update_domain"], host["fault_domain"], len(host["vms"]), _few(host["vms"]))
+        (
+            host["name"],
+            host["health"],
+            host["update_domain"],
+            host["fault_domain"],
+            host["engine"],
+            len(host["vms"]),
+            _few(host["vms"]),
+        )
         for host in hosts
     )
     out.table(_COLUMNS, rows, "There are no hosts yet; they come with the first VMs.")
@@ -92,7 +161,7 @@ def _show(args: argparse.Namespace, out: Output) -> int:
         out.json(found[0] if len(found) == 1 else found)
         return Exit.OK
     for host in found:
-        fields = ("name", "health", "update_domain", "fault_domain", "vms")
+        fields = ("name", "health", "engine", "update_domain", "fault_domain", "capacity", "vms")
         # Keys from a tuple of the shape's own
         out.fields((key.replace("_", " "), host[key]) for key in fields)  # type: ignore[literal-required]
     return Exit.OK

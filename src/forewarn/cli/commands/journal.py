@@ -7,14 +7,19 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
-from forewarn.cli import parsing, terse
+from forewarn.cli import parsing, places, terse
 from forewarn.cli.api.client import PAGE, OperatorClient
 from forewarn.cli.api.follow import follow
-from forewarn.cli.api.shapes import Record
-from forewarn.cli.output import Column, Output, cut
+from forewarn.cli.api.time_shapes import Record
+from forewarn.cli.output import Column, Output, Progress, cut
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import CommandFailed, Exit
+from forewarn.settings.extras import import_part
+from forewarn.settings.store_url import show_store
+
+_T = TypeVar("_T")
 
 _COLUMNS = (
     Column("#", right=True),
@@ -57,8 +62,26 @@ def add_to(subparsers: Subparsers) -> None:
         "Write every record as one line of JSON, to standard output or to a file that appears when it is complete.",
         "forewarn journal export --output region.jsonl",
     )
+    _add_import(group)
     export.add_argument("--after", type=parsing.cursor, default=0, metavar="N", help="begin after this record")
     export.add_argument("--output", type=Path, metavar="FILE", help="file to write (default: standard output)")
+
+
+def _add_import(group: Subparsers) -> None:
+    parser = parsing.add_command(
+        group,
+        "import",
+        _import,
+        "bring a data directory to PostgreSQL",
+        "Bring the journal of a data directory into an empty PostgreSQL database, with the numbers, times and chain of "
+        "its records, so that nodes can share the region. Every record is checked before it leaves and when it has "
+        "arrived, and all become visible at once: who is stopped in the middle leaves the database empty, and begins "
+        "again. Stop the server first. The directory is left as it is.",
+        "FOREWARN_STORE=postgresql://forewarn@db.example/forewarn forewarn journal import --data forewarn-data",
+    )
+    parsing.add_json(parser)
+    parser.add_argument("--data", type=Path, metavar="DIR", help="the data directory (default: forewarn-data)")
+    parser.add_argument("--store", metavar="URL", help="the database; better given as FOREWARN_STORE")
 
 
 def _tail(args: argparse.Namespace, out: Output) -> int:
@@ -128,6 +151,41 @@ def _export(args: argparse.Namespace, out: Output) -> int:
         raise CommandFailed(f"cannot write {args.output}: {problem.strerror or problem}.") from None
     out.note(f"{written} records written to {args.output}.")
     return Exit.OK
+
+
+def _import(args: argparse.Namespace, out: Output) -> int:
+    command = "forewarn journal import"
+    data, store = places.data_of(args), places.store_of(args)
+    ports, leaving = (
+        import_part("forewarn.plane.ports", command),
+        import_part("forewarn.stores.sqlite.leaving", command),
+    )
+    arriving = import_part("forewarn.stores.postgres.importing", command)
+    try:
+        with leaving.held(data) as journal:
+            records = journal.last[0]
+            with out.progress("importing", records) as progress:
+                is_new = arriving.take_in(store, journal.last, lambda: _counted(journal.rows(), progress))
+    except ports.JournalFault as problem:
+        raise CommandFailed(str(problem)) from None
+    if out.as_json:
+        out.json({"records": records, "imported": is_new, "data": str(data), "store": show_store(store)})
+        return Exit.OK
+    done = "are in" if is_new else "were in"
+    again = "" if is_new else " already, and nothing else is there"
+    out.prose(
+        f"{records} records, all as they were written, {done} {show_store(store)}{again}. Serve from there from now "
+        f"on: {data} is left as it was, and a server started on it would go its own way."
+    )
+    return Exit.OK
+
+
+def _counted(rows: Iterator[_T], progress: Progress) -> Iterator[_T]:
+    for row in rows:
+        progress.done += 1
+        if progress.done % PAGE == 0:
+            progress.advance(0)
+        yield row
 
 
 def _write(path: Path, lines: Iterator[str], out: Output, total: int) -> int:

@@ -12,6 +12,7 @@ from forewarn.cli import parsing
 from forewarn.cli.api.client import OperatorClient, Unreachable
 from forewarn.cli.api.shapes import Pong
 from forewarn.cli.commands.clocks import describe
+from forewarn.cli.completing import SCRIPTS
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Parser, Subparsers
 from forewarn.server.neighbour import region_words
@@ -21,7 +22,7 @@ from forewarn.settings.times import show_moment
 
 WAIT_SECONDS = 30.0  # a region of a million VMs starts from its snapshot in 17.6 s (docs/performance.md)
 _PAUSE_SECONDS = 0.05  # not felt by a person who waits, and twenty connections a second are no load
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 
 def add_to(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
@@ -89,8 +90,11 @@ def _signed_in(client: OperatorClient, name: str) -> str:
 
 def _add_completion(subparsers: Subparsers, whole: Callable[[], Parser]) -> None:
     def complete(args: argparse.Namespace, out: Output) -> int:
-        shtab = import_part("shtab", "forewarn completion")
-        out.line(shtab.complete(whole(), shell=args.shell))
+        if args.shell in SCRIPTS:
+            out.line(SCRIPTS[args.shell].rstrip())
+        else:
+            shtab = import_part("shtab", "forewarn completion")
+            out.line(shtab.complete(whole(), shell=args.shell))
         return Exit.OK
 
     completion = parsing.add_command(
@@ -98,8 +102,12 @@ def _add_completion(subparsers: Subparsers, whole: Callable[[], Parser]) -> None
         "completion",
         complete,
         "print completion for a shell",
-        "Print the script that lets a shell complete this command. Needs the server extra.",
+        "Print the script that lets a shell complete this command on Tab: commands and options, and the names of VMs, "
+        "hosts and sets and the ids of events and campaigns of the server at FOREWARN_URL, where one answers. tcsh "
+        "completes commands and options only, and needs the server extra.",
         'eval "$(forewarn completion bash)"',
+        "forewarn completion zsh > ~/.zfunc/_forewarn",
+        "forewarn completion fish > ~/.config/fish/completions/forewarn.fish",
     )
     completion.add_argument("shell", choices=SHELLS, help="which shell")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from forewarn.cli import parsing
-from forewarn.cli.output import Output
+from forewarn.cli.output import Output, complain
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.extras import import_part
@@ -165,6 +165,7 @@ def _draw(path: Path, outcome: Any) -> None:
         path.write_text(text, "utf-8")
     except OSError as problem:
         raise CommandFailed(f"{path} cannot be written: {problem.strerror}.") from None
+    complain(f"The timeline is in {path}.")
 
 
 @contextmanager

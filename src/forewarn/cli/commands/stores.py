@@ -1,16 +1,20 @@
-"""``forewarn store``: the database that nodes share, prepared with a role that may create tables."""
+"""``forewarn store``, ``backup`` and ``restore``: where regions are kept.
+
+The database that nodes share is prepared with a role that may create tables. A data directory is backed up and restored
+as files, beside the server and without asking it.
+"""
 
 from __future__ import annotations
 
 import argparse
-import os
+from pathlib import Path
 
-from forewarn.cli import parsing
+from forewarn.cli import parsing, places
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.settings.errors import CommandFailed, Exit, usage
+from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.extras import import_part
-from forewarn.settings.store_url import read_store, show_store
+from forewarn.settings.store_url import show_store
 from forewarn.settings.table import SETTINGS
 
 _SETTING = SETTINGS["store"]
@@ -38,10 +42,34 @@ def add_to(subparsers: Subparsers) -> None:
         _SETTING.flag, metavar=_SETTING.kind.metavar, help=f"the database; better given as {_SETTING.variable}"
     )
     prepare.add_argument("--grant", default="", metavar="ROLE", help="let this role run nodes, with the least it needs")
+    backup = parsing.add_command(
+        subparsers,
+        "backup",
+        _back_up,
+        "back up a data directory",
+        "Write the journal of a data directory to a new file, also while a server runs on it: as it was at one moment, "
+        "with every record checked. Regions in PostgreSQL are backed up with its own tools.",
+        "forewarn backup monday.backup",
+        "forewarn backup monday.backup --data /var/lib/forewarn",
+    )
+    restored = parsing.add_command(
+        subparsers,
+        "restore",
+        _restore,
+        "make a data directory from a backup",
+        "Make a data directory from a backup, with every record checked. A directory that holds a region is left as it "
+        "is.",
+        "forewarn restore monday.backup --data forewarn-data",
+    )
+    for parser in (backup, restored):
+        parsing.add_json(parser)
+        parser.add_argument("file", type=Path, metavar="FILE", help="the backup")
+        data = SETTINGS["data"]
+        parser.add_argument("--data", type=Path, metavar="DIR", help=f"the data directory (default: {data.default})")
 
 
 def _prepare(args: argparse.Namespace, out: Output) -> int:
-    store = _chosen(args.store or os.environ.get(_SETTING.variable, ""))
+    store = places.store_of(args)
     ports = import_part("forewarn.plane.ports", "forewarn store prepare")
     postgres = import_part("forewarn.stores.postgres.journal", "forewarn store prepare")
     try:
@@ -55,10 +83,24 @@ def _prepare(args: argparse.Namespace, out: Output) -> int:
     return Exit.OK
 
 
-def _chosen(text: str) -> str:
-    if not text:
-        raise usage(f"which database? Set {_SETTING.variable}, or give {_SETTING.flag}.")
+def _back_up(args: argparse.Namespace, out: Output) -> int:
+    return _copy(args, out, "back_up", f"backed up to {args.file}")
+
+
+def _restore(args: argparse.Namespace, out: Output) -> int:
+    return _copy(args, out, "restore", f"restored to {places.data_of(args)}")
+
+
+def _copy(args: argparse.Namespace, out: Output, verb: str, told: str) -> int:
+    command = f"forewarn {args.command}"
+    ports, backups = import_part("forewarn.plane.ports", command), import_part("forewarn.stores.sqlite.backup", command)
+    pair = (places.data_of(args), args.file) if verb == "back_up" else (args.file, places.data_of(args))
     try:
-        return read_store(text)
-    except ValueError as problem:
-        raise usage(f"the setting {_SETTING.name} is not right: {problem}.") from None
+        records = getattr(backups, verb)(*pair)
+    except ports.JournalFault as problem:
+        raise CommandFailed(str(problem)) from None
+    if out.as_json:
+        out.json({"records": records, "file": str(args.file), "data": str(places.data_of(args))})
+    else:
+        out.prose(f"{records} records, all as they were written, {told}.")
+    return Exit.OK

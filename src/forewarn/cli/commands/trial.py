@@ -10,26 +10,16 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-from forewarn.cli import parsing
+from forewarn.cli import parsing, throwaway
 from forewarn.cli.api.client import DEFAULT_URL
+from forewarn.cli.demo import typed
 from forewarn.cli.output import Output
 from forewarn.cli.parsing import Subparsers
-from forewarn.settings.errors import CannotListen, CommandFailed
+from forewarn.cli.throwaway import EVENTS, VM
+from forewarn.settings.errors import CommandFailed
 from forewarn.settings.extras import import_part
-from forewarn.settings.resolve import Settings, resolve
 
-VM = "web-0"
-_ANY = "127.0.0.1:0"  # where the usual ports are taken
 _PATIENCE_SECONDS = 60.0  # ours: for a loaded machine; a person can press Ctrl-C
-
-# For each type of event: what the VM is created with, and the command that brings the event about.
-TRIALS = {
-    "reboot": ("", f"vm restart {VM}"),
-    "freeze": ("", "host maintain host-0 --kind freeze"),
-    "redeploy": ("", f"vm redeploy {VM}"),
-    "preempt": (" --spot", f"vm evict {VM}"),
-    "terminate": (" --terminate-notice 10m", f"vm delete {VM}"),
-}
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -44,45 +34,37 @@ def add_to(subparsers: Subparsers) -> None:
         "forewarn try",
         "forewarn try preempt",
     )
-    trial.add_argument("type", nargs="?", choices=tuple(TRIALS), default="reboot", help="of event (default: reboot)")
+    trial.add_argument("type", nargs="?", choices=tuple(EVENTS), default="reboot", help="of event (default: reboot)")
 
 
 def _try(args: argparse.Namespace, out: Output) -> int:
-    """Serve until Ctrl-C, after the event was brought about and shown."""
+    """Serve until Ctrl-C, after the event was brought about and shown. ``forewarn mock`` is for programs; see there."""
     serving = import_part("forewarn.server.life", "forewarn try")
 
     def greet(server: Any) -> None:
         _tell(server.urls, args.type, out)
 
-    try:
-        return int(serving.run(_settings(), (), (), greet))
-    except CannotListen:
-        return int(serving.run(_settings(metadata=_ANY, control=_ANY, resource_manager=_ANY), (), (), greet))
-
-
-def _settings(**places: str) -> Settings:
-    """Of the trial alone: those of the user's own region are not looked at."""
-    return resolve({"ephemeral": "on", "clock": "virtual", "log_level": "error", **places}, {})
+    return throwaway.serve(serving, {"clock": "virtual"}, (), greet)
 
 
 def _tell(urls: dict[str, str], kind: str, out: Output) -> None:
     from forewarn.cli.main import main  # which imports this module
 
-    options, command = TRIALS[kind]
-    control, document = urls["control"], f"{urls['metadata']}/vm/{VM}/metadata/scheduledevents?api-version=2020-07-01"
+    event = EVENTS[kind]
+    control, endpoint = urls["control"], f"{urls['metadata']}/vm/{VM}"
     out.line(f"A throw-away region: one VM, {VM}, and a clock that stands still.")
     if control != DEFAULT_URL:
-        out.line(f"$ export FOREWARN_URL={control}")
-    for typed in (f"vm create {VM} --read{options}", command):
-        out.line(f"$ forewarn {typed}", at_once=True)
-        if main([*shlex.split(typed), "--url", control]):
+        out.line(f"$ {typed.setting(FOREWARN_URL=control)}")
+    for words in (f"vm create {VM} --read{event.options}", event.typed(VM)):
+        out.line(f"$ forewarn {words}", at_once=True)
+        if main([*shlex.split(words), "--url", control]):
             raise CommandFailed("that should have worked; what went wrong is told above.")
-    out.line(f'$ curl -s -H Metadata:true \\\n    "{document}" \\\n    | python3 -m json.tool')
-    shown = _get(document)
+    out.line("$ " + "\n".join(typed.reading_tidily(endpoint)))
+    shown = _get(typed.document_url(endpoint))
     out.line(json.dumps(shown, indent=4))
     if not shown["Events"]:
         raise CommandFailed("the event is over already: somebody else has used this region in the meantime.")
-    for line in _what_next(shown["Events"][0]["EventId"], document):
+    for line in _what_next(shown["Events"][0]["EventId"], endpoint):
         out.line(line, at_once=True)
 
 
@@ -97,12 +79,11 @@ def _get(url: str) -> dict[str, Any]:
         connection.close()
 
 
-def _what_next(event_id: str, document: str) -> Iterator[str]:
+def _what_next(event_id: str, endpoint: str) -> Iterator[str]:
     approval = json.dumps({"StartRequests": [{"EventId": event_id}]}, separators=(",", ":"))
     yield ""
     yield f"In another terminal, approve it as a program inside {VM} would (the answer is empty):"
-    yield f"  curl -s -H Metadata:true -d '{approval}' \\"
-    yield f'    "{document}"'
+    yield from (f"  {line}" for line in typed.approving(endpoint, approval))
     yield "or leave it alone, and turn the clock to what happens then:"
     yield "  forewarn clock next"
     yield f"Its story: forewarn event show {event_id[:8]}. All commands: forewarn --help."

@@ -193,10 +193,14 @@ def _add_create(group: Subparsers) -> None:
     parser.add_argument("--role", default="", metavar="ROLE", help="role within the cloud service")
     parser.add_argument("--spot", action="store_true", help="Spot VMs, which may be evicted")
     parser.add_argument("--eviction-policy", default="", choices=EVICTION_POLICIES, help="what eviction does to them")
+    parser.add_argument("--blueprint", default="", metavar="NAME", help="real machines, made from this [[blueprint]]")
+    parser.add_argument("--host", default="", metavar="HOST", help="at this host (default: where there is room)")
     parser.add_argument("--no-vnet", action="store_true", help="outside any virtual network")
     parser.add_argument("--terminate-notice", type=parsing.duration, metavar="DURATION", help="announce their deletion")
     parser.add_argument("--size", default="", help="VM size shown by /metadata/instance")
-    parser.add_argument("--os-type", default="", choices=("Linux", "Windows"), help="system shown there")
+    parser.add_argument(
+        "--os-type", "--os", type=str.capitalize, default="", choices=("Linux", "Windows"), help="system shown there"
+    )
     parser.add_argument("--tag", type=parsing.tag, action="append", default=[], metavar="KEY=VALUE", help="a tag")
     bindings.add_options(parser, default="")
     parser.add_argument("--read", action="store_true", help="each reads its document at once, so that events wait")
@@ -210,7 +214,7 @@ def _create(args: argparse.Namespace, out: Output) -> int:
         _refuse_other_options(args)
         return _create_from_file(client, out, args.file)
     entries = [_entry_of(args, name) for name in parsing.names_of(args.names)]
-    if len(entries) > 1 and (args.address or args.local_address or args.netns):
+    if len(entries) > 1 and (args.address or args.local_address or args.netns or args.unix):
         raise usage("an address or a network namespace belongs to a single VM, not to several.")
     try:
         for entry in entries:
@@ -246,6 +250,9 @@ def _entry_of(args: argparse.Namespace, name: str) -> FleetEntry:
         local_address=args.local_address,
         netns=args.netns,
         interface=args.interface,
+        unix=args.unix,
+        blueprint=args.blueprint,
+        host=args.host,
         read=args.read,
     )
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from forewarn.cli import terse
-from forewarn.cli.api.shapes import Event, Record
+from forewarn.cli.api.shapes import Event
+from forewarn.cli.api.time_shapes import Record
 from forewarn.cli.outcomes import TYPE_OF_CAUSE
 from forewarn.cli.output import Output, cut
 from forewarn.settings.times import parse_instant

@@ -133,7 +133,8 @@ def _addresses() -> tuple[str, ...]:
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
             listeners = [stack.enter_context(socket.socket()) for _ in ports]
             for listener, port in zip(listeners, ports, strict=True):
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if sys.platform != "win32":  # where it means that two may have the port
+                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind(("127.0.0.1", port))
             return tuple(f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners)
     raise CommandFailed("no free port was found on 127.0.0.1.")

@@ -36,7 +36,10 @@ def _end_at_once(number: int, _frame: object) -> NoReturn:
 
 def _end_with_the_demo(data: str) -> None:
     os.read(sys.stdin.fileno(), 1)  # nothing ever comes: it waits for the end
-    os.kill(os.getpid(), signal.SIGTERM)
+    if sys.platform == "win32":
+        signal.raise_signal(signal.SIGTERM)  # to kill is to kill there
+    else:
+        os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(_PATIENCE_SECONDS)  # the process ends before, unless something hangs
     shutil.rmtree(data, ignore_errors=True)
     os._exit(1)

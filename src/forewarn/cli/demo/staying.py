@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from forewarn.cli.api.client import OperatorClient
+from forewarn.cli.demo import typed
 from forewarn.cli.output import Output
 
+_TRY = ("vm list", "event watch", "campaign start --kind freeze", "clock next")
 STAY = timedelta(minutes=10)  # less than the notices of what is left open, so that it stays open
 _USUAL_CONTROL = ":16926"
 
@@ -44,10 +46,16 @@ def invite(output: Output, metadata: str, control: str, left: list[str]) -> None
 
 def _commands(metadata: str, control: str) -> Iterator[str]:
     if not control.endswith(_USUAL_CONTROL):
-        yield f"export FOREWARN_URL={control}"
+        yield typed.setting(FOREWARN_URL=control)
+    if sys.platform == "win32":
+        yield typed.reading(f"{metadata}/vm/web-0")
+        for command in _TRY:
+            yield f".venv\\Scripts\\forewarn {command}"
+        yield ".venv\\Scripts\\forewarn az-env | Out-String | Invoke-Expression; az vm list"
+        return
     yield "curl -H Metadata:true -G -d api-version=2020-07-01 \\"
     yield f"  {metadata}/vm/web-0/metadata/scheduledevents"
-    for command in ("vm list", "event watch", "campaign start --kind freeze", "clock next"):
+    for command in _TRY:
         yield f".venv/bin/forewarn {command}"
     yield 'eval "$(.venv/bin/forewarn az-env)" && az vm list'
     yield f"curl {control}/openapi.json   # the operator API"

@@ -13,7 +13,7 @@ from forewarn.terms import Document, EventStatus, ScheduledEvent
 
 _WHO_WIDTH = 14  # the longest name of the stories and a gap
 FLEET: tuple[dict[str, object], ...] = (
-    {"name": "db"},
+    {"name": "db", "os_type": "Windows"},
     {"name": "web", "count": 4, "availability_set": "front"},
     {"name": "fe", "count": 3, "cloud_service": "shop", "role": "FrontEnd"},
     {"name": "be", "count": 2, "cloud_service": "shop", "role": "BackEnd"},

@@ -70,6 +70,12 @@ def _check_names(binding: Binding) -> None:
             f"'{binding.interface[:80]}' cannot name a network interface: use 1 to 15 letters, digits, '.', '_' and "
             "'-', beginning with a letter, a digit or '_'.",
         )
+    if binding.unix and not is_netns(binding.unix):
+        raise Refused(
+            Hint.INVALID,
+            f"'{binding.unix[:80]}' cannot name a socket: use 1 to 100 letters, digits, '.', '_' and '-', beginning "
+            "with a letter, a digit or '_'. Its directory is the server's to choose.",
+        )
     if binding.interface and not binding.netns:
         raise Refused(Hint.INVALID, "An interface is one of a network namespace: name the namespace too.")
 

@@ -9,8 +9,10 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding import approvals, fleet, impacts, maintenance, operations, rolling, scale_sets
 from forewarn.core.deciding.machines import adoption, hosts, reports, sightings
+from forewarn.core.deciding.tokens import decide_token
 from forewarn.core.draft import Draft
 from forewarn.core.looking.lookup import scale_set_named
+from forewarn.core.tokens.values import MakeToken, RevokeToken
 
 _OfFleet: TypeAlias = (
     c.CreateVms
@@ -81,11 +83,15 @@ def _decide(draft: Draft, command: c.Single) -> None:
             maintenance.resume_campaign(draft, command)
         case c.CancelCampaign():
             maintenance.cancel_campaign(draft, command)
+        case MakeToken() | RevokeToken():
+            decide_token(draft, command)
         case c.KeepResource() | c.ForgetResource():
             operations.keep_or_forget(draft, command)
         case (
             c.RegisterHost()
             | c.RemoveHost()
+            | c.DrainHost()
+            | c.ResumeHost()
             | c.HostFellSilent()
             | c.HostAnswered()
             | c.FenceHost()
@@ -107,6 +113,10 @@ def _decide_machines(draft: Draft, command: c.OfMachines) -> None:
             hosts.register(draft, command)
         case c.RemoveHost():
             hosts.remove(draft, command)
+        case c.DrainHost():
+            hosts.drain(draft, command)
+        case c.ResumeHost():
+            hosts.resume(draft, command)
         case c.HostFellSilent():
             hosts.fell_silent(draft, command)
         case c.HostAnswered():

@@ -7,9 +7,11 @@ from datetime import datetime, timedelta
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
+from forewarn.core.deciding.placement import can
 from forewarn.core.draft import Draft
 from forewarn.core.guids import derive_guid
-from forewarn.core.looking.turns import is_in_hand
+from forewarn.core.looking.turns import events_in_turn, is_in_hand
+from forewarn.core.machines.values import ErrandKind
 from forewarn.core.phases import PENDING
 from forewarn.core.region import Event, Host, HostHealth, Region, Scope, Vm, fold, replace
 
@@ -68,12 +70,19 @@ def announce_pending(draft: Draft, scope: Scope) -> list[str]:
     return [event.id for event in untold if _automatic(scope, event.cause)]
 
 
-def maintain_host(draft: Draft, cause: Cause, host: Host, seed: str, campaign: str = "") -> None:
-    """One event for each scope on the host. They start together: the host is worked on once."""
+def maintain_host(
+    draft: Draft, cause: Cause, host: Host, seed: str, campaign: str = "", *, instead: Cause | None = None
+) -> None:
+    """One event for each scope on the host. They start together: the host is worked on once.
+
+    Real machines that cannot be moved while they run have events of the cause ``instead``, which is the owner's choice
+    where it is left out.
+    """
     if cause is Cause.PREDICTED_FAILURE:
         mark_host(draft, host, HostHealth.FAILING)
     work = derive_guid(seed, host.name)
-    events = [_event(draft, cause, scope, vms, work) for scope, vms in _tenants(draft, host, cause)]
+    instead = instead or draft.rules.when_not_migratable.cause
+    events = [_event(draft, why, scope, vms, work) for why, scope, vms in _tenants(draft, host, cause, instead)]
     group = f"host/{work}" if len(events) > 1 else ""
     wait = any(event.announced for event in events)
     for event in events:
@@ -105,7 +114,7 @@ def mark_host(draft: Draft, host: Host, health: HostHealth) -> None:
 def cancel(draft: Draft, event: Event, why: str) -> None:
     """Withdraw a pending event, and with it the others on its host: their work is one."""
     group = draft.region.groups.get(event.group) if event.group.startswith("host/") else None
-    for event_id in sorted(group.pending) if group is not None else (event.id,):
+    for event_id in events_in_turn(draft.region, group.pending) if group is not None else (event.id,):
         draft.record(f.EventCanceled(draft.now, event_id, why))
 
 
@@ -123,14 +132,19 @@ def whole_seconds_up(instant: datetime) -> datetime:
     return instant if instant.microsecond == 0 else instant.replace(microsecond=0) + timedelta(seconds=1)
 
 
-def _tenants(draft: Draft, host: Host, cause: Cause) -> list[tuple[Scope, list[Vm]]]:
+def _tenants(draft: Draft, host: Host, cause: Cause, instead: Cause | None) -> list[tuple[Cause, Scope, list[Vm]]]:
     """The VMs of a host, by scope. One that failed with its host does not fail again while it is being rebuilt."""
-    by_scope: dict[str, list[Vm]] = {}
+    by_scope: dict[tuple[str, Cause], list[Vm]] = {}
     for key in sorted(host.vms):
         vm = draft.region.vms[key]
-        if cause is not Cause.FAILURE or not _is_being_rebuilt(draft, vm):
-            by_scope.setdefault(vm.scope, []).append(vm)
-    return [(draft.region.scope_of(vms[0]), vms) for _, vms in sorted(by_scope.items())]
+        why = instead if cause is Cause.LIVE_MIGRATION and not _is_migratable(draft.region, vm) else cause
+        if why is not None and (cause is not Cause.FAILURE or not _is_being_rebuilt(draft, vm)):
+            by_scope.setdefault((vm.scope, why), []).append(vm)
+    return [(why, draft.region.scope_of(vms[0]), vms) for (_, why), vms in sorted(by_scope.items())]
+
+
+def _is_migratable(region: Region, vm: Vm) -> bool:
+    return vm.key not in region.machines or can(region, vm, ErrandKind.MIGRATE)
 
 
 def _is_being_rebuilt(draft: Draft, vm: Vm) -> bool:
@@ -157,9 +171,18 @@ def _event(
         scheduled_at=draft.now,
         not_before=whole_seconds_up(draft.now + (rules.notice(cause) if notice is None else notice)),
         recovery=rules.recovery(cause) if scope.enabled_at is not None else timedelta(0),
-        duration_seconds=rules.duration_seconds(cause),
+        duration_seconds=_duration(draft, cause, vms),
         announced=scope.enabled_at is not None,
     )
+
+
+def _duration(draft: Draft, cause: Cause, vms: Sequence[Vm]) -> int:
+    """Of a live migration what was measured the last time, where the owner wants that and all of them were measured."""
+    usual, machines = draft.rules.duration_seconds(cause), draft.region.machines
+    if cause is not Cause.LIVE_MIGRATION or not draft.rules.duration_from_engine:
+        return usual
+    measured = [machines[vm.key].stood if vm.key in machines else 0 for vm in vms]
+    return max(measured) if all(measured) else usual
 
 
 def _automatic(scope: Scope, cause: Cause) -> bool:

@@ -17,8 +17,8 @@ from forewarn.core.looking.errands import heading_for
 from forewarn.core.looking.lookup import find_vms, scope_named
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import ErrandKind
-from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import DOWN, Power, Region, Vm, fold, replace, scope_key
+from forewarn.core.refusal import Hint, Refused, nothing_named
+from forewarn.core.region import DOWN, Power, RealHost, Region, Vm, fold, replace, scope_key
 from forewarn.core.rules import Rules
 from forewarn.core.specs import REGIONS_DOMAINS, Domains, ScopeKind, VmSpec
 
@@ -41,7 +41,7 @@ def create(draft: Draft, command: c.CreateVms) -> None:
     _check_room(draft, spec, len(command.names))
     for name in command.names:
         number = next_number(draft, spec)
-        create_one(draft, name, spec, command.seed, number)
+        create_one(draft, name, spec, command.seed, number, at=command.host)
     if command.binding is not None:
         if len(command.names) != 1:
             raise Refused(Hint.INVALID, "An address can be given to a single VM only.")
@@ -69,26 +69,37 @@ def next_number(draft: Draft, spec: VmSpec) -> int:
     return draft.region.scopes[scope_key(spec.kind, spec.set_name)].counts.get(fold(spec.role), 0)
 
 
-def create_one(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int = 0) -> None:
+def create_one(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int = 0, *, at: str = "") -> None:
     """Place a VM and make it."""
     if spec.engine:
-        _create_real(draft, name, spec, seed, number, model)
+        _create_real(draft, name, spec, seed, number, model, at)
         return
+    if at:
+        raise Refused(Hint.INVALID, f"VM '{name}' is only pretended: name a host for real machines only.")
     domains = domains_of(draft.region, draft.rules, scope_key(spec.kind, spec.set_name or name))
     update_domain, fault_domain = number % domains.update, number % domains.fault
     host = find_host(draft, fault_domain, update_domain)
     draft.record(f.VmCreated(draft.now, name, spec, seed, number, update_domain, fault_domain, host, model))
 
 
-def _create_real(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int) -> None:
+def _create_real(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int, at: str) -> None:
     """It is there as soon as its machine runs; until then it is down."""
-    host = find_room(draft.region, spec.engine, ErrandKind.CREATE)
-    if host is None:
+    host = _host_named(draft.region, at, spec.engine) if at else find_room(draft.region, spec.engine, ErrandKind.CREATE)
+    if host is None or not host.has_room:
         raise no_room(spec.engine, name)
     domains = (host.update_domain, host.fault_domain)
     draft.record(f.VmCreated(draft.now, name, spec, seed, number, *domains, host.number, model))
     draft.record(mf.MachineAdopted(draft.now, fold(name), spec.engine, host.name))
     errands.ask(draft, draft.region.vms[fold(name)], ErrandKind.CREATE, host.name)
+
+
+def _host_named(region: Region, name: str, engine: str) -> RealHost:
+    host = region.real_host(name)
+    if host is None or not host.takes_part:
+        raise nothing_named("host", name)
+    if host.engine != engine:
+        raise Refused(Hint.INVALID, f"Host '{host.name}' is one of engine '{host.engine}', not of '{engine}'.")
+    return host
 
 
 def respecify(draft: Draft, command: c.RespecifyVm) -> None:

@@ -9,10 +9,11 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import cancel, cancel_work, maintain_host, mark_host, raise_event, under
 from forewarn.core.deciding.machines.errands import kind_of
-from forewarn.core.deciding.placement import check_kind, room_or_refuse
+from forewarn.core.deciding.placement import can, check_kind, room_or_refuse
 from forewarn.core.draft import Draft
 from forewarn.core.looking.lookup import check_maintenance, find_campaign, find_hosts, find_vms, scope_named
-from forewarn.core.machines.values import PLACED
+from forewarn.core.looking.turns import events_in_turn
+from forewarn.core.machines.values import PLACED, ErrandKind
 from forewarn.core.phases import PENDING
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, CampaignState, Host, HostHealth, Power, RealHost, Vm, fold
@@ -65,6 +66,20 @@ def _check_machine(draft: Draft, vm: Vm, cause: Cause) -> None:
             room_or_refuse(draft.region, vm, kind)
 
 
+def _check_maintained(draft: Draft, vm: Vm, cause: Cause) -> None:
+    """The same for one VM of a host. One that cannot be moved while it runs gets what the owner has chosen instead; of
+    an engine that moves none, live migration is refused."""
+    instead, engine_can = draft.rules.when_not_migratable.cause, _engine_can_migrate(draft, vm)
+    if cause is Cause.LIVE_MIGRATION and engine_can and instead and not can(draft.region, vm, ErrandKind.MIGRATE):
+        cause = instead
+    _check_machine(draft, vm, cause)
+
+
+def _engine_can_migrate(draft: Draft, vm: Vm) -> bool:
+    host = draft.region.real_host(draft.region.machines[vm.key].host)
+    return host is None or host.can(ErrandKind.MIGRATE)
+
+
 def _check_running(vm: Vm) -> None:
     if vm.power in DOWN:
         raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is {vm.power.value}; start it first.")
@@ -75,8 +90,8 @@ def _check_running(vm: Vm) -> None:
 def maintain(draft: Draft, command: c.MaintainHosts) -> None:
     check_maintenance(command.cause)
     for host in _few_enough(find_hosts(draft.region, command.hosts)):
-        for key in host.vms if isinstance(host, RealHost) else ():
-            _check_machine(draft, draft.region.vms[key], command.cause)
+        for key in sorted(host.vms) if isinstance(host, RealHost) else ():
+            _check_maintained(draft, draft.region.vms[key], command.cause)
         maintain_host(draft, command.cause, host, command.seed)
 
 
@@ -120,7 +135,21 @@ def start_campaign(draft: Draft, command: c.StartCampaign) -> None:
     if not chosen and (command.hosts or command.scopes or not draft.region.vms):
         raise Refused(Hint.CONFLICT, "There is no host with a VM to maintain.")
     hosts = tuple(sorted(chosen))
+    if command.cause is Cause.LIVE_MIGRATION:
+        _check_migrated(draft, chosen)
     draft.record(f.CampaignStarted(draft.now, command.id, command.cause, hosts, command.hosts_at_once))
+
+
+def _check_migrated(draft: Draft, chosen: set[int]) -> None:
+    """A campaign is refused at once where a host's turn would be: what cannot be moved is not found out in the middle.
+
+    For machines that come to such a host later, see ``maintain_host``.
+    """
+    for key in sorted(draft.region.machines):
+        vm = draft.region.vms[key]
+        if not chosen or vm.host in chosen:
+            instead = draft.rules.when_not_migratable.cause if _engine_can_migrate(draft, vm) else None
+            check_kind(draft.region, vm, ErrandKind.MIGRATE if instead is None else kind_of(instead, vm))
 
 
 def _hosts_of_scope(draft: Draft, key: str) -> set[int]:
@@ -133,7 +162,7 @@ def _hosts_of_scope(draft: Draft, key: str) -> set[int]:
 def cancel_campaign(draft: Draft, command: c.CancelCampaign) -> None:
     campaign = find_campaign(draft.region, command.id)
     draft.record(f.CampaignCanceled(draft.now, campaign.id))
-    for event_id in sorted(campaign.open_events):
+    for event_id in events_in_turn(draft.region, campaign.open_events):
         event = draft.region.events.get(event_id)
         if event is not None and event.phase in PENDING:
             cancel(draft, event, "its campaign was canceled")

@@ -10,7 +10,7 @@ from forewarn.core.draft import Draft
 from forewarn.core.looking.errands import hosts_of
 from forewarn.core.machines.values import ErrandKind
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import RealHost, Region, Vm, fold
+from forewarn.core.region import HostHealth, RealHost, Region, Vm, fold
 
 
 def find_host(draft: Draft, fault_domain: int, update_domain: int, *, other_than: int | None = None) -> int:
@@ -50,7 +50,7 @@ def find_target(region: Region, vm: Vm, kind: ErrandKind, turned_down: Collectio
         if home is not None and home.name not in turned_down and home.can(kind):
             if home.has_room or (settled and home.is_healthy):
                 return home
-            if settled:
+            if settled and home.health is not HostHealth.DRAINING:
                 return None
         return find_room(region, machine.engine, kind, other_than=turned_down, near=vm)
     found = find_room(region, machine.engine, kind, other_than=(machine.host, *turned_down), near=vm)
@@ -81,3 +81,16 @@ def check_kind(region: Region, vm: Vm, kind: ErrandKind) -> None:
         raise Refused(
             Hint.CONFLICT, f"VM '{vm.name}' cannot be asked to {kind.value}: engine '{host.engine}' does not do that."
         )
+    if machine is not None and kind in machine.cannot:
+        raise Refused(
+            Hint.CONFLICT,
+            f"VM '{vm.name}' cannot be asked to {kind.value}: its machine was adopted as one to which that cannot be "
+            f"done; 'forewarn machine check {vm.name}' says why.",
+        )
+
+
+def can(region: Region, vm: Vm, kind: ErrandKind) -> bool:
+    """Whether that can be done to a real VM, as far as its engine has said."""
+    machine = region.machines[vm.key]
+    host = region.real_host(machine.host)
+    return kind not in machine.cannot and (host is None or host.can(kind))

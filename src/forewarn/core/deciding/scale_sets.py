@@ -43,6 +43,10 @@ def put(draft: Draft, command: c.PutScaleSet) -> None:
                 command.fault_domains,
             )
         )
+    else:  # what its instances are is settled with its making, whatever a later request leaves out
+        made_of = draft.region.scale_sets[key].vm_spec
+        kept = replace(command.vm_spec, engine=made_of.engine, blueprint=made_of.blueprint)
+        command = replace(command, vm_spec=kept)
     scale_set = scale_set_named(draft.region, key)
     _check_kept(draft, scale_set, command)
     _change(draft, scale_set, command.spec, command.single_placement_group)

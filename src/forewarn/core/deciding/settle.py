@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from forewarn.core import facts as f
+from forewarn.core.agenda import Due
 from forewarn.core.deciding import campaigns, operations, rolling
 from forewarn.core.deciding.impacts import begin_real, end_impact
 from forewarn.core.deciding.machines import errands
@@ -16,7 +17,7 @@ from forewarn.core.draft import Draft
 from forewarn.core.keys import Key, KeyKind, kind_of, of_campaign, of_scope
 from forewarn.core.looking.deadlines import DUE_MOST
 from forewarn.core.looking.errands import errands_of, is_over
-from forewarn.core.looking.turns import in_turn, is_in_hand
+from forewarn.core.looking.turns import in_turn, is_in_hand, place_of
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import DOWN, Event, Region, Scope, replace
 
@@ -52,18 +53,29 @@ def settle(draft: Draft) -> None:
 def _collect_due(draft: Draft, most: int) -> int:
     due, left = draft.region.agenda.split(draft.now, most)
     if due:
-        draft.touched += _in_turn(draft.region, [each.key for each in due])
+        draft.touched += _in_turn(draft.region, due)
         draft.region = replace(draft.region, agenda=left)
     return len(due)
 
 
-def _in_turn(region: Region, due: list[Key]) -> list[Key]:
-    """The same, but campaigns in the order of their starts: the agenda orders what is due at one instant by key."""
-    places = [place for place, key in enumerate(due) if kind_of(key)[0] is KeyKind.CAMPAIGN]
-    ids = in_turn(region, (kind_of(due[place])[1] for place in places))
+def _in_turn(region: Region, due: list[Due]) -> list[Key]:
+    """The same, but campaigns in the order of their starts, and events of one instant in theirs.
+
+    The agenda orders what is due at one instant by key, which for these is an id. So of more than are taken at once,
+    it still depends on ids which come first.
+    """
+    found = [each.key for each in due]
+    named = [kind_of(key) for key in found]
+    places = [place for place, (kind, _) in enumerate(named) if kind is KeyKind.CAMPAIGN]
+    ids = in_turn(region, (named[place][1] for place in places))
     for place, campaign_id in zip(places, ids, strict=True):
-        due[place] = of_campaign(campaign_id)
-    return due
+        found[place] = of_campaign(campaign_id)
+    places = [place for place, (kind, _) in enumerate(named) if kind is KeyKind.EVENT]
+    if len(places) > 1:
+        events = sorted(places, key=lambda at: (due[at].at, *place_of(region, named[at][1])))
+        for place, at in zip(places, events, strict=True):
+            found[place] = due[at].key
+    return found
 
 
 def _look(draft: Draft, key: Key) -> None:

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from immutables import Map
-
 from forewarn.core import keys
 from forewarn.core.agenda import Agenda
 from forewarn.core.folding.events import count_pending, open_work
@@ -16,6 +14,7 @@ from forewarn.core.folding.machines import put_errand, put_machine
 from forewarn.core.folding.sets import deletion_added, instance_joined
 from forewarn.core.looking.turns import may_take
 from forewarn.core.machines.values import OpenErrand, RealMachine
+from forewarn.core.maps import Map
 from forewarn.core.phases import PENDING
 from forewarn.core.region import (
     Campaign,
@@ -34,6 +33,7 @@ from forewarn.core.region import (
 )
 from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.core.specs import NO_BINDING, ScopeKind
+from forewarn.core.tokens.values import AccessToken
 
 NO_MACHINES: Mapping[str, RealMachine] = {}
 
@@ -53,9 +53,10 @@ def assemble(
     retired: Retired = NONE_RETIRED,
     machines: Mapping[str, RealMachine] = NO_MACHINES,
     errands: Iterable[OpenErrand] = (),
+    tokens: Iterable[AccessToken] = (),
 ) -> Region:
     """A region from its parts. Hosts, scopes and sets come without members: those, and all indexes, are made anew."""
-    housed: dict[int, dict[str, None]] = defaultdict(dict)
+    housed: dict[int, list[str]] = defaultdict(list)
     joined: dict[str, dict[str, None]] = defaultdict(dict)
     addresses: dict[str, str] = {}
     by_key: dict[str, Vm] = {}
@@ -63,7 +64,7 @@ def assemble(
         key = vm.key
         by_key[key] = vm
         if vm.host is not None:
-            housed[vm.host][key] = None
+            housed[vm.host].append(key)
         if vm.spec.kind is not ScopeKind.VM:
             joined[vm.scope][key] = None
         if vm.binding is not NO_BINDING:
@@ -77,20 +78,18 @@ def assemble(
         lone_vms_made=lone_vms_made,
         latest_at=latest_at,
         retired=retired,
+        tokens=Map({token.id: token for token in tokens}),
     )
     kept = {fold(resource.id): resource for resource in resources}
-    region = replace(
-        region,
-        scale_sets=Map({scale_set.key: scale_set for scale_set in scale_sets}),
-        resources=Map(kept),
-        owned=Map({resource.owner: key for key, resource in kept.items() if resource.owner}),
-    )
+    owned = Map({resource.owner: key for key, resource in kept.items() if resource.owner})
+    sets = Map({scale_set.key: scale_set for scale_set in scale_sets})
+    region = replace(region, scale_sets=sets, resources=Map(kept), owned=owned)
     for vm in filter(lambda each: each.spec.kind is ScopeKind.PLACEMENT_GROUP, by_key.values()):
         region = instance_joined(region, vm)
     for event in region.events.values():
         region = open_work(deletion_added(region, event), event)
     for host in hosts:
-        region = put_host(region, replace(host, vms=Map(housed.pop(host.number, {}))))
+        region = put_host(region, replace(host, vms=tuple(sorted(housed.pop(host.number, ())))))
     return _index(_with_operations(_with_machines(region, machines, errands), operations))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from immutables import Map
-
 from forewarn.core import facts as f
 from forewarn.core import keys
 from forewarn.core.causes import CAUSES, USER_OPERATIONS, Cause, Effect
@@ -13,6 +11,7 @@ from forewarn.core.folding import sets
 from forewarn.core.folding.machines import crashed
 from forewarn.core.folding.sets import put_scope
 from forewarn.core.lifecycle import EventFact, EventMoved, event_after
+from forewarn.core.maps import Map
 from forewarn.core.phases import ENDED, PENDING, Phase
 from forewarn.core.region import DOWN, Event, Group, Power, Region, Vm, replace
 from forewarn.core.specs import ScopeKind

@@ -13,11 +13,22 @@ from forewarn.core.folding import sets
 from forewarn.core.folding.campaigns import CampaignFact, fold_campaign
 from forewarn.core.folding.events import fold_event, vm_spared
 from forewarn.core.folding.fleet import ScopeFact, VmFact, fold_scope, fold_vm
-from forewarn.core.folding.hosts import fold_host, fold_real_host
-from forewarn.core.folding.machines import fold_errand, fold_machine
+from forewarn.core.folding.hosts import fold_host
+from forewarn.core.folding.machines import fold_errand, fold_host_of_machines, fold_machine
 from forewarn.core.lifecycle import EventFact
 from forewarn.core.machines import facts as mf
 from forewarn.core.region import Region, replace
+from forewarn.core.tokens.facts import TokenFact, TokenMade
+from forewarn.core.tokens.values import AccessToken
+
+
+def fold_token(region: Region, fact: TokenFact) -> Region:
+    """A token holds from here on, or no more."""
+    if isinstance(fact, TokenMade):
+        made = AccessToken(fact.token_id, fact.name, fact.role, fact.digest, fact.at, fact.vms, fact.host)
+        return replace(region, tokens=region.tokens.set(made.id, made))
+    return replace(region, tokens=region.tokens.delete(fact.token_id))
+
 
 # Which fold takes which kind of fact. A table, because a start folds millions of them.
 FOLDS: dict[type, Callable[[Region, Any], Region]] = {
@@ -31,7 +42,8 @@ FOLDS: dict[type, Callable[[Region, Any], Region]] = {
     **dict.fromkeys((f.OperationStarted, f.OperationEnded), sets.fold_operation),
     **dict.fromkeys((f.ResourceKept, f.ResourceForgotten), sets.fold_resource),
     f.ClockMoved: lambda region, _: region,
-    **dict.fromkeys(get_args(mf.HostFact), fold_real_host),
+    **dict.fromkeys(get_args(TokenFact), fold_token),
+    **dict.fromkeys(get_args(mf.HostFact), fold_host_of_machines),
     **dict.fromkeys(get_args(mf.MachineFact), fold_machine),
     **dict.fromkeys(get_args(mf.ErrandFact), fold_errand),
 }

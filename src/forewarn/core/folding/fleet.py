@@ -100,10 +100,10 @@ def _house(region: Region, vm: Vm, host: int | None) -> Region:
     """Put a VM on a host (or on none), taking it off the one it was on."""
     if vm.host is not None and vm.host != host:
         left = region.hosts[vm.host]
-        region = put_host(region, replace(left, vms=left.vms.delete(vm.key)))
+        region = put_host(region, replace(left, vms=tuple(key for key in left.vms if key != vm.key)))
     if host is not None:
         taken = region.hosts[host]
-        region = put_host(region, replace(taken, vms=taken.vms.set(vm.key, None)))
+        region = put_host(region, replace(taken, vms=tuple(sorted({*taken.vms, vm.key}))))
         if isinstance(taken, RealHost):  # a real machine goes where there is room, and its domains are its host's
             vm = replace(vm, fault_domain=taken.fault_domain, update_domain=taken.update_domain)
     return replace(region, vms=region.vms.set(vm.key, replace(vm, host=host)))

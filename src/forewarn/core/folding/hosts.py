@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from immutables import Map
-
 from forewarn.core import facts as f
 from forewarn.core.machines import facts as mf
+from forewarn.core.maps import Map
 from forewarn.core.region import Host, HostHealth, RealHost, Region, fold, replace
 
 
@@ -28,13 +27,33 @@ def fold_real_host(region: Region, fact: mf.HostFact) -> Region:
         case mf.HostSilent():
             return put_host(region, replace(host, health=HostHealth.SILENT, was=host.health))
         case mf.HostBack():
-            return put_host(region, replace(host, health=host.was, was=HostHealth.HEALTHY))
+            region = put_host(region, replace(host, health=host.was, was=HostHealth.HEALTHY))
+            return _source_answers(region, host.name)
         case mf.HostFenced():
-            return put_host(region, replace(host, health=HostHealth.FENCED, was=HostHealth.HEALTHY))
+            was = host.was if host.was is HostHealth.DRAINING else HostHealth.HEALTHY
+            return put_host(region, replace(host, health=HostHealth.FENCED, was=was, lost_at=fact.at))
+        case mf.HostDraining():
+            return put_host(region, _heading_for(host, HostHealth.DRAINING))
+        case mf.HostResumed():
+            return put_host(region, _heading_for(host, HostHealth.HEALTHY))
         case mf.HostLeft():
             return put_host(region, replace(host, health=HostHealth.LEFT, was=HostHealth.HEALTHY))
         case _:
             assert_never(fact)
+
+
+def _heading_for(host: RealHost, health: HostHealth) -> RealHost:
+    """It is so now, or will be when it answers again."""
+    return replace(host, health=health) if host.answers else replace(host, was=health)
+
+
+def _source_answers(region: Region, host: str) -> Region:
+    """It is back: what was known to be off there, because the host was, is looked for there again."""
+    errands = region.errands
+    for errand_id, found in region.errands.items():
+        if found.errand.source_off and fold(found.errand.host) == fold(host):
+            errands = errands.set(errand_id, replace(found, errand=replace(found.errand, source_off=False)))
+    return replace(region, errands=errands)
 
 
 def _registered(region: Region, fact: mf.HostRegistered) -> Region:

@@ -7,12 +7,24 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from forewarn.core.folding import sets
-from forewarn.core.folding.hosts import reserve
+from forewarn.core.folding.hosts import fold_real_host, reserve
 from forewarn.core.machines import facts as mf
-from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, OpenErrand, RealMachine
+from forewarn.core.machines.values import PLACED, Errand, ErrandKind, MachinePower, OpenErrand, RealMachine
 from forewarn.core.region import DOWN, HostHealth, Power, Region, replace
 
 CRASHES_WITHIN = timedelta(minutes=10)  # ours: the recovery that such an event is given
+
+
+def fold_host_of_machines(region: Region, fact: mf.HostFact) -> Region:
+    """The region after a fact about a host of an engine. Of one that is back, or has left, nothing is to be cleared."""
+    was = region.hosts.get(fact.host)
+    region = fold_real_host(region, fact)
+    lost = was is not None and was.health is HostHealth.FENCED
+    if lost and isinstance(fact, mf.HostBack | mf.HostLeft):
+        name = region.hosts[fact.host].name
+        for key in [key for key, machine in region.machines.items() if name in machine.loose]:
+            region = cleared(region, name, key)
+    return region
 
 
 def fold_machine(region: Region, fact: mf.MachineFact) -> Region:
@@ -25,9 +37,13 @@ def fold_machine(region: Region, fact: mf.MachineFact) -> Region:
             return machine_left(region, fact.vm)
         case mf.MachineSeen():
             return _seen(region, machine, fact)
+        case mf.MachineDefined(definition=definition):
+            return put_machine(region, fact.vm, replace(machine, definition=definition))
+        case mf.MachineCleared(host=host):
+            return cleared(region, host, fact.vm)
         case mf.MachineDoubled(also=also):
-            cleared = replace(machine, also="", also_at=None, doubled=False)
-            return put_machine(region, fact.vm, replace(machine, doubled=True) if also else cleared)
+            single = replace(machine, also="", also_at=None, doubled=False)
+            return put_machine(region, fact.vm, replace(machine, doubled=True) if also else single)
         case mf.MachineAlarmed(alarm=alarm):
             return put_machine(region, fact.vm, replace(machine, alarm=alarm))
         case _:
@@ -38,14 +54,16 @@ def _adopted(region: Region, fact: mf.MachineAdopted) -> Region:
     vm = region.vms[fact.vm]
     power = Power.RUNNING if fact.power in (MachinePower.RUNNING, MachinePower.PAUSED) else Power.STOPPED
     region = replace(region, vms=region.vms.set(vm.key, replace(vm, power=power)))
-    machine = RealMachine(fact.engine, fact.host, fact.at, fact.ref, fact.boot_mark, fact.power)
+    seen = RealMachine(fact.engine, fact.host, fact.at, fact.ref, fact.boot_mark, fact.power)
+    machine = replace(seen, cannot=fact.cannot, way=fact.way)
     return put_machine(region, vm.key, machine)
 
 
 def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
     at_home = fact.moved or fact.host == machine.host
     if fact.power is MachinePower.GONE and not fact.moved:
-        found = replace(machine, absent=(*machine.absent, fact.host), seen_at=fact.at)
+        loose = tuple(each for each in machine.loose if each != fact.host)
+        found = replace(machine, absent=(*machine.absent, fact.host), loose=loose, seen_at=fact.at)
         found = replace(found, power=MachinePower.GONE, why=fact.why) if at_home else found
         return put_machine(region, fact.vm, found)
     if not at_home:
@@ -63,15 +81,22 @@ def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
         power=fact.power,
         why=fact.why,
         absent=(),
+        stood=fact.stood or machine.stood,
     )
     if fact.moved:
-        found = replace(found, also="", also_at=None, doubled=False)
+        found = replace(found, also="", also_at=None, doubled=False, loose=_left_at(machine, fact.host))
     for errand_id in machine.errands:  # what is still to be done is to be done where it is, under the name that it has
         open_errand = region.errands[errand_id]
-        source_off = open_errand.errand.source_off and not fact.moved
+        source_off = open_errand.errand.source_off and fact.power is not MachinePower.RUNNING and not fact.moved
         errand = replace(open_errand.errand, host=found.host, ref=found.ref, source_off=source_off)
         region = put_errand(region, replace(open_errand, errand=errand))
     return put_machine(region, fact.vm, found)
+
+
+def _left_at(machine: RealMachine, host: str) -> tuple[str, ...]:
+    """Where something of it may be left when it is at ``host``: where it was, until that host says that it is not."""
+    known = {host, *machine.absent}
+    return tuple(each for each in dict.fromkeys((*machine.loose, machine.host)) if each not in known)
 
 
 def put_machine(region: Region, key: str, machine: RealMachine) -> Region:
@@ -100,6 +125,14 @@ def machine_left(region: Region, key: str) -> Region:
     return replace(region, machines=region.machines.delete(key), refs=refs, astray=astray)
 
 
+def cleared(region: Region, host: str, key: str | None) -> Region:
+    """Nothing of a machine is left at that host."""
+    machine = None if key is None else region.machines[key]
+    if key is None or machine is None or host not in machine.loose:
+        return region
+    return put_machine(region, key, replace(machine, loose=tuple(each for each in machine.loose if each != host)))
+
+
 def crashed(region: Region, vms: Iterable[str], at: datetime) -> Region:
     """Remember when machines were started again, for as long as that matters."""
     for key in vms:
@@ -119,13 +152,14 @@ def fold_errand(region: Region, fact: mf.ErrandFact) -> Region:
         case mf.ErrandTried(at=at):
             return put_errand(region, replace(found, tried_at=found.tried_at or at, tries=found.tries + 1))
         case mf.ErrandPlaced(to=to):
-            return _placed(region, found, to)
-        case mf.ErrandHindered(why=why):
-            return put_errand(region, replace(found, why=why, tries=found.tries + 1))
+            return _placed(region, found, to, fact.at)
+        case mf.ErrandHindered(why=why, stuck=stuck):
+            stuck_at = fact.at if stuck else found.stuck_at
+            return put_errand(region, replace(found, why=why, tries=found.tries + 1, stuck_at=stuck_at))
         case mf.ErrandEnded():
-            return _over(region, found, "")
+            return _over(region, found, "", fact.at)
         case mf.ErrandGivenUp(why=why):
-            return _over(region, found, why)
+            return _over(region, found, why, fact.at)
         case _:
             assert_never(fact)
 
@@ -139,25 +173,52 @@ def _made(region: Region, fact: mf.ErrandMade) -> Region:
     region = put_errand(region, OpenErrand(errand, fact.at, 1) if fact.tried else OpenErrand(errand))
     if errand.vm:
         machine = region.machines[errand.vm]
-        ours = replace(machine, errands=(*machine.errands, errand.id), absent=())  # who lacked it is asked anew
+        errands = (*machine.errands, errand.id)
+        ours = replace(machine, errands=errands, made=machine.made + 1, absent=())  # who lacked it is asked anew
         region = put_machine(region, errand.vm, ours)
+        if fact.crashed:
+            region = crashed(region, (errand.vm,), fact.at)
+    elif errand.ref:
+        region = _held(region, errand, held=True)
     return reserve(region, errand.to, errand.vm, wanted=True)
 
 
-def _placed(region: Region, found: OpenErrand, to: str) -> Region:
+def _placed(region: Region, found: OpenErrand, to: str, at: datetime) -> Region:
     errand = found.errand
     region = _let_go(region, errand)
     turned_down = (*found.turned_down, errand.to) if errand.to not in ("", to) else found.turned_down
+    turned_down = () if to in turned_down else turned_down  # from the beginning
     source = region.real_host(errand.host)
     lost = source is not None and source.health is HostHealth.FENCED
     errand = replace(errand, to=to, source_off=errand.source_off or lost)
-    region = put_errand(region, replace(found, errand=errand, turned_down=turned_down))
-    return reserve(region, to, errand.vm, wanted=True)
+    region = put_errand(region, replace(found, errand=errand, turned_down=turned_down, stuck_at=None))
+    return reserve(_loosened(region, found, at), to, errand.vm, wanted=True)
 
 
-def _over(region: Region, found: OpenErrand, why: str) -> Region:
+def _loosened(region: Region, found: OpenErrand, at: datetime) -> Region:
+    """A move that was tried has not been finished: something of the machine may be where it was to go."""
+    errand = found.errand
+    machine = region.machines.get(errand.vm)
+    moves = errand.kind in PLACED and found.tried_at is not None and errand.to not in ("", errand.host)
+    if machine is None or not moves or errand.to in machine.loose or errand.to == machine.host:
+        return region
+    return put_machine(region, errand.vm, replace(machine, loose=(*machine.loose, errand.to), seen_at=at))
+
+
+def _held(region: Region, errand: Errand, *, held: bool) -> Region:
+    """A copy of a machine is being turned off, or has been."""
+    key = region.refs.get((errand.engine, errand.ref))
+    if key is None:
+        return region
+    machine = region.machines[key]
+    others = tuple(each for each in machine.held if each != errand.id)
+    return put_machine(region, key, replace(machine, held=(*others, errand.id) if held else others))
+
+
+def _over(region: Region, found: OpenErrand, why: str, at: datetime) -> Region:
     """What was wanted is there, or (with a reason) is not wanted any more."""
     region = _counted(_closed(region, found), found.errand, failed=bool(why))
+    region = _loosened(region, found, at) if why else region
     vm = region.vms.get(found.errand.vm)
     if vm is not None:
         emptied = found.errand.kind is ErrandKind.REDEPLOY and not why
@@ -184,6 +245,10 @@ def _closed(region: Region, found: OpenErrand) -> Region:
         machine = region.machines[errand.vm]
         left = tuple(each for each in machine.errands if each != errand.id)
         region = put_machine(region, errand.vm, replace(machine, errands=left))
+    elif errand.ref:
+        region = _held(region, errand, held=False)
+        if errand.kind is ErrandKind.OFF:
+            region = cleared(region, errand.host, region.refs.get((errand.engine, errand.ref)))
     return _let_go(region, errand)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TypeAlias, assert_never
 
-from immutables import Map
-
 from forewarn.core import facts as f
 from forewarn.core import keys
 from forewarn.core.causes import Cause
+from forewarn.core.maps import Map
 from forewarn.core.phases import Phase
 from forewarn.core.region import (
     Event,

@@ -6,12 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 
-from immutables import Map
-
 from forewarn.core.causes import USER_OPERATIONS
 from forewarn.core.folding.assemble import assemble
 from forewarn.core.looking.deadlines import STALE_MOST, deadline_of, next_deadline
 from forewarn.core.looking.turns import may_take
+from forewarn.core.maps import Map
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import Event, Group, Host, HostHealth, RealHost, Region, replace
 from forewarn.core.retired import Retired
@@ -107,5 +106,5 @@ def of_assembly(region: Region) -> Iterator[str]:
 
 
 def _bare(host: Host) -> Host:
-    host = replace(host, vms=Map())
+    host = replace(host, vms=())
     return replace(host, reserved=Map()) if isinstance(host, RealHost) else host

@@ -9,7 +9,7 @@ from forewarn.core.looking.errands import errands_of
 from forewarn.core.machines.values import ErrandKind, OpenErrand, RealMachine
 from forewarn.core.region import DOWN, Host, HostHealth, Power, RealHost, Region, fold
 
-_OF_HOSTS = frozenset({ErrandKind.FENCE, ErrandKind.OFF})  # of a host itself, and of a copy that must not run there
+_OF_HOSTS = frozenset({ErrandKind.FENCE, ErrandKind.OFF, ErrandKind.STOP})  # of a host, and of a copy that is no VM's
 
 
 def of_machines(region: Region) -> Iterator[str]:
@@ -60,8 +60,8 @@ def _of_errand(region: Region, errand_id: str, found: OpenErrand) -> Iterator[st
     event = region.events.get(errand.event) if errand.event else None
     if errand.event and (event is None or errand.vm not in event.vms):
         yield f"errand {errand_id} is open, and its event {errand.event} has ended or does not hit {errand.vm}"
-    if found.tried_at is not None and (not found.is_placed or found.tries < 1):
-        yield f"errand {errand_id} was tried, and it is not known where to"
+    if found.tried_at is not None and found.tries < 1:
+        yield f"errand {errand_id} was tried, and never"
     if (errand.kind is ErrandKind.PAUSE) != (errand.until is not None):
         yield f"errand {errand_id} is a {errand.kind.value} until {errand.until}"
     if errand.to and region.real_host(errand.to) is None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from immutables import Map
-
 from forewarn.core.causes import Cause
 from forewarn.core.folding.sets import OPERATIONS_REMEMBERED
+from forewarn.core.maps import Map
 from forewarn.core.region import Operation, Region, ScaleSet, Scope, Vm, fold
 from forewarn.core.rules import Rules
 from forewarn.core.specs import Orchestration, ScopeKind

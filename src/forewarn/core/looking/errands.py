@@ -19,11 +19,12 @@ def due_errands(region: Region) -> Iterator[OpenErrand]:
 
 
 def is_due(region: Region, found: OpenErrand) -> bool:
-    """Whether its turn has come, it is known where to, and the machine does not run twice."""
+    """Whether its turn has come, it is known where to, and no other copy of the machine runs, or is being put down."""
     if not found.errand.vm:
         return True
     machine = region.machines[found.errand.vm]
-    return found.is_placed and not machine.doubled and machine.errands[0] == found.errand.id
+    free = not machine.doubled and not machine.held and found.stuck_at is None
+    return found.is_placed and free and machine.errands[0] == found.errand.id
 
 
 def current(region: Region, vm: str) -> OpenErrand | None:
@@ -68,28 +69,37 @@ def heading_for(region: Region, vm: Vm) -> Power:
     return power
 
 
-def is_satisfied(errand: Errand, seen: Sighting, seen_at: datetime) -> bool:
-    """Whether a machine that is seen so is as the errand wants it."""
+def is_satisfied(errand: Errand, seen: Sighting, seen_at: datetime, *, told: bool = False) -> bool:
+    """Whether a machine that is seen so is as the errand wants it.
+
+    A new disk cannot be seen: that it was this errand which made it stands with the machine, or is ``told`` by the
+    engine that has just carried it out.
+    """
     runs = seen.power is MachinePower.RUNNING
     there = fold(seen.host) == fold(errand.to)
     rebooted = bool(seen.boot_mark) and seen.boot_mark != errand.boot_mark
+    made = seen.errand == errand.id or (told and not seen.errand)
     match errand.kind:
         case ErrandKind.CREATE | ErrandKind.START:
             return runs and there
         case ErrandKind.STOP:
             return seen.power is MachinePower.OFF
+        case ErrandKind.OFF if not errand.vm:
+            return seen.power is MachinePower.GONE
         case ErrandKind.OFF:
             return seen.power in (MachinePower.OFF, MachinePower.GONE)
         case ErrandKind.DELETE:
             return seen.power is MachinePower.GONE
-        case ErrandKind.RESTART | ErrandKind.REIMAGE:
+        case ErrandKind.RESTART:
             return runs and rebooted
+        case ErrandKind.REIMAGE:
+            return runs and rebooted and made
         case ErrandKind.PAUSE:
             return runs and errand.until is not None and errand.until <= seen_at
         case ErrandKind.MIGRATE:
             return runs and there and not rebooted
         case ErrandKind.REDEPLOY:
-            return runs and there and rebooted
+            return runs and there and rebooted and made
         case ErrandKind.FENCE:
             return False  # it is the host that is off, which no sighting of a machine shows
 
@@ -100,7 +110,7 @@ def supposed(errand: Errand) -> Sighting:
     power = MachinePower.GONE if errand.kind is ErrandKind.DELETE else power
     kept = errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE)
     mark = errand.boot_mark if kept else errand.id
-    return Sighting(errand.ref or errand.id, errand.to or errand.host, power, mark)
+    return Sighting(errand.ref or errand.id, errand.to or errand.host, power, mark, errand=errand.id)
 
 
 def hosts_of(region: Region, engine: str) -> list[RealHost]:

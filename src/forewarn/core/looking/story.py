@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import EventFact, event_after
+from forewarn.core.looking.subjects import subject_of
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import ErrandKind, MachinePower
 from forewarn.core.region import Event
+from forewarn.core.tokens.facts import TokenMade, TokenRevoked
 
 
 def remembered(facts: Iterable[f.Fact]) -> Event | None:
@@ -57,9 +59,13 @@ def tell(fact: f.Fact) -> str:
             return "The campaign is completed."
         case f.InstanceUpgraded(vm=vm, model=model):
             return f"{vm} was given version {model} of its set's model."
+        case TokenMade(name=name, role=role):
+            return f"A token to {role.value} was made for {name}."
+        case TokenRevoked(name=name):
+            return f"The token of {name} was revoked."
         case f.HostMarked(host=host, health=health):
             return f"host-{host} is {health.value}."
-    return f"{type(fact).__name__}: {f.subject_of(fact)}."
+    return f"{type(fact).__name__}: {subject_of(fact)}."
 
 
 def _tell_real(fact: mf.RealFact) -> str:
@@ -74,6 +80,10 @@ def _tell_real(fact: mf.RealFact) -> str:
             return f"host-{host} is back."
         case mf.HostFenced(host=host, by=by):
             return f"host-{host} is known to be off{f', says {by}' if by else ''}."
+        case mf.HostDraining(host=host):
+            return f"host-{host} is draining: nothing is placed there, and what is there is to leave."
+        case mf.HostResumed(host=host):
+            return f"host-{host} takes machines again."
         case mf.HostLeft(host=host):
             return f"host-{host} takes part no more."
         case mf.MachineAdopted(vm=vm, ref=ref, host=host):
@@ -84,6 +94,10 @@ def _tell_real(fact: mf.RealFact) -> str:
             return f"{vm} is not at {host}."
         case mf.MachineSeen(vm=vm, power=power, host=host):
             return f"{vm} was seen {power.value} at {host}."
+        case mf.MachineDefined(vm=vm):
+            return f"It is known how to make the machine of {vm} again."
+        case mf.MachineCleared(vm=vm, host=host):
+            return f"Nothing of {vm} is left at {host}."
         case mf.MachineDoubled(vm=vm, also=also):
             return f"{vm} runs twice, at {also} as well." if also else f"{vm} runs at one host only."
         case mf.MachineAlarmed(vm=vm, alarm=alarm):

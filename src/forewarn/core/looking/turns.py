@@ -6,13 +6,15 @@ update domain of a scope while another one is open, and works on no VM that othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from forewarn.core.phases import Phase
 from forewarn.core.region import Campaign, CampaignState, Event, Host, Region
 from forewarn.core.specs import ScopeKind
 
+_LAST = datetime.max.replace(tzinfo=UTC)
 VMS_AT_ONCE = 1_000  # ours: in one transaction; a wave over a large fleet is scheduled in many
 
 
@@ -38,6 +40,24 @@ def may_take(region: Region, campaign: Campaign) -> bool:
 def in_turn(region: Region, campaigns: Iterable[str]) -> list[str]:
     """Ids of campaigns in the order in which they were started."""
     return sorted(campaigns, key=lambda each: region.campaigns[each].number)
+
+
+def place_of(region: Region, event_id: str) -> tuple[object, ...]:
+    """Where an event stands among those of one instant: the order of these has nothing to do with their ids.
+
+    So what a dry run foretells with ids of its own comes in the order in which it then happens. Only where two are
+    alike in all of this, on the same VM and for the same cause, the id decides.
+    """
+    event = region.events.get(event_id)
+    if event is None:
+        return (_LAST, event_id)  # it has ended, and nothing comes of it
+    first = event.vms[0] if event.vms else ""
+    return (event.scheduled_at, event.scope, event.update_domain, first, event.cause.value, event_id)
+
+
+def events_in_turn(region: Region, event_ids: Iterable[str]) -> list[str]:
+    ids = list(event_ids)
+    return ids if len(ids) < 2 else sorted(ids, key=lambda each: place_of(region, each))
 
 
 class HeldUp(NamedTuple):
@@ -97,7 +117,8 @@ def _in_the_way(region: Region, campaign: Campaign, host: Host, free: set[str]) 
         if vm.spec.kind is ScopeKind.VM or vm.scope in free:
             continue
         free.add(vm.scope)
-        for event_id, domain in sorted(region.host_work.get(vm.scope, {}).items()):
-            if domain != host.update_domain:
-                return region.events[event_id]
+        work: Mapping[str, int] = region.host_work.get(vm.scope, {})
+        others = [event_id for event_id, domain in work.items() if domain != host.update_domain]
+        if others:
+            return region.events[min(others, key=lambda each: place_of(region, each))]
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -46,6 +46,18 @@ class HostFenced(_Fact, frozen=True):
     by: str = ""  # who says so; empty where its fence does
 
 
+class HostDraining(_Fact, frozen=True):
+    """Nothing is placed there from now on, and what is there is to leave."""
+
+    host: int
+
+
+class HostResumed(_Fact, frozen=True):
+    """Machines may be placed there again."""
+
+    host: int
+
+
 class HostLeft(_Fact, frozen=True):
     host: int
 
@@ -59,6 +71,8 @@ class MachineAdopted(_Fact, frozen=True):
     ref: str = ""
     boot_mark: str = ""
     power: MachinePower = MachinePower.OFF
+    cannot: tuple[ErrandKind, ...] = ()  # what cannot be done to this one, as its engine found
+    way: str = ""  # how its requests come to the region, as it was adopted
 
 
 class MachineReleased(_Fact, frozen=True):
@@ -77,6 +91,21 @@ class MachineSeen(_Fact, frozen=True):
     boot_mark: str = ""
     why: SeenWhy = SeenWhy.UNKNOWN
     moved: bool = False  # that host is where it is from now on
+    stood: int = 0  # seconds, rounded up, that it stood still on the way, where its engine has measured that
+
+
+class MachineDefined(_Fact, frozen=True):
+    """What its engine needs to make it again elsewhere, should its host be lost with all that is there."""
+
+    vm: str
+    definition: str
+
+
+class MachineCleared(_Fact, frozen=True):
+    """Nothing of it is left at a host from which it moved, or to which it did not."""
+
+    vm: str
+    host: str
 
 
 class MachineDoubled(_Fact, frozen=True):
@@ -97,6 +126,7 @@ class ErrandMade(_Fact, frozen=True):
     errand: Errand
     subject: str  # whose story this belongs to: the event's id, or ``vm/NAME``, or ``host/NUMBER``
     tried: bool = False  # of a pause that is there already: it is only to be ended
+    crashed: bool = False  # it had gone off by itself, and is started again
 
 
 class _OfErrand(_Fact, frozen=True):
@@ -120,6 +150,7 @@ class ErrandHindered(_OfErrand, frozen=True):
     """It did not work; it is tried again."""
 
     why: str = ""
+    stuck: bool = False  # not at that host: at another one, once it is seen that it does not run there
 
 
 class ErrandEnded(_OfErrand, frozen=True):
@@ -130,16 +161,18 @@ class ErrandGivenUp(_OfErrand, frozen=True):
     why: str = ""
 
 
-HostFact: TypeAlias = HostRegistered | HostSilent | HostBack | HostFenced | HostLeft
+HostFact: TypeAlias = HostRegistered | HostSilent | HostBack | HostFenced | HostDraining | HostResumed | HostLeft
 OneErrandFact: TypeAlias = ErrandTried | ErrandPlaced | ErrandHindered | ErrandEnded | ErrandGivenUp
 ErrandFact: TypeAlias = ErrandMade | OneErrandFact
-OneMachineFact: TypeAlias = MachineReleased | MachineSeen | MachineDoubled | MachineAlarmed
+OneMachineFact: TypeAlias = (
+    MachineReleased | MachineSeen | MachineDefined | MachineCleared | MachineDoubled | MachineAlarmed
+)
 MachineFact: TypeAlias = MachineAdopted | OneMachineFact
 RealFact: TypeAlias = HostFact | MachineFact | ErrandFact
 
 
-_HOST_FACTS = (HostRegistered, HostSilent, HostBack, HostFenced, HostLeft)
-_MACHINE_FACTS = (MachineAdopted, MachineReleased, MachineSeen, MachineDoubled, MachineAlarmed)
+_HOST_FACTS = get_args(HostFact)
+_MACHINE_FACTS = (MachineAdopted, *get_args(OneMachineFact))
 _ERRAND_FACTS = (ErrandTried, ErrandPlaced, ErrandHindered, ErrandEnded, ErrandGivenUp)
 
 SUBJECTS: dict[type, Callable[[Any], str]] = {

@@ -35,6 +35,8 @@ class Sighting(Struct, frozen=True, omit_defaults=True):
     boot_mark: str = ""  # opaque; changes whenever the machine loses its memory, and only then
     why: SeenWhy = SeenWhy.UNKNOWN
     errand: str = ""  # the last errand whose id the engine keeps with the machine, where it can
+    definition: str = ""  # all that its engine needs to make it again at another host, in the engine's own language
+    stood_ms: int = 0  # after a live migration: how long it stood still, where the engine has measured that
 
 
 class Listing(Struct, frozen=True):
@@ -52,7 +54,7 @@ class ErrandKind(StrEnum):
     CREATE = "create"  # runs on ``to``
     START = "start"  # runs on ``to``
     STOP = "stop"  # off, and still at its host
-    OFF = "off"  # off, and at no host
+    OFF = "off"  # off, and at no host; one that is no VM's is for a copy that must not be there: gone
     DELETE = "delete"  # gone
     RESTART = "restart"  # runs, with another boot mark
     PAUSE = "pause"  # ``until`` has passed, and it runs
@@ -81,6 +83,7 @@ class Errand(Struct, frozen=True, omit_defaults=True):
     event: str = ""  # the event whose impact this is; empty outside events
     blueprint: str = ""  # what to create from, by its name in the server's own files
     source_off: bool = False  # REDEPLOY: it is known to be off where it was, whether that host answers or not
+    definition: str = ""  # what the engine told of it, to make it again; handed over by the hand, never in a fact
 
 
 class RealMachine(Struct, frozen=True, omit_defaults=True):
@@ -100,11 +103,18 @@ class RealMachine(Struct, frozen=True, omit_defaults=True):
     also_at: datetime | None = None
     doubled: bool = False  # it runs at both: nothing is done to either until one of them is off
     absent: tuple[str, ...] = ()  # hosts whose listings have lacked it since it was missed
+    loose: tuple[str, ...] = ()  # hosts where a move that was not finished may have left something of it
+    made: int = 0  # errands, ever, so that no two have the same id
+    definition: str = ""  # all that its engine needs to make it again elsewhere, as the engine told it
+    held: tuple[str, ...] = ()  # errands that turn off copies of it: nothing else is done meanwhile
+    cannot: tuple[ErrandKind, ...] = ()  # what its engine found, when it was adopted, that cannot be done to it
+    way: str = ""  # how its requests come to the region, as it was adopted
+    stood: int = 0  # seconds, rounded up, that it stood the last time it was moved while it ran; 0: not measured
 
     @property
     def astray(self) -> bool:
         """Whether it is not where it was, or not only there."""
-        return bool(self.also or self.absent)
+        return bool(self.also or self.absent or self.loose or self.held)
 
 
 class OpenErrand(Struct, frozen=True, omit_defaults=True):
@@ -115,6 +125,7 @@ class OpenErrand(Struct, frozen=True, omit_defaults=True):
     tries: int = 0  # how often it was tried, or told not to have worked
     why: str = ""  # it did not work the last time
     turned_down: tuple[str, ...] = ()  # hosts that could not take the machine
+    stuck_at: datetime | None = None  # the host cannot take it; another is chosen when that one is seen not to run it
 
     @property
     def is_placed(self) -> bool:
@@ -128,6 +139,7 @@ class ErrandOutcome(StrEnum):
     DONE = "done"
     FAILED = "failed"
     UNKNOWN = "unknown"  # the call hung or its connection broke: never taken for a failure
+    NOT_YET = "not yet"  # under way, or not possible just now; told once it has taken longer than its patience
 
 
 class ErrandReport(Struct, frozen=True, omit_defaults=True):

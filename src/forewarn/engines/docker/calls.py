@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -63,6 +64,8 @@ class _Connection(http.client.HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
+        if sys.platform == "win32":
+            raise OSError("an engine is reached by a socket in the file system, which Windows has not")
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             made.settimeout(self.timeout)

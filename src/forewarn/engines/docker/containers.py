@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -48,7 +49,7 @@ class Container(Struct, frozen=True):
         """What the engine does by itself when the container ends."""
         return (self.settings.get("RestartPolicy") or {}).get("Name") or "no"
 
-    def seen(self, host: str, ref: str = "") -> Sighting:
+    def seen(self, host: str, ref: str = "", definition: str = "") -> Sighting:
         return Sighting(
             ref=ref or self.name,
             host=host,
@@ -56,7 +57,42 @@ class Container(Struct, frozen=True):
             boot_mark=self.boot_mark,
             why=self.why,
             errand=self.labels.get(ERRAND_LABEL, ""),
+            definition=definition,
         )
+
+
+def definition_of(container: Container) -> str:
+    """All that is needed to make it again at another host, as JSON: what ``like`` reads of it."""
+    told, config = container.told, dict(container.told["Config"])
+    if container.id.startswith(config.get("Hostname") or "-"):
+        del config["Hostname"]  # the engine made it up of the id
+    labels = {key: text for key, text in container.labels.items() if key not in (ERRAND_LABEL, HOST_LABEL)}
+    networks = {name: _standing(container, entry) for name, entry in container.networks.items()}
+    mounts = [
+        {key: mount.get(key) for key in ("Type", "Name", "Driver", "Source", "Destination", "RW")}
+        for mount in told.get("Mounts") or ()
+    ]
+    kept = {
+        "Id": "",
+        "Name": container.name,
+        "State": {"Status": "exited"},
+        "Config": {**config, "Labels": labels},
+        "HostConfig": container.settings,
+        "NetworkSettings": {"Networks": networks},
+        "Mounts": sorted(mounts, key=lambda mount: str(mount["Destination"])),
+    }
+    return json.dumps(kept, sort_keys=True)
+
+
+def _standing(container: Container, entry: dict[str, Any]) -> dict[str, Any]:
+    """How it stands on a network, without what is new with each start."""
+    aliases = [alias for alias in entry.get("Aliases") or () if not container.id.startswith(alias)]
+    return {"IPAMConfig": entry.get("IPAMConfig"), "IPAddress": entry.get("IPAddress"), "Aliases": aliases}
+
+
+def defined(definition: str) -> Container | None:
+    """A container that is gone, as far as its definition tells of it."""
+    return container_of(json.loads(definition)) if definition else None
 
 
 def container_of(told: dict[str, Any]) -> Container:

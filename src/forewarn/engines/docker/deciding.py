@@ -52,6 +52,7 @@ class Scene(Struct, frozen=True):
     blueprint: Blueprint | None = None
     again: bool = False  # whether the errand was tried before
     left: float = 0.0  # seconds until a pause is over
+    gone: Container | None = None  # what is known of a machine that is nowhere any more: its host was lost, or it is
 
 
 Next: TypeAlias = EngineCall | ErrandResult
@@ -74,7 +75,7 @@ def _create(errand: Errand, scene: Scene) -> Next:
 
 
 def _start(errand: Errand, scene: Scene) -> Next:
-    if scene.new is not None or (scene.old is not None and scene.source != scene.target):
+    if scene.new is not None or scene.gone is not None or (scene.old is not None and scene.source != scene.target):
         return _replace(errand, scene)
     return _missing(scene) if scene.old is None else _running(scene.old, scene.source, scene.ref)
 
@@ -83,6 +84,17 @@ def _stop(errand: Errand, scene: Scene) -> Next:
     if scene.old is None:
         return _missing(scene)
     return _off(errand, scene.old, scene.source) or Done(scene.old.seen(scene.source, scene.ref))
+
+
+def _turn_off(errand: Errand, scene: Scene) -> Next:
+    """A copy that is no VM's must not be there; its volumes stay, for they may be another's by now."""
+    if errand.vm:
+        return _stop(errand, scene)
+    if scene.old is None:
+        return Done(Sighting(ref=scene.ref, host=scene.source, power=MachinePower.GONE))
+    return EngineCall(
+        f"remove {scene.old.name}", scene.source, "DELETE", f"/containers/{scene.old.id}", {"force": "1", "v": "0"}
+    )
 
 
 def _restart(errand: Errand, scene: Scene) -> Next:
@@ -119,7 +131,7 @@ def _delete(_errand: Errand, scene: Scene) -> Next:
     """What is left of an earlier errand goes too, and the volumes that were made for it."""
     for container, host in ((scene.old, scene.source), (scene.new, scene.target)):
         if container is not None:
-            return _removal(container, host)
+            return removal(container, host)
     for volume in scene.volumes:
         return EngineCall(f"remove the volume {volume}", scene.source, "DELETE", f"/volumes/{volume}")
     return Done(Sighting(ref=scene.ref, host=scene.source, power=MachinePower.GONE))
@@ -145,7 +157,7 @@ def _replace(errand: Errand, scene: Scene) -> Next:
     if new.power is not MachinePower.RUNNING:
         return _running(new, scene.target, scene.ref)
     if old is not None:
-        return _removal(old, scene.source)
+        return removal(old, scene.source)
     owed = kept_policy(new)
     if owed is not None:
         return _post("update", new, scene.target, body={"RestartPolicy": owed})
@@ -153,11 +165,13 @@ def _replace(errand: Errand, scene: Scene) -> Next:
 
 
 def _make_like(errand: Errand, scene: Scene) -> Next:
-    old = scene.old
+    old = scene.old or scene.gone
+    if old is None and scene.blueprint is not None:
+        return _create(errand, scene)
     if old is None:
         return _missing(scene)
     stay = local_volumes(old)
-    if stay and not scene.one_socket:
+    if stay and (not scene.one_socket or errand.source_off):
         return Failed(f"{scene.ref} cannot leave {scene.source}: its volume {stay[0]} is there and nowhere else.", True)
     name = name_aside(scene.ref, "new", errand.id)
     body = like(old, errand, scene.target, scene.dialect)
@@ -192,7 +206,7 @@ def _off(errand: Errand, container: Container, host: str) -> EngineCall | None:
     return _post("stop", container, host, {"t": _whole(grace)}, more_seconds=grace)
 
 
-def _removal(container: Container, host: str) -> EngineCall:
+def removal(container: Container, host: str) -> EngineCall:
     """With its anonymous volumes; named ones stay."""
     query = {"force": "1", "v": "1"}
     return EngineCall(f"remove {container.name}", host, "DELETE", f"/containers/{container.id}", query)
@@ -227,7 +241,7 @@ _BY_KIND = {
     ErrandKind.CREATE: _create,
     ErrandKind.START: _start,
     ErrandKind.STOP: _stop,
-    ErrandKind.OFF: _stop,
+    ErrandKind.OFF: _turn_off,
     ErrandKind.DELETE: _delete,
     ErrandKind.RESTART: _restart,
     ErrandKind.PAUSE: _pause,

@@ -17,19 +17,25 @@ from forewarn.engines.docker.containers import (
     VM_LABEL,
     Container,
     container_of,
+    defined,
+    definition_of,
     is_aside,
     name_aside,
 )
-from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of
+from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of, removal
+from forewarn.engines.docker.examining import examined
 from forewarn.engines.docker.making import Blueprint
-from forewarn.engines.docker.remarks import remarks_on
-from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, NotYet, Remark, Unknown, Warrant
+from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, Finding, NotYet, Unknown, Warrant, Way
 
 CHANGES_MOST = 16  # of one errand in one go; the longest way (a container put in another's place) has nine; ours
 CALL_SECONDS = 30.0  # ours: far longer than any call takes that is not hung
 # What an engine still does for somebody who was killed: a container being made has a name before it can be seen. podman
 # says 500 to all of it
 _BUSY = ("in progress", "already in use")
+
+
+# Of dockerd and podman that were killed while they started a container: what runs it has it, and will not have it again
+_HALF_STARTED = "already exists"
 
 
 class Refusal(Struct, frozen=True):
@@ -72,6 +78,7 @@ class DockerEngine:
 
     def _carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         refused: Refusal | None = None
+        started = ""
         for _ in range(CHANGES_MOST):
             scene = self._look(errand, warrant)
             if refused is not None and _alike(refused.scene, scene):
@@ -79,9 +86,14 @@ class DockerEngine:
             step = decide(errand, scene)
             if not isinstance(step, EngineCall):
                 return step
+            if step.path == started:  # nobody is helped by starting it over and over
+                return Failed(f"{scene.ref} ended as soon as it was started.", False)
+            started = step.path if step.path.endswith("/start") else started
             if not warrant.may():
                 return NotYet("Nothing may be touched just now.", 1.0)
             result = self._change(step)
+            if _is_left_behind(errand, scene, step, result) and scene.new is not None and warrant.may():
+                result, started = self._change(removal(scene.new, scene.target)), ""
             refused = None if result is None else Refusal(scene, result)
         return NotYet("The container does not stay as it was seen; somebody else is at it.", 1.0)
 
@@ -102,9 +114,9 @@ class DockerEngine:
         source = errand.host or self._whereabouts(ref) or errand.to
         target = errand.to or source
         here, there = self._at(source), self._at(target)
-        old = self._inspect(here, ref)
+        old = None if errand.source_off else self._inspect(here, ref)  # a host that is off is not asked
         new = self._made_by(there, ref, errand)
-        if old is None or (new is not None and old.id == new.id):
+        if not errand.source_off and (old is None or (new is not None and old.id == new.id)):
             old = self._inspect(here, name_aside(ref, "old", errand.id))
         if errand.kind is ErrandKind.DELETE:
             new = next(self._left_of(there, ref), None)
@@ -120,6 +132,7 @@ class DockerEngine:
             blueprint=self._blueprints.get(errand.blueprint),
             again=warrant.again,
             left=warrant.left() if errand.kind is ErrandKind.PAUSE else 0.0,
+            gone=defined(errand.definition) if old is None and new is None else None,
         )
 
     def _whereabouts(self, ref: str) -> str:
@@ -173,7 +186,7 @@ class DockerEngine:
             raise EngineFault(f"Host {host}: {fault}") from None
         there = [each for each in found if each is not None]
         shown = [each for each in there if not is_aside(each.name) or each.power is not MachinePower.OFF]
-        return Listing(host, True, tuple(each.seen(host) for each in shown))
+        return Listing(host, True, tuple(each.seen(host, definition=definition_of(each)) for each in shown))
 
     def _host_of(self, at: EngineSocket, labels: Mapping[str, str]) -> str:
         sharing = [name for name, other in self._sockets.items() if other is at]
@@ -196,8 +209,10 @@ class DockerEngine:
     def release(self, host: str, ref: str) -> None:
         """Nothing was marked."""
 
-    def remarks(self, host: str, ref: str) -> tuple[Remark, ...]:
-        return remarks_on(self._need(host, ref))
+    def examine(self, host: str, ref: str, way: Way) -> tuple[Finding, ...]:
+        container, at = self._need(host, ref), self._at(host)
+        found = [self._inspect(at, row["Id"]) for row in self._rows(at, {}) if row["Id"] != container.id]
+        return examined(container, way, [each for each in found if each is not None])
 
     def close(self) -> None:
         for at in self._sockets.values():
@@ -266,3 +281,11 @@ def _fine(answer: EngineAnswer) -> EngineAnswer:
     if not answer.fine:
         raise EngineFault(f"The engine would not say what is there: {answer.words()}")
     return answer
+
+
+def _is_left_behind(errand: Errand, scene: Scene, step: EngineCall, result: Failed | NotYet | None) -> bool:
+    """Whether a container that this errand made can never be started, and never was: it is made once more then."""
+    new = scene.new
+    if errand.kind is not ErrandKind.CREATE or new is None or not step.path.endswith("/start"):
+        return False
+    return isinstance(result, Failed) and _HALF_STARTED in result.why and new.told["State"]["Status"] == "created"

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import structs
 
 from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower
-from forewarn.engines.libvirt.acting import WithheldError, put_stamp
+from forewarn.engines.libvirt.acting import WithheldError, definition_of, put_stamp
 from forewarn.engines.libvirt.binding import CHANGED_MEANWHILE, code_of, is_lasting, is_libvirts, words_of
+from forewarn.engines.libvirt.examining import examined
 from forewarn.engines.libvirt.hosts import Hosts, LibvirtHost
 from forewarn.engines.libvirt.looking import found, listing_of, sighting_of, stamp_of
 from forewarn.engines.libvirt.making import LibvirtBlueprint, Making
 from forewarn.engines.libvirt.moving import Moving
 from forewarn.engines.libvirt.powering import SOON_SECONDS, Powering
-from forewarn.engines.libvirt.remarks import remarks_on
 from forewarn.engines.libvirt.stamps import Stamp
-from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, NotYet, Remark, Unknown, Warrant
+from forewarn.plane.hands.engine import (
+    ADDRESS,
+    EngineFault,
+    ErrandResult,
+    Failed,
+    Finding,
+    NotYet,
+    Unknown,
+    Warrant,
+    Way,
+)
 
 _T = TypeVar("_T")
 
@@ -49,7 +60,7 @@ class LibvirtEngine:
             ErrandKind.CREATE: making.create,
             ErrandKind.START: powering.start,
             ErrandKind.STOP: powering.stop,
-            ErrandKind.OFF: powering.stop,
+            ErrandKind.OFF: powering.put_away,
             ErrandKind.DELETE: making.delete,
             ErrandKind.RESTART: powering.restart,
             ErrandKind.PAUSE: powering.pause,
@@ -117,8 +128,21 @@ class LibvirtEngine:
             if changed != stamp:
                 put_stamp(domain, changed, running=running)
 
-    def remarks(self, host: str, ref: str) -> tuple[Remark, ...]:
-        return _asked(lambda: remarks_on(self._domain(host, ref)))
+    def examine(self, host: str, ref: str, way: Way) -> tuple[Finding, ...]:
+        """Beside the machines of all hosts: what two of them share is as bad across hosts, for they may move."""
+        definition = _asked(lambda: definition_of(self._domain(host, ref)))
+        others: dict[str, str] = {}
+        silent = []
+        for each in self._hosts.names:
+            try:
+                others |= _asked(partial(self._definitions, each, ref))
+            except EngineFault as fault:
+                silent.append(Finding(ADDRESS, False, f"Whether one at {each} has its address is not known. {fault}"))
+        return (*examined(definition, way, others), *silent)
+
+    def _definitions(self, host: str, but: str) -> dict[str, str]:
+        domains = self._hosts.connect(host).listAllDomains()
+        return {f"{each.name()} at {host}": definition_of(each) for each in domains if each.name() != but}
 
     def close(self) -> None:
         self._hosts.close()

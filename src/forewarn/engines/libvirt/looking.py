@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from forewarn.core.machines.values import Listing, MachinePower, SeenWhy, Sighting
 from forewarn.engines.libvirt.binding import (
     NO_DOMAIN,
@@ -13,7 +15,7 @@ from forewarn.engines.libvirt.binding import (
     is_libvirts,
     libvirt,
 )
-from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read
+from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read, with_stamp
 
 # virDomainState and virDomainShutoffReason of include/libvirt/libvirt-domain.h
 _PAUSED, _SHUTOFF, _CRASHED = 3, 5, 6
@@ -91,5 +93,22 @@ def seen(connection: Any, ref: str, host: str) -> Sighting:
 
 def listing_of(connection: Any, host: str) -> Listing:
     """All domains of that daemon, transient ones too."""
-    every = (sighting_of(domain, host) for domain in connection.listAllDomains())
-    return Listing(host, complete=True, machines=tuple(each for each in every if each is not None))
+    every = ((domain, sighting_of(domain, host)) for domain in connection.listAllDomains())
+    found_there = tuple(
+        structs.replace(seen_so, definition=_definition_of(domain)) for domain, seen_so in every if seen_so is not None
+    )
+    return Listing(host, complete=True, machines=found_there)
+
+
+def _definition_of(domain: Any) -> str:
+    """What the next start uses, without passwords and without our own stamp, which differs from errand to errand."""
+    try:
+        if not domain.isPersistent():
+            return ""
+        stamp = stamp_of(domain, running=False)
+        text = str(domain.XMLDesc(libvirt().VIR_DOMAIN_XML_INACTIVE))
+    except Exception as fault:
+        if is_libvirts(fault) and code_of(fault) == NO_DOMAIN:
+            return ""
+        raise
+    return with_stamp(text, Stamp(vm=stamp.vm, vm_id=stamp.vm_id, disks=stamp.disks))

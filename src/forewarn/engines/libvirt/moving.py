@@ -18,6 +18,18 @@ from forewarn.engines.libvirt.powering import SOON_SECONDS, Powering
 from forewarn.plane.hands.engine import Done, ErrandResult, Failed, NotYet, Warrant
 
 
+def _stood_ms(domain: Any) -> int:
+    """How long the migration that brought it here let it stand; 0 where libvirt does not know."""
+    module = libvirt()
+    try:
+        flags = module.VIR_DOMAIN_JOB_STATS_COMPLETED | module.VIR_DOMAIN_JOB_STATS_KEEP_COMPLETED
+        told = domain.jobStats(flags) if domain is not None else {}
+    except module.libvirtError:  # it is not known, and nothing depends on it
+        return 0
+    downtime = told.get("downtime", 0)
+    return downtime if isinstance(downtime, int) else 0
+
+
 class Moving:
     """A started migration belongs to the daemon of its source, and is found again by looking."""
 
@@ -41,11 +53,11 @@ class Moving:
 
     def migrate(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         source, target = self._hosts.connect(errand.host), self._hosts.connect(errand.to)
+        staying = seen(source, errand.ref, errand.host)  # first: it goes only when it runs at the other end
         arrived = seen(target, errand.ref, errand.to)
-        staying = seen(source, errand.ref, errand.host)
         if arrived.power is MachinePower.RUNNING and staying.power in (MachinePower.GONE, MachinePower.OFF):
             self._forget(errand)
-            return Done(arrived)
+            return Done(structs.replace(arrived, stood_ms=_stood_ms(found(target, errand.ref))))
         domain = found(source, errand.ref)
         if domain is None or not domain.isActive():
             return Failed(f"Host {errand.host} does not run {errand.ref}: there is nothing to migrate.", domain is None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from forewarn.core.machines.values import Errand, MachinePower
@@ -66,16 +67,29 @@ class Powering:
             return NotYet("the guest is shutting down", SOON_SECONDS)
         return Done(seen(connection, errand.ref, errand.host))
 
+    def put_away(self, errand: Errand, warrant: Warrant) -> ErrandResult:
+        """OFF. A copy that is no VM's must not be there: cut off and forgotten, its volumes stay."""
+        if errand.vm:
+            return self.stop(errand, warrant)
+        connection = self._hosts.connect(errand.host)
+        domain = found(connection, errand.ref)
+        if domain is not None and domain.isActive():
+            act(warrant, domain.destroy)
+            domain = found(connection, errand.ref)
+        if domain is not None:
+            act(warrant, lambda: undefine(domain))
+        return Done(seen(connection, errand.ref, errand.host))
+
     def start(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         """Runs at ``to``; the definition comes along from where it was left."""
         target = errand.to or errand.host
         there = seen(self._hosts.connect(target), errand.ref, target)
         if there.power is MachinePower.RUNNING:
             return Done(there)
-        left_at = self._left_at(errand, target)
-        if left_at is None:
+        left_at = target if errand.source_off else self._left_at(errand, target)
+        if left_at is None and not errand.definition:
             return _not_there(errand, there.power)
-        return self.start_from(left_at, target, errand, warrant)
+        return self.start_from(left_at or target, target, errand, warrant)
 
     def _left_at(self, errand: Errand, target: str) -> str | None:
         """The host that has the definition of a machine that is off. A host that does not answer may have it running,
@@ -99,6 +113,9 @@ class Powering:
                 text = definition_of(left)
                 act(warrant, lambda: connection.defineXML(text))
         domain = found(connection, errand.ref)
+        if domain is None and left is None and errand.definition:  # its host was lost with all that was there
+            act(warrant, lambda: connection.defineXML(errand.definition))
+            domain = found(connection, errand.ref)
         if domain is None:
             return _not_there(errand, MachinePower.GONE)
         if not domain.isActive():
@@ -115,8 +132,7 @@ class Powering:
         asked_at = self._asked_at.get(errand.id)
         if asked_at is None:
             if errand.grace.total_seconds() > 0:
-                act(warrant, domain.shutdown)
-                self._asked_at[errand.id] = self._elapsed()
+                act(warrant, partial(self._ask, domain, errand))
                 return not domain.isActive()
             asked_at = float("-inf")
         if self._elapsed() - asked_at < errand.grace.total_seconds():
@@ -124,6 +140,11 @@ class Powering:
         act(warrant, domain.destroy)
         self._asked_at.pop(errand.id, None)
         return True
+
+    def _ask(self, domain: Any, errand: Errand) -> None:
+        """Kept before it is done: a QEMU that hangs never answers, and must be cut off all the same."""
+        self._asked_at[errand.id] = self._elapsed()
+        domain.shutdown()
 
 
 def _not_there(errand: Errand, power: MachinePower) -> Failed:

@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterator
 from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower, SeenWhy, Sighting
 from forewarn.engines.twin.hosts import CallLost, CallRefused, TwinCall, TwinHosts, TwinMachine
 from forewarn.plane.hands.engine import (
+    FILTERED,
+    MIGRATABLE,
+    REACHABLE,
     Done,
     EngineFault,
     ErrandResult,
     Failed,
+    Finding,
     NotYet,
-    Remark,
     Unknown,
     Warrant,
+    Way,
 )
 
 MIGRATING_SECONDS = 1.0  # between two looks at a migration
@@ -71,6 +75,8 @@ class TwinEngine:
     def _create(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
         ref = errand.ref or errand.vm_id
         machine = self._find(errand.to, ref)
+        if machine is None and not errand.blueprint and not errand.definition:
+            return Failed(f"It is not known what to make {ref} from.", lasting=True)
         if machine is None:
             return lambda: self._hosts.change(TwinCall.CREATE, errand.to, ref, errand.id, vm=errand.vm)
         return self._running(machine, errand)
@@ -88,7 +94,8 @@ class TwinEngine:
         """Off, and at no host: the region keeps what it needs to make it again."""
         machine = self._find(errand.host, errand.ref) if errand.host else None
         if machine is None:
-            return Sighting(errand.ref, errand.host, OFF, why=SeenWhy.ASKED, errand=errand.id)
+            power = OFF if errand.vm else GONE
+            return Sighting(errand.ref, errand.host, power, why=SeenWhy.ASKED, errand=errand.id)
         return self._do(TwinCall.REMOVE if machine.power is OFF else TwinCall.STOP, errand)
 
     def _delete(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
@@ -101,8 +108,8 @@ class TwinEngine:
         machine = self._find(errand.host, errand.ref)
         if machine is None:
             return _no_machine(errand)
-        if machine.power is RUNNING and machine.mark != errand.boot_mark:
-            return _seen(machine)
+        if machine.power is not OFF and machine.mark != errand.boot_mark:
+            return self._running(machine, errand)  # somebody may have paused it since
         return self._do(TwinCall.RESTART, errand)
 
     def _pause(self, errand: Errand, warrant: Warrant) -> Sighting | NotYet | Failed | Step:
@@ -134,10 +141,13 @@ class TwinEngine:
         """Off and away at the source first: only then may there be another."""
         apart = errand.host != errand.to
         here = self._find(errand.host, errand.ref) if apart and not errand.source_off else None
-        if here is not None:
-            return self._do(TwinCall.REMOVE if here.power is OFF else TwinCall.STOP, errand)
+        if here is not None and not errand.blueprint and not errand.definition:  # nothing is broken for nothing
+            return Failed(f"It is not known what to make {errand.ref} from.", lasting=True)
+        if here is not None:  # its stamp is for what this errand makes
+            step = TwinCall.REMOVE if here.power is OFF else TwinCall.STOP
+            return lambda: self._hosts.change(step, errand.host, errand.ref, "")
         there = self._find(errand.to, errand.ref)
-        if there is not None and not apart and there.errand != errand.id:
+        if there is not None and there.errand != errand.id and (not apart or there.power is OFF):
             call = TwinCall.REMOVE if there.power is OFF else TwinCall.STOP
             return lambda: self._hosts.change(call, errand.to, errand.ref, "")
         return self._create(errand, _)
@@ -207,8 +217,15 @@ class TwinEngine:
             raise EngineFault(f"{self.name} has no machine {ref} at {host}.")
         machine.vm = vm
 
-    def remarks(self, host: str, ref: str) -> tuple[Remark, ...]:
-        return (Remark("identity", fine=True, sentence=f"{ref} is known by its name."),)
+    def examine(self, host: str, ref: str, way: Way) -> tuple[Finding, ...]:
+        """Of a machine in memory, which has no network that somebody else could use."""
+        if (host, ref) not in self._hosts.machines:
+            raise EngineFault(f"{self.name} has no machine {ref} at {host}.")
+        return (
+            Finding(REACHABLE, True, f"{ref} is reached by its name."),
+            Finding(FILTERED, True, f"Nobody else can speak as {ref}."),
+            Finding(MIGRATABLE, True, f"Nothing holds {ref} at {host}."),
+        )
 
     def close(self) -> None:
         """No machine ends with it."""
@@ -219,7 +236,7 @@ class TwinEngine:
 
 def _seen(machine: TwinMachine) -> Sighting:
     why = machine.why if machine.power is OFF else SeenWhy.UNKNOWN
-    return Sighting(machine.ref, machine.host, machine.power, machine.mark, why, machine.errand)
+    return Sighting(machine.ref, machine.host, machine.power, machine.mark, why, machine.errand, f"twin {machine.ref}")
 
 
 def _no_machine(errand: Errand) -> Failed:

@@ -11,7 +11,9 @@ from forewarn.guest.agent.barrier import members as barrier
 from forewarn.guest.agent.barrier.lines import BarrierLine, StanceOf
 from forewarn.guest.agent.barrier.members import Gathering, Ruling
 from forewarn.guest.agent.deciding.handling import may_approve
+from forewarn.guest.agent.deciding.policy import decide
 from forewarn.guest.agent.deciding.state import AgentState, Approval, Approving, Care
+from forewarn.guest.agent.deciding.windows import when_words
 from forewarn.guest.agent.doing.approval import Approvals, Approver, post
 from forewarn.guest.agent.inbox import Inbox
 from forewarn.guest.agent.telling.logs import about
@@ -20,7 +22,7 @@ from forewarn.guest.agent.telling.reporting import LOG, Reporter
 from forewarn.guest.agent.values import AgentConfig, Sharing
 from forewarn.guest.faults import Fault
 from forewarn.guest.system.parts import System
-from forewarn.guest.watch import Change, Ended, Ending, Started
+from forewarn.guest.watch import Change, Ended, Ending, Started, is_started
 
 _OVERDUE = timedelta(minutes=1)  # a document takes its time to show a start
 
@@ -40,6 +42,7 @@ class Consent:
         dry_run: bool,
     ) -> None:
         self._system = system
+        self._config = config
         self._settings = config.barrier
         self._approver = approver
         self._inbox = inbox
@@ -73,9 +76,10 @@ class Consent:
     def wake_seconds(self) -> float | None:
         return self._approvals.wake_seconds(self._clock.monotonic())
 
-    def is_to_come(self, state: AgentState) -> bool:
-        """Whether this VM may still approve and has not."""
-        return any(may_approve(state, care) and self._can_come(care) for care in state.cares.values())
+    def is_to_come(self, state: AgentState, held: frozenset[str]) -> bool:
+        """Whether this VM may still approve and has not. What is held back until a window opens is not waited for."""
+        cares = (care for care in state.cares.values() if care.key not in held)
+        return any(may_approve(state, care) and self._can_come(care) for care in cares)
 
     def _can_come(self, care: Care) -> bool:
         """Whether a first approval of ours may still come, so that it is worth waiting for."""
@@ -107,6 +111,13 @@ class Consent:
         LOG.info("approving %s%s", care.event.type, " again" if care.sent else "", extra=about(care.event))
         self._approvals.begin(care.key)
         post(self._system.threads, self._approver, care.key, care.event.event_id, self._inbox)
+
+    def hold(self, care: Care, now: datetime) -> None:
+        """It must not be approved now; said once for each event."""
+        if not is_started(care.event):
+            rule = decide(self._config, care.event, self._name).rule
+            told = when_words(self._config, rule, now, care.event.not_before)
+            self._report.say(care.event, f"to be approved only {told}")
 
     def posted(self, care: Care | None, key: str, fault: Fault | None) -> None:
         """What the service said. That it was heard is only known from the document."""

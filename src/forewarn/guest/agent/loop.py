@@ -7,7 +7,6 @@ waits for nothing slow.
 from __future__ import annotations
 
 import queue
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from forewarn.guest.agent.deciding.handling import (
     Trouble,
     Work,
     after_failure,
+    has_failed,
     is_hopeless,
     is_prepared,
     is_pressed,
@@ -29,7 +29,6 @@ from forewarn.guest.agent.deciding.policy import PREPARES, decide
 from forewarn.guest.agent.deciding.service_time import ServiceTime
 from forewarn.guest.agent.deciding.state import (
     AgentState,
-    Approval,
     Begun,
     Finished,
     Left,
@@ -40,9 +39,11 @@ from forewarn.guest.agent.deciding.state import (
     Undoing,
     key_of,
 )
+from forewarn.guest.agent.deciding.windows import held_back
 from forewarn.guest.agent.inbox import Answered, Inbox, Looked, Message, Named, Posted, Spoken, Stop, WorkEnded
 from forewarn.guest.agent.keeping.journal import AgentJournal, Remembered
 from forewarn.guest.agent.keeping.journal import peek as peek_journal
+from forewarn.guest.agent.manners import PACE, AgentPace, TurnWatcher
 from forewarn.guest.agent.reader import MakeClient, Reader
 from forewarn.guest.agent.steps import has_reverse, may_repeat
 from forewarn.guest.agent.telling import plain_words
@@ -59,21 +60,7 @@ from forewarn.guest.watch import Watcher, is_started
 
 _ENDING_SECONDS = 8.0  # less than the ten seconds of `docker stop`, and the ninety of systemd
 ONCE_PATIENCE_SECONDS = 30.0  # for `--once`: a service that restarts is back within this
-
-# Exit statuses beside 0; as those of the command line, whose modules an agent does not carry.
-FAILED = 1
-UNREACHABLE = 3  # ours
-
-
-@dataclass(frozen=True, slots=True)
-class AgentPace:
-    """How often the agent looks whether time alone has changed what is to be done."""
-
-    busy_seconds: float = 1.0  # while there is something to do
-    idle_seconds: float = 30.0  # ours: documents wake the loop by themselves; this is for a wall clock that was set
-
-
-PACE = AgentPace()
+FAILED, UNREACHABLE = 1, 3  # exit statuses; as those of the command line, whose modules an agent does not carry
 
 
 class Agent:
@@ -82,7 +69,8 @@ class Agent:
     With ``once`` it looks a single time. Its own work takes the time it takes; for others (the metadata service, the
     VMs of a shared event, a step that has to be tried again) it waits ``patience_seconds`` altogether.
 
-    ``system``, ``client`` and ``pace`` are this machine, the library and the usual; a simulation has its own.
+    ``system``, ``client`` and ``pace`` are this machine, the library and the usual; a simulation has its own. A drill
+    has a ``watcher``, and approves nothing.
     """
 
     def __init__(
@@ -95,6 +83,7 @@ class Agent:
         system: System | None = None,
         client: MakeClient = Client,
         pace: AgentPace = PACE,
+        watcher: TurnWatcher | None = None,
     ) -> None:
         system = system or this_machine()
         self._config = config
@@ -102,6 +91,7 @@ class Agent:
         self._patience_seconds = patience_seconds if once else float("inf")
         self._waited_seconds = 0.0
         self._pace = pace
+        self._watcher = watcher
         self._clock = system.clock
         directory, files = Path(config.state_directory), system.files
         self._journal = Remembered(peek_journal(files, directory)) if dry_run else AgentJournal(files, directory)
@@ -115,7 +105,13 @@ class Agent:
         self._reader = Reader(system, config, self._inbox, patience_seconds if once else None, client)
         self._tracker = Watcher()
         self._consent = Consent(
-            system, config, self._reader.client, self._inbox, self._report, self._journal.write, dry_run=dry_run
+            system,
+            config,
+            self._reader.client,
+            self._inbox,
+            self._report,
+            self._journal.write,
+            dry_run=dry_run or watcher is not None,
         )
         self._troubles: dict[str, Trouble] = {}
         self._name = ""
@@ -148,7 +144,7 @@ class Agent:
                 if self._once and not self._ending and self._has_looked():
                     break
         finally:
-            self._close()
+            self.close()
         return self._status_code
 
     def _open(self) -> None:
@@ -191,11 +187,10 @@ class Agent:
 
     def _pause_seconds(self) -> float:
         waits = [self._pace.busy_seconds if is_pressed(self._state, self._worker.running) else self._pace.idle_seconds]
-        waits += [pause for pause in (self._consent.wake_seconds(),) if pause is not None]
+        told = (self._consent.wake_seconds(), self._report.supervisor.alive_every_seconds)
+        waits += [pause for pause in told if pause is not None]
         pauses = [trouble.again_at - self._clock.monotonic() for trouble in self._troubles.values()]
         waits += [pause for pause in pauses if pause > 0]
-        if self._report.supervisor.alive_every_seconds is not None:
-            waits.append(self._report.supervisor.alive_every_seconds)
         if self._worker.running is None:
             waits.append(self._patience_seconds - self._waited_seconds)
         return max(0.01, min(waits))
@@ -233,7 +228,10 @@ class Agent:
     def _stance(self, key: str) -> str:
         """Called by other threads without a lock: the state is a value that is replaced, never changed."""
         state = self._state
-        return stance(state, state.cares.get(key)) if self._read else "unknown"
+        return stance(state, state.cares.get(key), held=key in self._held(state)) if self._read else "unknown"
+
+    def _held(self, state: AgentState) -> frozenset[str]:
+        return held_back(self._config, self._name, state, self.now())
 
     # The document
 
@@ -283,6 +281,7 @@ class Agent:
             tick=self._clock.monotonic(),
             running=self._worker.running,
             troubles=self._troubles,
+            held=self._held(self._state),
         )
 
     def _act(self) -> None:
@@ -292,7 +291,11 @@ class Agent:
         self._judge(moment)
         for key in duties.approve:
             self._consent.consider(self._state.cares[key], moment.now)
+        for key in moment.held:
+            self._consent.hold(self._state.cares[key], moment.now)
         self._report.in_service(self._state)
+        if self._watcher is not None:
+            self._watcher.acted(self._moment())
 
     def _direct(self, duties: Duties) -> None:
         if self._worker.running is not None:
@@ -333,6 +336,8 @@ class Agent:
             self._troubles[step.name] = after_failure(failed.tries if failed else 1, self._clock.monotonic())
         if not undo or has_reverse(step):
             self._report.ended(effect.event, step.name, step.kind, ended.outcome, ended.detail, seconds, undo=undo)
+        if self._watcher is not None:
+            self._watcher.ended(step, ended, seconds, undo=undo)
         if self._read:
             self._judge(self._moment())  # now: a start that waits in the inbox came after it, and is told after it
 
@@ -362,21 +367,14 @@ class Agent:
             return False
         moment = self._moment()
         duties = owed(moment)
-        waits = duties.wake_seconds is not None or self._consent.under_way or self._consent.is_to_come(self._state)
+        to_come = self._consent.under_way or self._consent.is_to_come(self._state, moment.held)
+        waits = duties.wake_seconds is not None or to_come
         if duties.begin is not None or not self._inbox.empty() or (waits and not over):
             return False
-        self._status_code = FAILED if self._troubles or self._has_failed(moment) else 0
+        self._status_code = FAILED if self._troubles or has_failed(moment) else 0
         return True
 
-    def _has_failed(self, moment: Situation) -> bool:
-        """Whether something was to be done and is not. A service that took the approval may still wait for others."""
-        return any(
-            care.approval in (Approval.INTENDED, Approval.REFUSED) or is_hopeless(moment, care)
-            for care in moment.state.cares.values()
-            if not is_started(care.event)
-        )
-
-    def _close(self) -> None:
+    def close(self) -> None:
         """Call off what runs and write that down, so that the next agent knows what was changed."""
         self._report.supervisor.stopping()
         self._ending = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forewarn.guest.agent.config.defaults import CONFIG_PATH
@@ -12,6 +12,9 @@ from forewarn.guest.agent.values import AgentConfig
 from forewarn.wire.json_bytes import WireError
 from forewarn.wire.times import parse_duration
 
+NOT_ON_MACOS = (
+    "the agent is for Linux and Windows, not for macOS; 'forewarn agent check' and 'explain' read its file here too"
+)
 _BAD_FILE = 2  # the exit status by which systemd knows that another try would be in vain
 
 
@@ -23,11 +26,14 @@ class AgentOrder:
     once: bool = False
     dry_run: bool = False
     patience_seconds: float | None = None  # of a single look; None is the usual
+    service: bool = False  # of Windows: its manager has started us
+    azure_event_log: bool = False  # as that: entries as Microsoft's sample service writes them
 
 
 def read_words(words: Sequence[str]) -> AgentOrder | None:
     """What stands behind ``forewarn agent run``; None for all that a real parser should answer, such as --help."""
-    config, once, dry_run, patience = None, False, False, None
+    config, patience = None, None
+    flags = {"--once": False, "--dry-run": False, "--service": False, "--azure-event-log": False}
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -37,13 +43,12 @@ def read_words(words: Sequence[str]) -> AgentOrder | None:
             patience = _seconds(rest.pop(0))
             if patience is None:
                 return None
-        elif word == "--once":
-            once = True
-        elif word == "--dry-run":
-            dry_run = True
+        elif word in flags:
+            flags[word] = True
         else:
             return None
-    return AgentOrder(config, once, dry_run, patience) if once or patience is None else None
+    once, dry_run, service, azure = flags.values()
+    return AgentOrder(config, once, dry_run, patience, service, azure) if once or patience is None else None
 
 
 def _seconds(text: str) -> float | None:
@@ -55,6 +60,11 @@ def _seconds(text: str) -> float | None:
 
 def start(order: AgentOrder) -> int:
     """Run the agent as ordered; its exit status. What is wrong with the file goes to standard error."""
+    if sys.platform == "darwin":
+        print(f"forewarn: {NOT_ON_MACOS}.", file=sys.stderr)
+        return _BAD_FILE
+    if order.service:
+        return _start_service(replace(order, service=False))
     config = _load(order.config)
     if config is None:
         return _BAD_FILE
@@ -62,6 +72,16 @@ def start(order: AgentOrder) -> int:
 
     configure(config.log_format)
     return run_agent(config, once=order.once, dry_run=order.dry_run, patience_seconds=order.patience_seconds)
+
+
+def _start_service(order: AgentOrder) -> int:
+    """The same, as the service that Windows' manager has started."""
+    if sys.platform == "win32":
+        from forewarn.guest.system.windows.running_service import run_as_service
+
+        return run_as_service(lambda: start(order), azure=order.azure_event_log)
+    print("forewarn: --service is for Windows; here systemd runs the agent without it.", file=sys.stderr)
+    return _BAD_FILE
 
 
 def run_agent(

@@ -2,7 +2,7 @@
 
 Whatever differs from one system to the next, and whatever the simulator has of its own, is reached through a ``System``
 that constructors are given. ``parts`` says what a system offers; ``standard`` has what Python does alike everywhere,
-``posix`` the rest. Another system is a package beside ``posix`` and a line in ``this_machine``.
+``posix`` and ``windows`` the rest. Another system is a package beside those and a line in ``this_machine``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class DhcpFailed(Exception):  # noqa: N818 - it reads as what happened
 def this_machine() -> System:
     """The system that this process runs on: the same object each time. The only place that asks which one it is."""
     if sys.platform == "win32":
-        raise RuntimeError("forewarn.guest does not run on Windows yet; run it on Linux.")
-    from forewarn.guest.system.posix import PosixSystem
+        from forewarn.guest.system.windows import WindowsSystem
 
-    return PosixSystem()
+        return WindowsSystem()
+    else:  # noqa: RET505 - a type checker looks at one of the two only
+        from forewarn.guest.system.posix import PosixSystem
+
+        return PosixSystem()

@@ -146,7 +146,8 @@ class Sockets(Protocol):
     """Ways to reach others. Every ``seconds`` is for being connected; ``TimeoutError`` when that took longer."""
 
     def connect(self, host: str, port: int, seconds: float) -> Stream:
-        """By TCP. What is sent leaves at once (TCP_NODELAY)."""
+        """By TCP. What is sent leaves at once (TCP_NODELAY); an other end that went without a word is an ``OSError``
+        within 15 s for whoever waits (keep-alive)."""
 
     def secured(self, connection: Stream, host: str) -> Stream:
         """The same under TLS, checked against the system's certificates. Where that fails, it is closed."""
@@ -158,7 +159,10 @@ class Sockets(Protocol):
         """By TCP; port 0 takes any. An address that is taken is an ``OSError``."""
 
     def hang_up(self, connection: Stream) -> None:
-        """Wake the thread that reads from it, which closing does not. It is still to be closed."""
+        """Wake the thread that reads from it, which closing does not. It is still to be closed.
+
+        That thread's ``recv`` returns nothing, or raises an ``OSError``.
+        """
 
     def ask_dhcp(self, transaction: int) -> str:
         """The address that a DHCP server of this network tells in option 245. Blocks for seconds.

@@ -25,15 +25,15 @@ class LeftThreads(Executor):
 
     def submit(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
         done: Future[_T] = Future()
-
-        def run() -> None:
-            try:
-                done.set_result(work(*args, **kwargs))
-            except BaseException as fault:
-                done.set_exception(fault)
-
-        threading.Thread(target=run, name="forewarn-hand", daemon=True).start()
+        threading.Thread(target=_run, args=(done, work, args, kwargs), name="forewarn-hand", daemon=True).start()
         return done
+
+
+def _run(done: Future[_T], work: Callable[..., _T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    try:
+        done.set_result(work(*args, **kwargs))
+    except BaseException as fault:
+        done.set_exception(fault)
 
 
 class Calls:

@@ -23,7 +23,7 @@ from forewarn.core.machines.values import (
     Sighting,
 )
 from forewarn.core.refusal import Refused
-from forewarn.core.region import HostHealth
+from forewarn.core.region import HostHealth, Region, replace
 from forewarn.plane.hands.calls import CallHung
 from forewarn.plane.hands.engine import Done, EngineFault, ErrandResult, Failed, NotYet, Unknown
 from forewarn.plane.hands.settings import MachineSettings
@@ -59,6 +59,17 @@ class HandsWarrant:
         return 0.0 if self._until is None else (self._until - self._now()).total_seconds()
 
 
+def as_engines_want_it(errand: Errand, region: Region) -> Errand:
+    """With what the region knows of how to make the machine again: errands in facts are without it."""
+    machine = region.machines.get(errand.vm)
+    return replace(errand, definition=machine.definition) if machine is not None and machine.definition else errand
+
+
+def _may(site: Site, errand: Errand) -> bool:
+    """A host whose own node is gone with it can only be fenced from elsewhere."""
+    return site.may_fence if errand.kind is ErrandKind.FENCE else site.may_work
+
+
 class Carrying:
     """One task for each errand that is due at the hosts of this process. Belongs to the loop."""
 
@@ -75,6 +86,7 @@ class Carrying:
         self._now, self._system, self._look_again = now, system, look_again
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._mine: set[str] = set()  # errands that this process has tried itself
+        self._unsure: dict[str, float] = {}  # errands whose call hung, by ``elapsed``: it may have been done by now
         self._closed = False
 
     def look(self) -> None:
@@ -83,7 +95,12 @@ class Carrying:
         due = () if self._closed else due_errands(region)
         for errand in sorted((found.errand for found in due), key=lambda errand: (errand.made_at, errand.id)):
             site = self._sites.of(errand)
-            if errand.id in self._tasks or site is None or not site.may_work or self._sites.blocked(errand, region):
+            if (
+                errand.id in self._tasks
+                or site is None
+                or not _may(site, errand)
+                or self._sites.blocked(errand, region)
+            ):
                 continue
             self._tasks[errand.id] = asyncio.get_running_loop().create_task(self._hold(site, errand.id))
 
@@ -115,42 +132,60 @@ class Carrying:
         found = self._open(errand_id)
         if found is not None and self._may_be_under_way(found):
             await asyncio.sleep(self._call_seconds(found.errand))
-        while (found := self._due(site, errand_id)) is not None:
+        while (found := self._due(errand_id)) is not None:
+            site = self._sites.of(found.errand) or site  # it may have been placed anew
+            if self._is_unsure(found.errand):
+                await asyncio.sleep(_FIRST_SECONDS)
+                continue
             if found.errand.kind is ErrandKind.MIGRATE and self._is_late(began):
                 await self._abandon(found.errand)
                 minutes = self._settings.migration_timeout
                 result: ErrandResult = Failed(f"It was not done within {minutes} and has been aborted.", lasting=True)
             else:
-                tried = await self._try(site, found)
+                tried = await self._try(site, found, began)
                 if tried is None:
                     return
                 result = tried
-            seconds = await self._tell(site, found.errand, result)
+            seconds = await self._tell(site, found.errand, result, began)
             if seconds is None:
                 seconds, pause = pause * self._jitter(), min(2 * pause, _MOST_SECONDS)
             await asyncio.sleep(seconds)
         self._mine.discard(errand_id)
+        if found is None and self._open(errand_id) is None:
+            self._unsure.pop(errand_id, None)
 
     def _may_be_under_way(self, found: OpenErrand) -> bool:
         """Whether a call of another process, which may be dead by now, could be doing it at this moment."""
         tried_elsewhere = found.tried_at is not None and found.errand.id not in self._mine
         return tried_elsewhere and found.errand.kind in _NOT_AT_ONCE
 
-    def _due(self, site: Site, errand_id: str) -> OpenErrand | None:
+    def _is_unsure(self, errand: Errand) -> bool:
+        """Whether a call hung, and the hosts have not been listed since: what it was to do may be done yet."""
+        since = self._unsure.get(errand.id)
+        if since is None or errand.kind in (ErrandKind.PAUSE, ErrandKind.FENCE):
+            return False
+        waiting = [site for site in self._sites.needed(errand) if site.listed_at < since]
+        for site in waiting:
+            site.to_list.set()
+        return bool(waiting)
+
+    def _due(self, errand_id: str) -> OpenErrand | None:
         """It, as long as it is this process's to do. A pause that was begun here is ended here in any case."""
         found, region = self._open(errand_id), self._writing.region
         if found is None or not is_due(region, found):
             return None
         if found.errand.kind is ErrandKind.PAUSE and errand_id in self._mine:
             return found
-        return None if not site.may_work or self._sites.blocked(found.errand, region) else found
+        site = self._sites.of(found.errand)
+        free = site is not None and _may(site, found.errand) and not self._sites.blocked(found.errand, region)
+        return found if free else None
 
     def _open(self, errand_id: str) -> OpenErrand | None:
         return self._writing.region.errands.get(errand_id)
 
-    async def _try(self, site: Site, found: OpenErrand) -> ErrandResult | None:
+    async def _try(self, site: Site, found: OpenErrand, began: float) -> ErrandResult | None:
         """One try, which is on disk before the engine hears of it. None where the region does not want it any more."""
-        errand, again = found.errand, found.tried_at is not None
+        errand, again = as_engines_want_it(found.errand, self._writing.region), found.tried_at is not None
         if not again:
             try:
                 await self._writing.submit(c.TryErrand(errand.id), HAND)
@@ -169,7 +204,8 @@ class Carrying:
             return await self._call(site, errand, warrant)
 
     async def _call(self, site: Site, errand: Errand, warrant: HandsWarrant) -> ErrandResult:
-        if site.is_choked:
+        ends = errand.kind is ErrandKind.PAUSE and warrant.left() <= 0  # that is asked for at a choked host too
+        if site.is_choked and not ends:
             return NotYet(f"{site.calls.hung} calls into {site.name} have not come back.", _MOST_SECONDS)
         try:
             return await site.calls.call(self._call_seconds(errand), site.engine.carry_out, errand, warrant)
@@ -192,16 +228,19 @@ class Carrying:
             return Failed(str(fault), lasting=False)
         return Done(Sighting("", errand.host, MachinePower.OFF))
 
-    async def _tell(self, site: Site, errand: Errand, result: ErrandResult) -> float | None:
+    async def _tell(self, site: Site, errand: Errand, result: ErrandResult, began: float) -> float | None:
         """Tell the region what became of it. The seconds until the next try; None: longer each time."""
         match result:
-            case NotYet(again_after=seconds):
+            case NotYet(again_after=seconds) if not self._is_overdue(errand, began):
                 return max(seconds, 0.0)
+            case NotYet(why):
+                report = ErrandReport(ErrandOutcome.NOT_YET, why)
             case Done(sighting):
                 report = ErrandReport(ErrandOutcome.DONE, sighting=sighting)
             case Failed(why, lasting):
                 report = ErrandReport(ErrandOutcome.FAILED, why, lasting)
             case Unknown(why):
+                self._unsure[errand.id] = self._system.elapsed()
                 site.to_list.set()
                 report = ErrandReport(ErrandOutcome.UNKNOWN, why)
         try:
@@ -219,6 +258,12 @@ class Carrying:
             await site.calls.call(self._settings.call_timeout.total_seconds(), site.engine.abandon, errand)
         except (CallHung, EngineFault) as fault:
             _log.warning("Errand %s (%s) could not be abandoned: %s", errand.id, errand.kind, fault)
+
+    def _is_overdue(self, errand: Errand, began: float) -> bool:
+        """Whether the region is to hear that it is not done yet; from then on it is tried less and less often."""
+        patience = errand.patience.total_seconds()
+        kind_waits = errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE)
+        return bool(patience) and not kind_waits and self._system.elapsed() - began > patience
 
     def _is_late(self, began: float) -> bool:
         return self._system.elapsed() - began > self._settings.migration_timeout.total_seconds()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
@@ -53,12 +54,35 @@ class Warrant(Protocol):
         """The seconds until the errand's ``until``, by the region's clock; zero or less once that has passed."""
 
 
-class Remark(Struct, frozen=True):
-    """One thing that an engine knows about a machine before anything is asked of it, as ``machine check`` tells it."""
+class Way(StrEnum):
+    """How a machine's requests come to the region, and what tells there whose they are: docs/machines.md."""
 
-    subject: str  # "identity", "reachable", "migratable", or an errand's kind
-    fine: bool
+    ADDRESS = "address"  # its source address, on a bridge of its host: libvirt
+    NIC = "nic"  # an interface of its own, whose other end stands in a namespace of its own: libvirt
+    UNIX = "unix"  # a Unix socket of its own behind QEMU's user networking: libvirt without root
+    NETWORK = "network"  # its source address, on a network of the engine where forewarn is a container: containers
+    NAMESPACE = "namespace"  # a socket inside its own network namespace: containers
+
+
+class Finding(Struct, frozen=True):
+    """One thing that an engine found out about a machine, as ``machine check`` tells it."""
+
+    topic: str  # one of the names below, or an errand's kind that cannot be carried out
+    ok: bool
     sentence: str
+    value: str = ""  # where there is one: the address, the hardware address, the namespace, to bind the VM by
+
+
+REACHABLE, FILTERED, ADDRESS, MAC = "reachable", "filtered", "address", "mac"
+NAMESPACE, MIGRATABLE = "namespace", "migratable"
+_PROVING = frozenset({FILTERED, NAMESPACE})  # without one of them nothing shows who calls
+_OF_IDENTITY = _PROVING | {ADDRESS, MAC}
+
+
+def is_identity_safe(findings: Iterable[Finding]) -> bool:
+    """Whether what is taken for a machine's call can only come from that machine."""
+    told = [each for each in findings if each.topic in _OF_IDENTITY]
+    return all(each.ok for each in told) and any(each.topic in _PROVING for each in told)
 
 
 class EngineFault(Exception):  # noqa: N818 - the name says enough
@@ -98,8 +122,11 @@ class Engine(Protocol):
     def release(self, host: str, ref: str) -> None:
         """Take that mark away. The machine goes on."""
 
-    def remarks(self, host: str, ref: str) -> tuple[Remark, ...]:
-        """What is to be known about this machine: what cannot be done to it and why, whether it is known safely."""
+    def examine(self, host: str, ref: str, way: Way) -> tuple[Finding, ...]:
+        """What is to be known about this machine: whether that way shows safely who it is, what cannot be done to it.
+
+        A way that this engine has not is a finding that is not ok. Nothing is changed.
+        """
 
     def close(self) -> None:
         """End connections and watching. No machine and no migration ends with it."""

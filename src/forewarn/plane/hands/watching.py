@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-
-import msgspec
+from typing import TypeAlias
 
 from forewarn.core import commands as c
 from forewarn.core.commands import Command
-from forewarn.core.machines.values import Listing, MachinePower
+from forewarn.core.machines.values import Listing
 from forewarn.core.refusal import Refused
-from forewarn.core.region import HostHealth, Region, fold
+from forewarn.core.region import HostHealth, Region, fold, replace
 from forewarn.plane.hands.calls import CallHung
 from forewarn.plane.hands.carrying import HAND
 from forewarn.plane.hands.engine import EngineFault
 from forewarn.plane.hands.settings import MachineSettings
 from forewarn.plane.hands.sites import Site
-from forewarn.plane.ports import JournalFault, Submits
+from forewarn.plane.ports import JournalFault, Node, Submits
 from forewarn.plane.system import ServerSystem
 
+NodesPresent: TypeAlias = Callable[[], Awaitable[Sequence[Node]]]
 LEAST_SECONDS = 0.5  # between two listings of one host, as the specification has it
 _log = logging.getLogger(__name__)
 
@@ -34,9 +34,16 @@ class Watching:
     """Watches one host. Belongs to the loop, apart from what waits for hints."""
 
     def __init__(
-        self, site: Site, settings: MachineSettings, writing: Submits, now: Callable[[], datetime], system: ServerSystem
+        self,
+        site: Site,
+        settings: MachineSettings,
+        writing: Submits,
+        now: Callable[[], datetime],
+        system: ServerSystem,
+        present: NodesPresent | None = None,
     ) -> None:
         self._site, self._settings, self._writing, self._now, self._system = site, settings, writing, now, system
+        self._present = present
         self._hints: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -46,7 +53,10 @@ class Watching:
         while True:
             site.to_list.clear()
             host = site.registered(self._writing.region)
-            if host is None or not site.may_work:
+            if host is not None and site.stands_in and self._present is not None:
+                await self._look_after()
+            elif host is None or not site.may_work:
+                site.deserted = False
                 site.answered_at = site.listing = None  # whoever begins again has heard nothing yet
             else:
                 try:
@@ -71,7 +81,30 @@ class Watching:
         if not site.may_work:
             return
         site.answered_at = self._system.elapsed()
+        site.listed_at = began
         await self._answered(listing, asked_at)
+
+    async def _look_after(self) -> None:
+        """Another node works there. Where nothing has been heard of that node for ``silent_after``, nobody else would
+        say that its host is silent.
+
+        A node that ends unasked stays in the store's list for a minute, so being listed is not enough: it counts as
+        heard of when what it announced is newer than what was known.
+        """
+        site, present = self._site, self._present
+        assert present is not None
+        try:
+            announced = [node.seen_at for node in await present() if fold(node.name) == fold(site.node)]
+        except JournalFault as fault:
+            _log.debug("Which nodes there are is not known: %s", fault)
+            return
+        last = max(announced, default=None)
+        if site.answered_at is None or last not in (None, site.announced_at):
+            site.announced_at, site.answered_at = last, self._system.elapsed()
+        quiet = self._system.elapsed() - site.answered_at
+        site.deserted = last is None or quiet >= self._settings.silent_after.total_seconds()
+        if site.deserted:
+            await self._silent(EngineFault(f"node {site.node}, which works there, is gone"))
 
     # What is there
 
@@ -81,11 +114,10 @@ class Watching:
         if host is not None and host.health is HostHealth.SILENT:
             await self._submit(c.HostAnswered(site.name))
         before, site.listing = site.listing, listing
-        missed = missing(self._writing.region, listing)
-        if missed and (before is None or not missed <= missing(self._writing.region, before)):
-            listing = msgspec.structs.replace(listing, complete=False)  # said twice, it is believed
-            site.to_list.set()
-        sight = c.Sight(site.engine.name, listing, asked_at)
+        told = believed(self._writing.region, listing, before)
+        if told.complete is not listing.complete:
+            site.to_list.set()  # said twice, it is believed
+        sight = c.Sight(site.engine.name, told, asked_at)
         if self._is_news(sight):
             await self._submit(sight)
 
@@ -110,7 +142,7 @@ class Watching:
         """No answer this time. For long enough, it is said; for too long, the host is to be turned off."""
         site, settings = self._site, self._settings
         host = site.registered(self._writing.region)
-        if host is None or not site.may_work or site.answered_at is None:
+        if host is None or not site.may_fence or site.answered_at is None:
             return
         quiet = self._system.elapsed() - site.answered_at
         if host.health is HostHealth.SILENT:
@@ -140,24 +172,27 @@ class Watching:
             _log.debug("No hints from %s: %s", self._site.name, fault)
 
 
-def missing(region: Region, listing: Listing) -> set[str]:
-    """VMs whose machines should be running there, with nothing being done to them, and are not in a complete listing.
+def believed(region: Region, listing: Listing, before: Listing | None) -> Listing:
+    """The listing, as one that is not complete where it lacks something that the one before it did not lack: engines
+    have been seen to leave a machine out for a moment, and not to say so."""
+    lacking = missing(region, listing)
+    if lacking and (before is None or not lacking <= missing(region, before)):
+        return replace(listing, complete=False)
+    return listing
 
-    Platforms have been seen to leave one out for a moment, so this is believed when it is said twice in a row.
-    """
+
+def missing(region: Region, listing: Listing) -> set[str]:
+    """VMs whose machines could be there, as far as the region knows, and are not in a complete listing."""
     host = region.real_host(listing.host)
     if host is None or not listing.complete:
         return set()
     listed = {seen.ref for seen in listing.machines}
-    found = ((key, region.machines.get(key)) for key in host.vms)
+    keys = {*host.vms, *host.reserved, *region.astray}
+    found = ((key, region.machines.get(key)) for key in keys)
     return {
         key
         for key, machine in found
-        if machine is not None
-        and machine.ref
-        and machine.ref not in listed
-        and machine.power is not MachinePower.OFF
-        and fold(machine.host) == fold(listing.host)
+        if machine is not None and machine.engine == host.engine and machine.ref and machine.ref not in listed
     }
 
 

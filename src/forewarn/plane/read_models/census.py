@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from immutables import Map
 from msgspec import Struct
 
 from forewarn.core.causes import CAUSES
+from forewarn.core.maps import Map
 from forewarn.core.phases import Phase
 from forewarn.core.region import Event, Host, HostHealth, Power, Region, Vm, fold, replace
 from forewarn.core.specs import ScopeKind
@@ -33,7 +33,8 @@ class Traits(NamedTuple):
 Model: TypeAlias = tuple[str, int]  # a scale set, and a version of its model
 
 # A host as a byte, lowest bits first: two of health, one of open work, and how many of its VMs do not run.
-HEALTHS = (HostHealth.HEALTHY, HostHealth.FAILING, HostHealth.FAILED)
+HEALTHS = (HostHealth.HEALTHY, HostHealth.FAILING, HostHealth.FAILED, HostHealth.SILENT)
+_AS_IF = {HostHealth.FENCED: HostHealth.FAILED, HostHealth.LEFT: HostHealth.HEALTHY}  # for two bits; counts are exact
 WORK = 4  # the third bit
 _DOWN_SHIFT, _DOWN_MOST = 3, 31  # the five bits that are left count up to 31
 
@@ -93,7 +94,7 @@ class Census(Struct, frozen=True):
         for number in numbers:
             told.extend(bytes(max(number + 1 - len(told), 0)))
             host = after.hosts.get(number)
-            health = 0 if host is None else HEALTHS.index(host.health)
+            health = 0 if host is None else HEALTHS.index(_AS_IF.get(host.health, host.health))
             down = min(self.down.get(number, 0), _DOWN_MOST) << _DOWN_SHIFT
             told[number] = health | (WORK if self.work.get(number) else 0) | down
         return replace(self, hosts=bytes(told))

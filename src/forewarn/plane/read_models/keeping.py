@@ -18,6 +18,7 @@ from forewarn.plane.read_models.touched import Touched
 
 _VERY_MANY = 100_000  # ours: things to put in order; a search for garbage among fewer takes a few milliseconds
 PORTION_SECONDS = 0.003  # ours, of the loop's time at once: a read in between waits for so long
+_NOTED_AT_ONCE = 500  # ours: records of a publication that one step goes through, less than a millisecond
 _UNASKED_MOST = 20_000  # ours: facts noted for the next request; after more, making the models anew costs less
 
 
@@ -43,6 +44,11 @@ class ReadModels:
         if self._models is not None:
             return 1.0
         return min(self._steps_done / self._steps_total, 0.99) if self._steps_total else 0.0
+
+    @property
+    def latest(self) -> Models | None:
+        """As they were last taken up, perhaps some records ago; None where they are yet to be made."""
+        return self._models
 
     async def at_hand(self, patience_seconds: float | None = None) -> Models | None:
         """Those of a region that knows at least what is published now; None where that takes longer to make."""
@@ -150,6 +156,7 @@ def _collector_at_rest(region: Region) -> Iterator[None]:
 def _taken_up(models: Models, region: Region, seq: int, noted: Sequence[Sequence[Record]]) -> Steps[Models]:
     touched = Touched()
     for records in noted:
-        touched.note(records, models.region, region)
-        yield
+        for first in range(0, len(records), _NOTED_AT_ONCE):
+            touched.note(records[first : first + _NOTED_AT_ONCE], models.region, region)
+            yield
     return (yield from moved(models, region, seq, touched))

@@ -109,6 +109,24 @@ class Order(Generic[K]):
         """All after this key."""
         return (each for each in self.since(key) if each != key)
 
+    def before(self, key: K | None = None) -> Iterator[K]:
+        """All before this key, or all there are: from the last one to the first."""
+        end = len(self._blocks)
+        if key is not None:
+            end = bisect_left(self._lasts, key)
+            for block in self._blocks[end : end + 1]:
+                yield from reversed(block.keys[: bisect_left(block.keys, key)])
+        for number in range(end - 1, -1, -1):
+            yield from reversed(self._blocks[number].keys)
+
+    def having_before(self: Order[str], part: str, key: str = "") -> Iterator[str]:
+        """The keys with this part in them, before ``key`` where that is given: from the last one to the first."""
+        letters = frozenset(part)
+        end = bisect_left(self._lasts, key) if key else len(self._blocks) - 1
+        for number in range(min(end, len(self._blocks) - 1), -1, -1):
+            found = [] if _END in part else list(self._blocks[number].having(part, letters))
+            yield from (each for each in reversed(found) if not key or each < key)
+
     def having(self: Order[str], part: str, after: str = "", before: str = "") -> Iterator[str]:
         """The keys after ``after``, and before ``before`` where that is given, with this part in them, in order."""
         if _END in part:

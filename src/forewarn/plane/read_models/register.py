@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from immutables import Map
 from msgspec import Struct
 
 from forewarn.core.causes import CAUSES
+from forewarn.core.maps import Map
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import Event, Power, Region, Vm, replace
 from forewarn.plane.read_models.order import K, Order

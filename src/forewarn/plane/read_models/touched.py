@@ -29,11 +29,9 @@ class Touched:
             _NOTES.get(type(record.fact), _nothing)(self, record.fact, before, after)
 
     def note_event(self, event: Event) -> None:
+        """No event makes or ends a scope or changes a host's health without a fact that says so."""
         self.events.add(event.id)
         self.vms.update(event.vms)
-        self.scopes.add(event.scope)
-        if event.host is not None:
-            self.hosts.add(event.host)
 
 
 def _nothing(_touched: Touched, _fact: f.Fact, _before: Region, _after: Region) -> None:

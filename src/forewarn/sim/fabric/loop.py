@@ -84,6 +84,16 @@ class SimLoop(asyncio.BaseEventLoop):
         for task in [*self._tasks_of.pop(place, {})]:
             task.cancel()
 
+    def end(self) -> None:
+        """Cancel every task that is left, and close the loop."""
+        rest = asyncio.all_tasks(self)
+        for task in rest:
+            task.cancel()
+        if rest:
+            self.run_until_complete(asyncio.wait(rest))
+        self.run_until_complete(self.shutdown_asyncgens())
+        self.close()
+
     # What a machine would give
 
     # Asyncio's own is generic in its arguments; here they are only passed on

@@ -13,8 +13,9 @@ from forewarn.core import facts as f
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import Errand, ErrandKind, MachinePower
 from forewarn.core.region import DOWN, HostHealth, Region
-from forewarn.engines.twin.hosts import TwinCall, TwinHosts
+from forewarn.engines.twin.hosts import TwinCall
 from forewarn.plane.ports import Record
+from forewarn.sim.hands.platform import SeenHosts
 
 _ONCE = frozenset({TwinCall.RESTART, TwinCall.PAUSE, TwinCall.START})
 _STARTS = frozenset({TwinCall.RESTART, TwinCall.START})
@@ -26,9 +27,10 @@ Blame = Callable[[str, str, str], None]  # rule, sentence, subject
 class HandsJudge:
     """Sees every change before it is made, and every fact once it is on disk."""
 
-    def __init__(self, platform: TwinHosts, blame: Blame, now: Callable[[], datetime]) -> None:
+    def __init__(self, platform: SeenHosts, blame: Blame, now: Callable[[], datetime]) -> None:
         self._platform, self._blame, self._now = platform, blame, now
         self._errands: dict[str, Errand] = {}
+        self._disks: dict[str, set[int]] = {}  # errand -> the disks that there were when it was made
         self._done: Counter[tuple[str, TwinCall]] = Counter()
         self._lost: set[str] = set()  # hosts that were off for certain; what they start when they are back is theirs
         self.counts: Counter[str] = Counter()
@@ -61,14 +63,18 @@ class HandsJudge:
     # What the region says
 
     def look(self, records: Sequence[Record], region: Region) -> None:
-        self._lost = {host.name for host in region.hosts.values() if host.health is HostHealth.FENCED}
+        called_lost = {host.name for host in region.hosts.values() if host.health is HostHealth.FENCED}
+        self._lost = called_lost & self._platform.powerless
         for record in records:
             match record.fact:
                 case mf.ErrandMade(errand=errand):
                     self._errands[errand.id] = errand
+                    self._disks[errand.id] = {each.disk for each in self._platform.machines.values()}
                     self.counts[f"errand {errand.kind}"] += 1
                 case mf.ErrandEnded(errand_id=errand_id):
                     self._ended(self._errands[errand_id])
+                case mf.HostBack(host=number):
+                    self._platform.powerless.discard(region.hosts[number].name)
                 case mf.ErrandGivenUp():
                     self.counts["given up"] += 1
                 case f.ImpactEnded(event_id=event_id):
@@ -94,6 +100,9 @@ class HandsJudge:
                 self._blame("early", f"{ref} is called back, and it is paused", subject)
         if errand.kind in _REBOOTED and any(each.mark == errand.boot_mark for each in reached):
             self._blame("early", f"{ref} is called restarted, and it has its memory of before", subject)
+        old = [each for each in reached if each.disk in self._disks[errand.id] and each.power is MachinePower.RUNNING]
+        if errand.kind in (ErrandKind.REIMAGE, ErrandKind.REDEPLOY) and old:
+            self._blame("early", f"{ref} is called made anew, and it has its disk of before", subject)
         left = [each for each in reached if each.host == errand.host or each.power is not MachinePower.OFF]
         if errand.kind is ErrandKind.DELETE and left and errand.vm:  # one that is off may be left at a lost host
             self._blame("early", f"{ref} is called deleted, and it is there", subject)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from forewarn.core.machines.values import SeenWhy
@@ -27,6 +27,11 @@ class SeenHosts(TwinHosts):
     """The platform, with somebody who looks on."""
 
     onlooker: Onlooker | None = None
+    powerless: set[str] = field(default_factory=set)  # hosts that really have lost their power, until they take part
+
+    def fence(self, host: str) -> bool:
+        self.powerless.add(host)
+        return super().fence(host)
 
     def _act(self, call: TwinCall, host: str, ref: str, errand: str, to: str, vm: str) -> None:
         if self.onlooker is not None:

@@ -88,10 +88,4 @@ def _end(world: HandsWorld) -> None:
         node.died = lambda node: None
         node.kill()
     world.hub.kernel.kill()
-    rest = asyncio.all_tasks(world.loop)
-    for task in rest:
-        task.cancel()
-    if rest:
-        world.loop.run_until_complete(asyncio.wait(rest))
-    world.loop.run_until_complete(world.loop.shutdown_asyncgens())
-    world.loop.close()
+    world.loop.end()

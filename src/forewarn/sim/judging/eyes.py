@@ -13,7 +13,7 @@ from forewarn.sim.circumstances import DELAYING, SLACK_SECONDS, Blame, Circumsta
 from forewarn.sim.oracle import API_VERSIONS, Oracle, Paper
 from forewarn.wire.document import decode_document
 
-_REMEMBERED = 200  # ours: documents of a scope that may still be under way
+_REMEMBERED = 200  # ours: documents of a scope, or numbers that a VM has seen, that may still be under way
 _DAY = 86_400.0  # Azure's span after which an unread scope is disabled, in seconds
 _FORGETTING = frozenset({"crash", "store"})  # the journal hears of reads once an hour; until then they can be lost
 _CLOCKS_ARE_WRONG_BY = 180.0  # misfortunes set the clocks of VMs off by 150 s at most
@@ -52,7 +52,7 @@ class Eyes:
         self._oldest, self._many_nodes = SLACK_SECONDS + behind_seconds, many_nodes
         self._known: dict[str, dict[int, _Known]] = {}  # by scope and number
         self._latest: dict[str, _Known] = {}
-        self._last_seen: dict[str, int] = {}  # VM -> number
+        self._seen: dict[str, list[tuple[float, int]]] = {}  # VM -> when it saw a higher number than ever, and which
         self._watchers: dict[str, Watcher] = {}
         self.endings: dict[str, str] = {}  # event -> completed or canceled
         self._read_at: dict[str, float] = {}  # scope -> when a VM of it was last answered
@@ -83,7 +83,7 @@ class Eyes:
 
     def forget(self, vm: str) -> None:
         """A VM of the same name may come again; its programs start anew."""
-        self._last_seen.pop(vm, None)
+        self._seen.pop(vm, None)
         self._watchers.pop(vm, None)
 
     def restarted(self, vm: str) -> None:
@@ -160,21 +160,27 @@ class Eyes:
             told = f"document {number} came to {vm} with the ETag {response.headers.get('etag')}"
             self._blame("wire", told, scope)
         self._read_at[scope] = asked_at
-        self._in_order(vm, number, scope)
+        self._in_order(vm, number, scope, asked_at)
         self._in_time(vm, known, scope)
         self._at_once(vm, known, scope, asked_at)
         if version == API_VERSIONS[-1]:
             self._watch_endings(vm, response)
 
-    def _in_order(self, vm: str, number: int, scope: str) -> None:
-        """Numbers never go back."""
-        last = self._last_seen.get(vm, 0)
+    def _in_order(self, vm: str, number: int, scope: str, asked_at: float) -> None:
+        """Numbers never go back: what is asked for after a number was seen is answered with it or a higher one.
+
+        Of two programs in one VM, one may hear of what was asked for earlier after the other has heard of more.
+        """
+        seen = self._seen.setdefault(vm, [])
+        if not seen or number > seen[-1][1]:
+            seen.append((self._world.ticks(), number))
+            del seen[:-_REMEMBERED]
+            return
+        last = max((known for at, known in seen if at <= asked_at), default=0)
         if number < last:
             self._counts["documents seen again by an older node"] += 1
             if not self._many_nodes:  # another node may be behind, within its bound
                 self._blame("wire", f"{vm} saw document {number} after document {last}", scope)
-        else:
-            self._last_seen[vm] = number
 
     def _in_time(self, vm: str, known: _Known, scope: str) -> None:
         """A document that was replaced long ago is shown no more, unless the answer itself was long under way."""

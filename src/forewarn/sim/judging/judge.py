@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from forewarn.core import facts as f
-from forewarn.core.facts import subject_of
 from forewarn.core.invariants import region as invariants
+from forewarn.core.looking.subjects import subject_of
 from forewarn.core.region import Region
 from forewarn.plane.ports import Record
 from forewarn.sim.circumstances import Blame, Circumstances

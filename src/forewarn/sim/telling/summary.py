@@ -8,7 +8,7 @@ from typing import Any
 
 from forewarn.sim.plan import Violation
 from forewarn.sim.running import DAY, SimulationOutcome
-from forewarn.sim.telling.history import Life
+from forewarn.testing.picture.history import Life
 
 _TYPES = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")
 

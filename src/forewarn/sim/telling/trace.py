@@ -19,15 +19,21 @@ class BadTrace(Exception):  # noqa: N818 - the file is
 
 
 class Trace:
-    """Every line goes into the digest; into a file too where one was asked for."""
+    """Every line goes into the digest; into a file too where one was asked for.
+
+    The first line of a file says which version ran which plan. Of that only the plan counts: another version that lives
+    through the same has the same digest, and replays the other's record as the same history.
+    """
 
     def __init__(self, plan: SimulationPlan, file: TextIO | None = None, expected: list[str] | None = None) -> None:
         self._digest = hashlib.sha256()
         self._file = file
         self._expected = expected
-        self.lines = 0
+        self.lines = 1
         self.first_difference: tuple[int, str, str] | None = None
-        self._put(head_of(plan))
+        self._digest.update(json.dumps(asdict(plan)).encode())
+        if file is not None:
+            file.write(f"{head_of(plan)}\n")
 
     def note(self, at: float, kind: str, /, **what: Any) -> None:
         """One thing that happened, with the virtual time in seconds since the beginning."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from select import POLLIN, poll
 from threading import Lock
 from time import monotonic
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from psycopg.waiting import Ready, Wait
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.postgres.address import PATIENCE, ConnectionString
 from forewarn.stores.postgres.errors import explained
+from forewarn.stores.postgres.waiting import readable
 
 OLDEST_SERVER = 140000  # PostgreSQL 14, as server_version_num writes it
 
@@ -59,9 +59,7 @@ class PostgresSession(psycopg.Connection[TupleRow]):
         """
         if self.closed or self.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             return False
-        looking = poll()
-        looking.register(self.fileno(), POLLIN)
-        return not looking.poll(0)
+        return not readable(0, self.fileno())
 
 
 class _Silent(Exception):  # noqa: N818 - it never leaves this module

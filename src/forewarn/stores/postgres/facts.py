@@ -14,6 +14,7 @@ from forewarn.stores.rows import COLUMNS, START, Row
 _TYPES = ("int8", "int4", "text", "text", "text", "text", "text", "text", "bytea", "bytea")
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM facts".encode()  # noqa: S608 - our own names
 _FROM = b"%b WHERE seq >= %%s ORDER BY seq LIMIT %%s" % _SELECT
+_AT = b"%b WHERE seq = %%s" % _SELECT
 _ABOUT = b"%b WHERE subject = %%s ORDER BY seq LIMIT %%s" % _SELECT
 _ENDS = "SELECT head.seq, head.chain, coalesce((SELECT max(seq) FROM facts), 0) FROM head"
 
@@ -60,6 +61,11 @@ def place_in(row: tuple[object, ...] | None) -> Position:
 def rows_from(connection: PostgresSession, first: int, limit: int | None) -> Iterator[Row]:
     """Rows as they stand, beginning with the record ``first`` if it is there; no limit is all of them."""
     return map(_unescaped, connection.execute(_FROM, (first, limit), binary=True))
+
+
+def row_at(connection: PostgresSession, seq: int) -> Row | None:
+    """The record ``seq`` alone; none of those after it stands in for it."""
+    return next(map(_unescaped, connection.execute(_AT, (seq,), binary=True)), None)
 
 
 def rows_about(connection: PostgresSession, subject: str, limit: int) -> Iterator[Row]:

@@ -56,7 +56,7 @@ class PostgresJournal:
         The rest is checked as it is read.
         """
         head, end = facts.ends_of(connection)
-        last = next(facts.rows_from(connection, end, 1), None)
+        last = facts.row_at(connection, end)  # not the next one: others may write meanwhile, also the very first record
         if last is not None and last[1] > FORMAT:
             row = connection.execute("SELECT written_by FROM head").fetchone()
             raise JournalFault(newer_format(f"The journal {self._address}", last[1], FORMAT, row[0] if row else ""))

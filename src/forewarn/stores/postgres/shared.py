@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from secrets import token_hex
-from select import POLLIN, poll
 from threading import Lock
 from time import monotonic, sleep
 from typing import NamedTuple
@@ -20,6 +18,7 @@ from forewarn.stores.postgres.address import ConnectionString
 from forewarn.stores.postgres.connections import PostgresSession, Sessions, connect
 from forewarn.stores.postgres.errors import explained
 from forewarn.stores.postgres.seen import LastSeen
+from forewarn.stores.postgres.waiting import Waker, readable
 
 # Ours: between two looks at what is new; where much is written, each brings more and costs the same
 _BREATH_SECONDS = 0.01
@@ -53,7 +52,7 @@ class PostgresShared:
         self._holder = token_hex(8)
         self._withdrawn = False
         self._heard_at = 0.0
-        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._waker = Waker()
 
     # News
 
@@ -99,16 +98,13 @@ class PostgresShared:
 
     def _listen(self, connection: PostgresSession, after: int, deadline: float) -> None:
         """Wait until a notification says that the head is beyond ``after``, or until the deadline."""
-        looking = poll()
-        looking.register(connection.fileno(), POLLIN)
-        looking.register(self._wake, POLLIN)
         while (left := deadline - monotonic()) > 0:
             known = max(after, self._seen.last.seq)  # our own writer may have seen it by now
             if any(_is_beyond(known, heard.payload) for heard in list(connection.notifies(timeout=0))):
                 sleep(max(0.0, self._heard_at + _BREATH_SECONDS - monotonic()))
                 return
-            if any(descriptor == self._wake for descriptor, _ in looking.poll(left * 1000)):
-                os.eventfd_read(self._wake)
+            if self._waker.fileno() in readable(left, connection.fileno(), self._waker.fileno()):
+                self._waker.calm()
                 self._connections.check_open()
                 return
 
@@ -148,13 +144,10 @@ class PostgresShared:
         self._look_up()
         with self._following:
             self._hang_up()
-            if self._wake >= 0:
-                os.close(self._wake)
-                self._wake = -1
+            self._waker.close()
 
     def _look_up(self) -> None:
-        if self._wake >= 0:
-            os.eventfd_write(self._wake, 1)
+        self._waker.wake()
 
 
 def _is_beyond(after: int, payload: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from forewarn.core.region import Region
-from forewarn.durable import sync_directory
+from forewarn.durable import OWN, replace, sync, sync_directory
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.snapshots import region as snapshots
 from forewarn.stores.snapshots.region import Unusable
@@ -45,7 +45,7 @@ def keep(directory: Path, region: Region, seq: int, mark: bytes) -> None:
     unfinished = path.with_suffix(_UNFINISHED)
     try:
         _write(unfinished, snapshots.pack(region, seq, mark))
-        unfinished.replace(path)
+        replace(unfinished, path)
         sync_directory(directory)
         for old in listed(directory)[KEPT:]:
             old.unlink()
@@ -63,8 +63,8 @@ def discard_unfinished(directory: Path) -> None:
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OWN, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.writelines(pieces)
         stream.flush()
-        os.fsync(stream.fileno())
+        sync(stream.fileno())

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from immutables import Map
 
 from forewarn.core.folding.assemble import assemble
 from forewarn.core.machines.values import OpenErrand, RealMachine
+from forewarn.core.maps import Map
 from forewarn.core.region import (
     Campaign,
     Event,
@@ -27,11 +27,21 @@ from forewarn.core.region import (
     ScaleSet,
     Scope,
     Vm,
+    fold,
     replace,
     scope_key,
 )
 from forewarn.core.retired import Retired
-from forewarn.core.specs import DEFAULT_POLICY, NO_BINDING, REGIONS_DOMAINS, Binding, VmSpec
+from forewarn.core.specs import (
+    DEFAULT_POLICY,
+    DEFAULT_RESOURCE_GROUP,
+    NO_BINDING,
+    REGIONS_DOMAINS,
+    Binding,
+    ScopeKind,
+    VmSpec,
+)
+from forewarn.core.tokens.values import AccessToken
 from forewarn.stores.snapshots.shapes import (
     CampaignsPart,
     ErrandsPart,
@@ -44,8 +54,9 @@ from forewarn.stores.snapshots.shapes import (
     ResourcesPart,
     RetiredScopesPart,
     ScaleSetsPart,
-    ScopeRow,
+    ScopeExtras,
     ScopesPart,
+    TokensPart,
     VmsPart,
 )
 
@@ -53,6 +64,9 @@ CHUNK = 2000  # a few milliseconds of work, after which other threads get their 
 _MOMENTS_MOST = 200_000  # ours: bounds a table that is only good where many scopes share an instant
 
 _NO_COUNTS: Map[str, int] = Map()
+_PREFIXES = {kind: scope_key(kind, "") for kind in ScopeKind}  # taken from a table: a million keys are made
+_NO_MEMBERS: Map[str, None] = Map()
+_NO_EXTRAS = ScopeExtras(None, {}, DEFAULT_RESOURCE_GROUP, None)
 _T = TypeVar("_T")
 
 
@@ -78,7 +92,7 @@ def parts_of(region: Region) -> Iterator[Part]:
     real = [host for host in map(region.hosts.__getitem__, region.real_hosts.values()) if isinstance(host, RealHost)]
     pretended = (host for host in region.hosts.values() if not isinstance(host, RealHost))
     yield from map(_hosts_part, _chunks(pretended))
-    yield from map(RealHostsPart, _chunks(replace(host, vms=Map(), reserved=Map()) for host in real))
+    yield from map(RealHostsPart, _chunks(replace(host, vms=(), reserved=Map()) for host in real))
     yield from map(tables.vms_part, _chunks(region.vms.values()))
     yield from map(_scopes_part, _chunks(region.scopes.values()))
     yield from map(EventsPart, _chunks(region.events.values()))
@@ -93,6 +107,7 @@ def parts_of(region: Region) -> Iterator[Part]:
         yield RetiredScopesPart(total, {})
     yield from (MachinesPart(dict(chunk)) for chunk in _chunks(region.machines.items()))
     yield from map(ErrandsPart, _chunks(region.errands.values()))
+    yield from map(TokensPart, _chunks(region.tokens.values()))
 
 
 def _chunks(values: Iterable[_T]) -> Iterator[list[_T]]:
@@ -112,24 +127,35 @@ def _hosts_part(hosts: list[Host]) -> HostsPart:
 
 
 def _scopes_part(scopes: list[Scope]) -> ScopesPart:
+    places: dict[datetime | None, int] = {None: -1}
+
+    def column(instants: Iterable[datetime | None]) -> list[int]:
+        return [places.setdefault(instant, len(places) - 1) for instant in instants]
+
+    enabled = column(scope.enabled_at for scope in scopes)
+    last_reads = column(scope.last_read_at for scope in scopes)
+    lapses = column(scope.lapses_at for scope in scopes)
+    changed = column(scope.changed_at for scope in scopes)
     return ScopesPart(
-        [
-            ScopeRow(
-                scope.kind,
-                scope.name,
-                None if scope.policy == DEFAULT_POLICY else scope.policy,
-                dict(scope.counts) if scope.counts else {},
-                scope.enabled_at,
-                scope.last_read_at,
-                scope.lapses_at,
-                scope.incarnation,
-                scope.events,
-                scope.changed_at,
-                scope.resource_group,
-                None if scope.domains == REGIONS_DOMAINS else scope.domains,
-            )
-            for scope in scopes
-        ]
+        [instant for instant in places if instant is not None],
+        [scope.kind for scope in scopes],
+        [scope.name for scope in scopes],
+        enabled,
+        last_reads,
+        lapses,
+        changed,
+        [scope.incarnation for scope in scopes],
+        {place: scope.events for place, scope in enumerate(scopes) if scope.events},
+        {place: extras for place, scope in enumerate(scopes) if (extras := _extras(scope)) != _NO_EXTRAS},
+    )
+
+
+def _extras(scope: Scope) -> ScopeExtras:
+    return ScopeExtras(
+        None if scope.policy == DEFAULT_POLICY else scope.policy,
+        dict(scope.counts) if scope.counts else {},
+        scope.resource_group,
+        None if scope.domains == REGIONS_DOMAINS else scope.domains,
     )
 
 
@@ -218,6 +244,7 @@ class RegionBuilder:
         self._retired_total = 0
         self._machines: dict[str, RealMachine] = {}
         self._errands: list[OpenErrand] = []
+        self._tokens: list[AccessToken] = []
 
     def region(self, lone_vms_made: int, latest_at: datetime | None) -> Region:
         hosts = self._hosts.values()
@@ -235,6 +262,7 @@ class RegionBuilder:
             retired=Retired.of(self._retired, self._retired_total),
             machines=self._machines,
             errands=self._errands,
+            tokens=self._tokens,
         )
 
     def take(self, part: Part) -> None:
@@ -244,7 +272,7 @@ class RegionBuilder:
             case VmsPart():
                 self._take_vms(part)
             case ScopesPart():
-                self._take_scopes(part.rows)
+                self._take_scopes(part)
             case EventsPart():
                 self._events += part.events
             case CampaignsPart():
@@ -264,6 +292,8 @@ class RegionBuilder:
                 self._machines |= part.machines
             case ErrandsPart():
                 self._errands += part.errands
+            case TokensPart():
+                self._tokens += part.tokens
 
     def _take_hosts(self, part: HostsPart) -> None:
         columns = (part.numbers, part.fault_domains, part.update_domains, part.capacities, part.healths)
@@ -300,32 +330,42 @@ class RegionBuilder:
         for place, (model, protected) in part.instances.items():
             self._vms[first + place] = replace(self._vms[first + place], model=model, protected=protected)
 
-    def _take_scopes(self, rows: list[ScopeRow]) -> None:
+    def _take_scopes(self, part: ScopesPart) -> None:
         if not self._names:
             self._names = {vm.name: vm.name for vm in self._vms}
-        self._scopes += (self._scope_of(row, self._names.get(row.name, row.name)) for row in rows)
+        first = len(self._scopes)
+        names = [self._names.get(name, name) for name in part.names]  # a lone VM's own string
+        instants = [*map(self._moment, part.instants), None]  # place -1 is none
 
-    def _moment(self, instant: datetime | None) -> datetime | None:
+        self._scopes += map(
+            Scope,
+            [_PREFIXES[kind] + fold(name) for kind, name in zip(part.kinds, names, strict=True)],
+            part.kinds,
+            names,
+            repeat(DEFAULT_POLICY),
+            repeat(DEFAULT_RESOURCE_GROUP),
+            repeat(_NO_MEMBERS),
+            repeat(_NO_COUNTS),
+            map(instants.__getitem__, part.enabled),
+            map(instants.__getitem__, part.last_reads),
+            map(instants.__getitem__, part.lapses),
+            part.incarnations,
+            repeat(()),
+            map(instants.__getitem__, part.changed),
+        )
+        for place, events in part.events.items():
+            self._scopes[first + place] = replace(self._scopes[first + place], events=events)
+        for place, extras in part.extras.items():
+            self._scopes[first + place] = replace(
+                self._scopes[first + place],
+                policy=DEFAULT_POLICY if extras.policy is None else extras.policy,
+                counts=Map(extras.counts),
+                resource_group=extras.resource_group,
+                domains=REGIONS_DOMAINS if extras.domains is None else extras.domains,
+            )
+
+    def _moment(self, instant: datetime) -> datetime:
         """The one object for an instant that many scopes have in common, as long as those are not too many."""
-        if instant is None or len(self._moments) >= _MOMENTS_MOST:
+        if len(self._moments) >= _MOMENTS_MOST:
             return instant
         return self._moments.setdefault(instant, instant)
-
-    def _scope_of(self, row: ScopeRow, name: str) -> Scope:
-        """``name`` is the lone VM's own string. A scope's instants are mostly the same one, and are one object then."""
-        enabled = self._moment(row.enabled_at)
-        return Scope(
-            key=scope_key(row.kind, name),
-            kind=row.kind,
-            name=name,
-            policy=DEFAULT_POLICY if row.policy is None else row.policy,
-            counts=Map(row.counts) if row.counts else _NO_COUNTS,
-            enabled_at=enabled,
-            last_read_at=enabled if row.last_read_at == enabled else self._moment(row.last_read_at),
-            lapses_at=self._moment(row.lapses_at),
-            incarnation=row.incarnation,
-            events=row.events,
-            changed_at=enabled if row.changed_at == enabled else self._moment(row.changed_at),
-            resource_group=row.resource_group,
-            domains=REGIONS_DOMAINS if row.domains is None else row.domains,
-        )

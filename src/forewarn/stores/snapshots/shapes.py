@@ -19,6 +19,7 @@ from forewarn.core.region import (
     ScaleSet,
 )
 from forewarn.core.specs import Binding, Domains, Policy, ScopeKind, VmSpec
+from forewarn.core.tokens.values import AccessToken
 
 
 class HostsPart(Struct, array_like=True, tag="hosts"):
@@ -52,23 +53,29 @@ class VmsPart(Struct, array_like=True, tag="vms"):
     instances: dict[int, tuple[int, bool]]  # place in this part -> model and protection, in scale sets
 
 
-class ScopeRow(Struct, array_like=True, gc=False):
-    kind: ScopeKind
-    name: str
+class ScopeExtras(Struct, array_like=True, gc=False):
+    """What few scopes have."""
+
     policy: Policy | None
     counts: dict[str, int]
-    enabled_at: datetime | None
-    last_read_at: datetime | None
-    lapses_at: datetime | None
-    incarnation: int
-    events: tuple[str, ...]
-    changed_at: datetime | None
     resource_group: str
-    domains: Domains | None = None
+    domains: Domains | None
 
 
 class ScopesPart(Struct, array_like=True, tag="scopes"):
-    rows: list[ScopeRow]
+    """Scopes by column. Instants are places in this part's own table, -1 for none: a node that has run for long has a
+    million of them, and a table of all would be larger than the region."""
+
+    instants: list[datetime]
+    kinds: list[ScopeKind]
+    names: list[str]
+    enabled: list[int]
+    last_reads: list[int]
+    lapses: list[int]
+    changed: list[int]
+    incarnations: list[int]
+    events: dict[int, tuple[str, ...]]  # place in this part -> event ids, where there are any
+    extras: dict[int, ScopeExtras]  # place in this part -> what is not as usual
 
 
 class EventsPart(Struct, array_like=True, tag="events"):
@@ -103,6 +110,10 @@ class ErrandsPart(Struct, array_like=True, tag="errands"):
     errands: list[OpenErrand]
 
 
+class TokensPart(Struct, array_like=True, tag="tokens"):
+    tokens: list[AccessToken]
+
+
 class RetiredScopesPart(Struct, array_like=True, tag="retired"):
     total: int
     numbers: dict[str, tuple[int, int]]
@@ -121,4 +132,5 @@ Part: TypeAlias = (
     | RealHostsPart
     | MachinesPart
     | ErrandsPart
+    | TokensPart
 )

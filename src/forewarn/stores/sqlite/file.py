@@ -9,7 +9,7 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from forewarn import __version__
-from forewarn.durable import sync_directory
+from forewarn.durable import OWN, replace, sync_directory, sync_file
 from forewarn.plane.ports import JournalFault
 from forewarn.stores.rows import COLUMNS
 from forewarn.stores.sqlite import write_ahead
@@ -85,7 +85,7 @@ def create(path: Path) -> None:
     unfinished = path.with_name(f"{path.name}.unfinished")
     for stale in path.parent.glob(f"{unfinished.name}*"):
         stale.unlink()
-    os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | OWN, 0o600))
     connection = _connect(unfinished, "mode=rw")
     try:
         connection.executescript(
@@ -95,9 +95,8 @@ def create(path: Path) -> None:
         connection.execute("INSERT INTO properties VALUES ('written_by', ?)", (__version__,))
     finally:
         connection.close()
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    sync_file(unfinished)
+    replace(unfinished, path)
     sync_directory(path.parent)
 
 
@@ -131,8 +130,7 @@ def make_sure(path: Path) -> None:
     log = wal_of(path)
     if log.exists():
         write_ahead.renew(log)
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    sync_file(path)
     sync_directory(path.parent)
 
 

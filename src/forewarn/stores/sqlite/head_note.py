@@ -12,6 +12,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+from forewarn import durable
+
 NAME = "head"
 _LONGEST = 128  # a number of 20 digits, a chain and a proof of 16 fit
 
@@ -46,14 +48,14 @@ class HeadNote:
     """The note of a journal that is open."""
 
     def __init__(self, directory: Path) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | durable.OWN
         self._descriptor = os.open(directory / NAME, flags, 0o600)
 
     def write(self, seq: int, chain: bytes) -> None:
         """Overwrite the note, always with the same length. A failure leaves the one before."""
         number, text = f"{seq:020d}", chain.hex()
         with suppress(OSError):
-            os.pwrite(self._descriptor, f"{number} {text} {_proof(number, text)}\n".encode(), 0)
+            durable.write_at(self._descriptor, f"{number} {text} {_proof(number, text)}\n".encode(), 0)
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
+import sys
 from pathlib import Path
 
 from forewarn.durable import make_directory
@@ -24,6 +25,8 @@ def prepare(directory: Path, ours: str = sqlite_file.NAME) -> None:
     refused instead.
     """
     make_directory(directory)
+    if sys.platform == "win32":
+        return  # what it made is its owner's by its access list; one that was there is as its owner wants it
     found = directory.stat()
     mode = stat.S_IMODE(found.st_mode)
     if found.st_uid not in (os.geteuid(), 0):
@@ -55,6 +58,8 @@ def _is_nobody_elses(directory: Path, ours: str) -> bool:
 
 def tighten(directory: Path) -> None:
     """The files in it too; a copy that was put back may be open to all."""
+    if sys.platform == "win32":
+        return  # a file's access list comes from its directory
     opened = [path for path in directory.iterdir() if _is_ours(path) and path.stat().st_mode & _OTHERS]
     for path in opened:
         path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)
@@ -65,5 +70,7 @@ def tighten(directory: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     """Whether the server made it. Other files in the directory are neither checked nor changed."""
+    if sys.platform == "win32":
+        return False
     named = path.name in (lock.NAME, head_note.NAME) or path.name.startswith((sqlite_file.NAME, "snapshot-"))
     return named and path.is_file() and not path.is_symlink() and path.stat().st_uid == os.geteuid()

@@ -14,6 +14,8 @@ from struct import unpack
 from sys import byteorder
 from typing import BinaryIO, NamedTuple
 
+from forewarn import durable
+
 _HEADER_BYTES = 32  # SQLite's file format, section 4.1
 _FRAME_HEADER_BYTES = 24  # SQLite's file format, section 4.1
 _MAGIC = 0x377F0682  # with the lowest bit set, checksums are over big-endian words
@@ -125,9 +127,9 @@ def renew(log: Path) -> None:
     """
     with log.open("r+b") as stream:
         place = 0
-        while piece := os.pread(stream.fileno(), _RENEWED_AT_ONCE, place):
-            place += os.pwrite(stream.fileno(), piece, place)
-        os.fsync(stream.fileno())
+        while piece := durable.read_at(stream.fileno(), _RENEWED_AT_ONCE, place):
+            place += durable.write_at(stream.fileno(), piece, place)
+        durable.sync(stream.fileno())
 
 
 def force_empty(log: Path) -> None:
@@ -135,10 +137,10 @@ def force_empty(log: Path) -> None:
 
     It is written once more first: after a failed sync the system may hold it for clean.
     """
-    descriptor = os.open(log, os.O_RDWR | os.O_CLOEXEC)
+    descriptor = os.open(log, os.O_RDWR | durable.OWN)
     try:
         for length in (1, 0):
             os.ftruncate(descriptor, length)
-        os.fsync(descriptor)
+        durable.sync(descriptor)
     finally:
         os.close(descriptor)

@@ -27,6 +27,21 @@ def interfaces_of(region: Region, vm: Vm) -> tuple[Interface, ...]:
     return found or (_own(vm),)
 
 
+def resources_told(region: Region, vm: Vm) -> tuple[Resource, ...]:
+    """All that ``interfaces_of`` looks at: the interfaces, and the networks and public addresses that they name."""
+    found: dict[str, Resource] = {}
+    for kept in (region.resources.get(fold(each)) for each in vm.spec.about.interfaces):
+        if kept is None:
+            continue
+        found[kept.id] = kept
+        for inner in _configurations(_properties(kept.body)):
+            network = fold(_reference(inner, "subnet")).rpartition("/subnets/")[0]
+            for key in (network, fold(_reference(inner, "publicIPAddress"))):
+                if (other := region.resources.get(key)) is not None:
+                    found[other.id] = other
+    return tuple(found.values())
+
+
 def nic_address(resources: Mapping[str, Resource], interfaces: Iterable[str]) -> str:
     """The first address of the first of these interfaces that is kept; empty where it has none."""
     kept = (resources.get(fold(each)) for each in interfaces)

@@ -10,8 +10,8 @@ from typing import Final
 from forewarn.core.commands import Approve
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Vm
-from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Origin, Uncertain
+from forewarn.web.answers import Answers
 from forewarn.web.documents.instance import instance_answer
 from forewarn.web.faults import FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.cache import Reply, Signer, reply_to
@@ -30,6 +30,7 @@ from forewarn.web.metadata.asking.questions import (
     read_target,
 )
 from forewarn.web.metadata.asking.request import Request
+from forewarn.web.metadata.ground import Ground
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.metadata.throttle import Throttle
 from forewarn.web.watched import WatchedVms
@@ -62,7 +63,13 @@ class Service:
     """Checks in order, then the answer."""
 
     def __init__(
-        self, plane: Plane, faults: FaultRules, watched: WatchedVms, settings: MetadataSettings, seed: bytes
+        self,
+        plane: Ground,
+        faults: FaultRules,
+        watched: WatchedVms,
+        settings: MetadataSettings,
+        seed: bytes,
+        answers: Answers | None = None,
     ) -> None:
         self._plane = plane
         self._published = plane.published
@@ -73,8 +80,10 @@ class Service:
         self._ignore_unknown = settings.unknown_event == "ok"
         self._throttle = Throttle(settings.throttle_per_second) if settings.throttle_per_second else None
         self.signer = Signer(plane.clock.now, seed)
-        self.reading = Serving(plane, faults, watched, settings, self.signer)
-        self.memory = Recall()
+        self.answers = answers or Answers()
+        self.reading = Serving(plane, faults, watched, settings, self.signer, self.answers)
+        self.memory = Recall(settings.limits)
+        self.logs_requests = settings.request_log
 
     def share_of(self, caller: Caller) -> str:
         """Whose share of connections and of turns a caller takes: its VM's, whichever of its ways it comes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Literal
 
 from forewarn.wire.document import NotBeforeFormat
@@ -72,5 +73,9 @@ class MetadataSettings:
     unknown_event: UnknownEvent = "refuse"
     guest_address: str = "169.254.169.254"  # where a VM in its own network namespace finds us
     guest_port: int = 80  # as on Azure
+    guest_sockets: Path | None = None  # where the Unix sockets of VMs are; None: nowhere
+    desk: bool = False  # whether a name in the path says which VM it is, wherever the caller is
     retry_seconds: float = 5.0  # ours: between looks for a namespace or an address that is not there yet
+    short_way: bool = True  # whether a poll may do without a transport (``http.lane``), where the system can
+    request_log: bool = False  # every answer is a line of the log; no request is then known by its bytes
     limits: Limits = field(default_factory=Limits)

@@ -22,10 +22,12 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.plane.read_models.census import Census
 from forewarn.plane.read_models.register import Register
+from forewarn.web.access import EVERYTHING, NO_TOKENS, Grant, Tokens
 from forewarn.web.current import be_current
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
 from forewarn.web.operator.live.changes import Changes
+from forewarn.web.operator.live.relays import Newsroom
 from forewarn.web.operator.made_up import made_up, without
 from forewarn.web.operator.schema.answers import CommandAnswer, SettingView
 from forewarn.web.operator.stream import Streams
@@ -55,6 +57,8 @@ class Desk:
     region_name: str = ""
     kept_in: str = ""
     visible: Visible | None = None  # of the metadata face of this server; None where it shows everything at once
+    tokens: Tokens = NO_TOKENS
+    newsroom: Newsroom = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -142,11 +146,9 @@ class DryRun(Asker):
 
     async def tell(self, make: Callable[_P, _Told], *args: _P.args, **kwargs: _P.kwargs) -> _Told:
         """The same answer, which says what it is, without the ids that had to be made up."""
-
-        def cleaned() -> _Told:
-            return without(make(*args, **kwargs), self._made_up).model_copy(update={"dry_run": True})
-
-        return await asyncio.to_thread(cleaned)
+        told = await asyncio.to_thread(make, *args, **kwargs)
+        cleaned = await asyncio.to_thread(without, told, self._made_up)
+        return cleaned.model_copy(update={"dry_run": True})
 
     async def tell_few(self, make: Callable[_P, _Told], *args: _P.args, **kwargs: _P.kwargs) -> _Told:
         return await self.tell(make, *args, **kwargs)
@@ -190,6 +192,8 @@ async def list_of(plane: Plane, patience_seconds: float | None = None) -> Listed
 def _origin(request: Request) -> Origin:
     headers = request.headers
     said = headers.get("x-forewarn-client") or headers.get("user-agent") or ""
+    granted: Grant = getattr(request.state, "grant", EVERYTHING)
+    said = f"{granted.name} ({said})" if granted.name and said else granted.name or said
     who = "".join(letter for letter in said if letter.isprintable()).strip()[:_LONGEST_WHO]
     return Origin(door="operator", who=who, request_id=request.state.request_id)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from secrets import compare_digest
 from typing import Protocol
 from urllib.parse import quote
 
@@ -20,6 +19,8 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from forewarn.core.tokens.values import Role
+from forewarn.web.access import EVERYTHING, Grant, Tokens
 from forewarn.web.host_names import HostNames
 from forewarn.web.operator.errors import error_answer
 from forewarn.web.operator.schema.answers import ErrorKind
@@ -52,6 +53,8 @@ _PROTECTING = tuple((name.lower().encode(), value.encode()) for name, value in _
 _REQUEST_ID = b"x-request-id"
 _ONLY_LOOK = ("GET", "HEAD")
 _PORTAL, _SIGN_IN, _STATIC = "/portal", "/portal/sign-in", "/portal/static/"
+_DEEDS, _TOKENS, _TOKENS_PAGE, _RELAYS = "/portal/do", "/v1/tokens", "/portal/tokens", "/v1/relays"
+_OWN_AFFAIRS = ("/portal/preferences", _SIGN_IN, "/portal/sign-out", "/v1/portal/code")  # of whoever is there
 _OWN_CHECKS = "/metadata/"  # what clients of the Resource Manager fetch before they have a token of any kind
 
 _log = logging.getLogger(__name__)
@@ -72,8 +75,8 @@ class _SignIn(Exception):  # noqa: N818 - a way to go, not an error
 class PortalSessions(Protocol):
     """Who has signed in, as the portal knows it."""
 
-    def visitor(self, headers: Headers, scheme: str) -> str | None:
-        """The name that was given with a cookie that holds, or None without one."""
+    def visitor(self, headers: Headers, scheme: str) -> Grant | None:
+        """Who has come with a cookie that holds, or None without one."""
 
 
 class Gate:
@@ -84,7 +87,7 @@ class Gate:
         app: ASGIApp,
         *,
         hosts: frozenset[str],
-        token: str | None,
+        tokens: Tokens,
         new_id: Callable[[], str],
         sessions: PortalSessions | None = None,
     ) -> None:
@@ -92,7 +95,7 @@ class Gate:
         self._sessions = sessions  # where there is a portal
         self._new_id = new_id  # of a request
         self._hosts = HostNames(hosts, "operator API")
-        self._token = token.encode() if token else None
+        self._tokens = tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -131,24 +134,44 @@ class Gate:
         in_portal = self._sessions is not None and _is_within(path, _PORTAL)
         if in_portal and method not in _ONLY_LOOK:
             _check_page(headers, scope)
-        if self._token is not None and not self._is_let_in(headers, scope):
+        granted = self._granted(headers, scope) if self._tokens.wanted else EVERYTHING
+        if granted is None:
             if self._sessions is not None and (path in ("/", _SIGN_IN) or path.startswith(_STATIC)):
                 return  # they tell nothing about the region
             if in_portal and method in _ONLY_LOOK and "x-forewarn-part" not in headers:
                 raise _SignIn(path + ("?" + scope["query_string"].decode("latin-1") if scope["query_string"] else ""))
             raise _No(401, "unauthorized", "Send the token of this server as 'Authorization: Bearer TOKEN'.")
+        scope["state"]["grant"] = granted
+        wanted = _role_for(method, path)
+        if not granted.role.may(wanted):
+            raise _No(
+                403,
+                "forbidden",
+                f"A token to {granted.role.value} does not allow this; it takes one to {wanted.value}.",
+            )
 
-    def _is_let_in(self, headers: Headers, scope: Scope) -> bool:
-        """Whether the token, or else the portal's cookie, is right. A request with both is judged by its token."""
+    def _granted(self, headers: Headers, scope: Scope) -> Grant | None:
+        """By the token, or else by the portal's cookie. A request with both is judged by its token."""
         if "authorization" in headers or self._sessions is None:
-            return self._token is not None and compare_digest(_bearer(headers), self._token)
-        name = self._sessions.visitor(headers, scope["scheme"])
-        if name is None:
-            return False
+            return self._tokens.grant(_bearer(headers))
+        visitor = self._sessions.visitor(headers, scope["scheme"])
+        if visitor is None:
+            return None
         if scope["method"] not in _ONLY_LOOK:
             _check_page(headers, scope)
-        scope["state"]["visitor"] = name
-        return True
+        scope["state"]["visitor"] = visitor.name
+        return visitor
+
+
+def _role_for(method: str, path: str) -> Role:
+    """The least that a request takes. Rehearsing a deed in the portal is for those who may do it."""
+    if _is_within(path, _TOKENS) or _is_within(path, _TOKENS_PAGE):
+        return Role.ADMIN
+    if _is_within(path, _RELAYS):
+        return Role.RELAY
+    if path in _OWN_AFFAIRS:
+        return Role.READ
+    return Role.READ if method in _ONLY_LOOK and not _is_within(path, _DEEDS) else Role.OPERATE
 
 
 def _is_within(path: str, folder: str) -> bool:
@@ -171,9 +194,9 @@ def _place(origin: str) -> str:
     return origin.lower().partition("://")[2]
 
 
-def _bearer(headers: Headers) -> bytes:
+def _bearer(headers: Headers) -> str:
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip().encode("latin-1") if scheme.lower() == "bearer" else b""
+    return token.strip().encode("latin-1").decode("utf-8", "replace") if scheme.lower() == "bearer" else ""
 
 
 async def _limited(headers: Headers, receive: Receive) -> Receive:

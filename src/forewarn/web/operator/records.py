@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from forewarn.core.facts import subject_of
 from forewarn.core.looking.story import tell
+from forewarn.core.looking.subjects import subject_of
+from forewarn.core.machines.facts import MachineDefined
 from forewarn.plane.ports import Record
 from forewarn.web.operator.schema.answers import RecordAnswer
 from forewarn.web.operator.schema.fleet_answers import TimelineEntry
@@ -19,6 +20,8 @@ MOST_STEPS = 1_000  # ours: of one event; they are all read before the answer is
 def record_fields(record: Record) -> RecordAnswer:
     body: dict[str, Any] = msgspec.to_builtins(record.fact)
     kind = body.pop("fact")
+    if isinstance(record.fact, MachineDefined):  # a container's environment stands in it, and passwords there
+        body["definition"] = f"{len(record.fact.definition)} characters, kept in the journal"
     del body["at"]
     return RecordAnswer(
         seq=record.seq,

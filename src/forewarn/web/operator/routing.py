@@ -1,11 +1,13 @@
-"""The routes of the face: made once for a process, shared by its apps, and found at once where the path is plain.
+"""The routes of the face: loaded with the first request for their noun, made once for a process, shared by its apps.
 
 FastAPI's ``include_router`` makes each route again for each app and searches a router's routes twice for a request.
+Here a request is compared only with the routes of its noun, and with none where its path is plain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -90,6 +92,55 @@ class PlainPaths(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await scope["route"].handle(scope, receive, send)
+
+
+class RoutesByNoun(BaseRoute):
+    """Routes below ``/v1/NOUN``, which are loaded when the first request for that noun comes.
+
+    FastAPI and pydantic need a millisecond or two to prepare a route and its bodies: for all of them a fifth of a
+    server's start, and most servers are asked for few. They are prepared in a thread: others are answered meanwhile.
+    """
+
+    def __init__(self, nouns: Collection[str], load: Callable[[str], Sequence[APIRoute]]) -> None:
+        self._nouns = nouns
+        self._load = load
+        self._loaded: dict[str, tuple[BaseRoute, ...]] = {}
+
+    def load_all(self) -> None:
+        """Now, instead of with the first requests."""
+        for noun in self._nouns:
+            self._take(noun)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """As if all routes were there: a request that wants others to be loaded is taken, and looked at again then."""
+        noun = _noun_of(scope["path"]) if scope["type"] == "http" else ""
+        if noun not in self._loaded:
+            return (Match.FULL, {"route": self}) if noun in self._nouns else (Match.NONE, {})
+        found: tuple[Match, Scope] = Match.NONE, {}
+        for route in self._loaded[noun]:
+            match, told = route.matches(scope)
+            if match is Match.FULL:
+                return match, told
+            if match is Match.PARTIAL and found[0] is Match.NONE:
+                found = match, told
+        return found
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["route"] is not self:
+            await scope["route"].handle(scope, receive, send)
+            return
+        await asyncio.to_thread(
+            self._take, _noun_of(scope["path"])
+        )  # two who come first may both load; the second finds it done
+        await scope["app"].router(scope, receive, send)
+
+    def _take(self, noun: str) -> None:
+        routes = self._load(noun)
+        self._loaded[noun] = (PlainPaths(routes), *routes)
+
+
+def _noun_of(path: str) -> str:
+    return path[4:].partition("/")[0] if path.startswith("/v1/") else ""
 
 
 def _takes(route: APIRoute, method: str, path: str) -> bool:

@@ -17,7 +17,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
+from forewarn.core.tokens.values import Role
 from forewarn.plane.plane import Plane
+from forewarn.web.access import EVERYTHING
 from forewarn.web.current import be_current
 from forewarn.web.operator.desk import Desk, look_at
 from forewarn.web.operator.errors import refusal_of
@@ -30,7 +32,7 @@ from forewarn.web.portal.news import news_of
 from forewarn.web.portal.page import GoTo, PortalPage, View, Visit
 from forewarn.web.portal.pages import PAGES
 from forewarn.web.portal.preferences import preferences_of
-from forewarn.web.portal.rendering import PART, answer, environment, rendered
+from forewarn.web.portal.rendering import PART, answer, environment, rendered, without_deeds
 from forewarn.web.portal.session import TokenSessions
 from forewarn.web.portal.static_files import StaticFiles
 
@@ -98,7 +100,8 @@ class Portal:
     def _html(self, page: PortalPage, visit: Visit, view: object, parts: Sequence[str] = ()) -> str:
         """Those parts one after the other, or the whole page."""
         context = self._context(page, visit, view)
-        return "".join(rendered(self._env, template, context) for template in parts or (page.template,))
+        html = "".join(rendered(self._env, template, context) for template in parts or (page.template,))
+        return html if visit.role.may(Role.OPERATE) else without_deeds(html)
 
     def _context(self, page: PortalPage, visit: Visit, view: object) -> Mapping[str, Any]:
         return {
@@ -112,6 +115,7 @@ class Portal:
             "preferences": visit.preferences,
             "who": visit.who,
             "signed_in": visit.sessions.wanted,
+            "role": visit.role,
         }
 
     def _apologize(self, request: Request, problem: Exception) -> Response:
@@ -149,6 +153,7 @@ class Portal:
             host=request.headers["host"],
             caller=request.client.host if request.client else "",
             who=getattr(request.state, "visitor", ""),
+            role=getattr(request.state, "grant", EVERYTHING).role,
             parts=frozenset(request.headers.get(PART, "").split()),
             form=form or {},
         )

@@ -6,6 +6,7 @@ Loading these is a tenth of a second of work, and most servers are never looked 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.system import ServerSystem
+from forewarn.web.access import Grant, Tokens
 from forewarn.web.operator.desk import Desk
 from forewarn.web.operator.schema.answers import Answer
 from forewarn.web.operator.schema.requests import Body
@@ -48,8 +50,8 @@ class CodeAnswer(Answer):
 class PortalDoor:
     """The ASGI app below ``/portal``, which opens the portal when somebody comes."""
 
-    def __init__(self, token: str, system: ServerSystem) -> None:
-        self.sessions = TokenSessions(token, system)
+    def __init__(self, tokens: Tokens, system: ServerSystem) -> None:
+        self.sessions = TokenSessions(tokens, system)
         self._portal: Portal | None = None
 
     def add_to(self, app: FastAPI) -> None:
@@ -76,7 +78,9 @@ class PortalDoor:
         """
         if hasattr(request.state, "visitor"):
             raise Refused(Hint.CONFLICT, "A browser's session cannot make a link that signs in; ask with the token.")
-        return CodeAnswer(code=self.sessions.new_code(body.name), seconds=CODE_SECONDS, wanted=self.sessions.wanted)
+        granted: Grant = request.state.grant
+        code = self.sessions.new_code(granted if granted.name else replace(granted, name=body.name))
+        return CodeAnswer(code=code, seconds=CODE_SECONDS, wanted=self.sessions.wanted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._portal is None:  # two who come first may both make one; the second is as good

@@ -46,7 +46,7 @@ def frame_of(page: PortalPage, pages: Iterable[PortalPage], visit: Visit) -> Fra
         region_name=visit.desk.region_name,
         version=__version__,
         clock=visit.clock,
-        seq=visit.look.seq,
+        seq=min([visit.look.seq, *visit.behind]),
         entries=tuple(
             NavEntry(each.name, each.menu, each.name == current, counts.get(each.name)) for each in pages if each.menu
         ),

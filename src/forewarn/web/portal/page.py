@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from starlette.exceptions import HTTPException
 
+from forewarn.core.tokens.values import Role
 from forewarn.plane.ports import Origin
 from forewarn.web.operator.desk import Asker, Desk, DryRun, Listed, Look, list_of
 from forewarn.web.operator.schema.answers import ClockAnswer
@@ -15,6 +16,7 @@ from forewarn.web.portal.preferences import Preferences
 from forewarn.web.portal.session import TokenSessions
 
 _PATIENCE_SECONDS = 0.5  # ours: longer than lists of ten thousand VMs take; then the page says how far they are
+_PART_PATIENCE_SECONDS = 10.0  # ours: who waits for a part has the page before their eyes
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,11 @@ class Visit:
     scheme: str
     host: str  # with its port, as the browser reached this server
     caller: str = ""  # the address of the browser, as far as trusted proxies tell
-    who: str = ""  # the name that was given at sign-in
+    who: str = ""  # the name that was given at sign-in, or that the token has
+    role: Role = Role.ADMIN  # what the visitor may do
     parts: frozenset[str] = frozenset()  # of the page that are asked for; none means the whole page
     form: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of a POST
+    behind: list[int] = field(default_factory=list)  # the records up to which lists of the page know, if not up to all
 
     def shows(self, part: str) -> bool:
         """Whether this part of the page is asked for: a hint makes a browser ask for some, else it wants the whole."""
@@ -47,13 +51,23 @@ class Visit:
         return self.query.get(name, (default,))[0]
 
     async def listed(self) -> Listed:
-        """Register and census, for a page that chooses from many. Where they are yet to be made, the page says so."""
-        plane = self.desk.plane
-        found = await list_of(plane, _PATIENCE_SECONDS)
-        if found is None:
-            share = f"{plane.read_models.share:.0%}"
-            raise HTTPException(503, f"All names are put in order for the first time: {share} done. Look again soon")
-        return found
+        """Register and census, for a page that chooses from many. Where they are yet to be made, the page says so.
+
+        While very much is written they may be some records behind. Then a page shows them as they are, and asks for its
+        parts as soon as it hears of the first change: it was made from an older record.
+        """
+        models = self.desk.plane.read_models
+        found = await list_of(self.desk.plane, _PART_PATIENCE_SECONDS if self.parts else _PATIENCE_SECONDS)
+        if found is not None:
+            return found
+        if models.latest is None:
+            done = f"{models.share:.0%} done"
+            raise HTTPException(503, f"All names are put in order for the first time: {done}. Look again soon")
+        if self.parts:
+            raise HTTPException(503, "Very much is written: the lists are being brought up to date. Look again soon")
+        self.behind.append(models.latest.seq)
+        look = Look(models.latest.region, models.latest.seq, self.look.now)
+        return Listed(look, models.latest.register, models.latest.census)
 
     def typed(self, name: str) -> str:
         """The first value of a field of the form that was sent."""
@@ -76,6 +90,11 @@ class Visit:
 
     def _origin(self) -> Origin:
         return Origin(door="portal", who=self.who, request_id=self.request_id)
+
+
+def reverse_of(visit: Visit) -> dict[str, str]:
+    """For a list: the parameter of the API where the address asks for it from the last one to the first."""
+    return {"reverse": "yes"} if visit.first("reverse") else {}
 
 
 @dataclass(frozen=True)

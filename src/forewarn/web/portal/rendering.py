@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,15 @@ from forewarn.web.portal.static_files import StaticFiles
 
 FOLDER = Path(__file__).parent / "templates"
 PART = "X-Forewarn-Part"
+_KEPT = 2_000  # ours: rows and states that are made once; of the longest list some forty pages, a megabyte or two
 _WORTH_PACKING = 1_000  # bytes: below that an answer fits one packet with its head, packed or not
+# Our own templates write these; what comes from outside is escaped in them and closes no tag.
+_PLACES = r"/portal/(?:do|new|tokens)[/\"?-]"
+_LINK = re.compile(rf'<a\b[^>]*\bhref="{_PLACES}[^>]*>.*?</a>', re.DOTALL)
+_BUTTON = re.compile(rf'<button\b[^>]*\bformaction="{_PLACES}[^>]*>.*?</button>', re.DOTALL)
+_CHOICE = re.compile(r'<input\b[^>]*\btype="checkbox"[^>]*\bname="(?:vm|event|host|instance)s?"[^>]*>')
+_FORM_TO_A_DEED = re.compile(rf'(<form\b[^>]*\baction="{_PLACES}[^>]*>)(.*?)(</form>)', re.DOTALL)
+_SUBMIT = re.compile(r'<button\b[^>]*\btype="submit"[^>]*>.*?</button>', re.DOTALL)
 
 
 def environment(addresses: Addresses, files: StaticFiles) -> Environment:
@@ -44,6 +54,8 @@ def environment(addresses: Addresses, files: StaticFiles) -> Environment:
         written.count,
     ):
         env.filters[way.__name__] = way
+    made: Any = env.get_template("kept.html").module
+    env.globals["kept"] = {name: lru_cache(_KEPT)(getattr(made, name)) for name in ("state", "vm_row")}
     return env
 
 
@@ -61,3 +73,13 @@ def answer(request: Request, html: str, status: int = 200, headers: Mapping[str,
 
 def rendered(env: Environment, template: str, context: Mapping[str, Any]) -> str:
     return env.get_template(template).render(context)
+
+
+def without_deeds(html: str) -> str:
+    """A page for those who may only look: nothing on it leads to a deed.
+
+    It is taken out of the finished page, so that no template can forget it. This is courtesy; that a reader changes
+    nothing is the gate's doing.
+    """
+    html = _FORM_TO_A_DEED.sub(lambda form: form[1] + _SUBMIT.sub("", form[2]) + form[3], html)
+    return _CHOICE.sub("", _BUTTON.sub("", _LINK.sub("", html)))

@@ -10,12 +10,14 @@ import hashlib
 import hmac
 import json
 from collections import OrderedDict, deque
+from dataclasses import replace
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
 from forewarn.plane.system import ServerSystem
+from forewarn.web.access import Grant, Tokens
 
 SESSION_SECONDS = 12 * 3600  # ours: a long working day; OWASP advises 4 to 8 hours where office workers sign in
 CODE_SECONDS = 60  # ours: a link is opened at once; OAuth allows its codes ten minutes at most (RFC 6749, 4.1.2)
@@ -29,9 +31,9 @@ _MOST_CODES = 10_000  # ours: bounds memory; a code is good for a minute
 class TokenSessions:
     """Sessions and codes of one server, or of all nodes that share its token."""
 
-    def __init__(self, token: str, system: ServerSystem) -> None:
-        self._token = token.encode()
-        self._key = hashlib.sha256(b"forewarn portal " + self._token).digest()
+    def __init__(self, tokens: Tokens, system: ServerSystem) -> None:
+        self._tokens = tokens
+        self._key = hashlib.sha256(b"forewarn portal " + tokens.own.encode()).digest()
         self._system = system
         self._used: OrderedDict[str, None] = OrderedDict()  # codes; each opens once on a node
         self.tries = Tries(system)
@@ -39,41 +41,48 @@ class TokenSessions:
     @property
     def wanted(self) -> bool:
         """Whether one has to sign in at all."""
-        return bool(self._token)
+        return self._tokens.wanted
 
-    def knows(self, shown: str) -> bool:
-        return hmac.compare_digest(shown.encode("utf-8", "replace"), self._token)
+    def granted(self, shown: str, name: str) -> Grant | None:
+        """What a token lets in, under the name that was given or that the token has; None where it is none of ours."""
+        found = self._tokens.grant(shown)
+        return found if found is None or found.name else replace(found, name=clean_name(name))
 
-    def visitor(self, headers: Headers, scheme: str) -> str | None:
-        """The name that was given with a cookie that holds, or None without one."""
+    def visitor(self, headers: Headers, scheme: str) -> Grant | None:
+        """Who has come with a cookie that holds; None without one, and where its token was revoked."""
         cookies = cookie_parser(headers.get("cookie", ""))
         found = self._opened(cookies.get(cookie_name(headers.get("host", ""), scheme), ""), "session")
-        return None if found is None else str(found.get("name", ""))
+        return None if found is None else self._bearer_of(found)
 
-    def cookie(self, name: str, host: str, scheme: str) -> str:
-        """A new session, as Set-Cookie says it."""
-        value = self._signed({"for": "session", "name": clean_name(name), "until": self._until(SESSION_SECONDS)})
+    def _bearer_of(self, claims: dict[str, Any]) -> Grant | None:
+        granted = self._tokens.still(str(claims.get("token", "")))
+        return granted if granted is None or granted.name else replace(granted, name=str(claims.get("name", "")))
+
+    def cookie(self, granted: Grant, host: str, scheme: str) -> str:
+        """A new session, as Set-Cookie says it. It carries the token's id, and ends when that is revoked."""
+        who = {"name": clean_name(granted.name), "token": granted.token_id}
+        value = self._signed({"for": "session", **who, "until": self._until(SESSION_SECONDS)})
         return _set_cookie(cookie_name(host, scheme), value, SESSION_SECONDS, scheme)
 
     def end(self, host: str, scheme: str) -> str:
         """A Set-Cookie that makes the browser forget its session."""
         return _set_cookie(cookie_name(host, scheme), "", 0, scheme)
 
-    def new_code(self, name: str = "") -> str:
+    def new_code(self, granted: Grant) -> str:
         """A signed one-time code, good for a minute: `forewarn portal --open` puts it, not the token, into a link."""
         mark = base64.urlsafe_b64encode(self._system.random_bytes(12)).decode()
-        claims = {"for": "code", "name": clean_name(name), "mark": mark, "until": self._until(CODE_SECONDS)}
-        return self._signed(claims)
+        who = {"name": clean_name(granted.name), "token": granted.token_id}
+        return self._signed({"for": "code", **who, "mark": mark, "until": self._until(CODE_SECONDS)})
 
-    def use_code(self, code: str) -> str | None:
-        """The name that the code was made for; None where it is not ours, expired, or used before on this node."""
+    def use_code(self, code: str) -> Grant | None:
+        """Who the code was made for; None where it is not ours, expired, or used before on this node."""
         found = self._opened(code, "code")
         if found is None or code in self._used:
             return None
         self._used[code] = None
         while len(self._used) > _MOST_CODES:
             self._used.popitem(last=False)
-        return str(found.get("name", ""))
+        return self._bearer_of(found)
 
     def _until(self, seconds: int) -> int:
         return int(self._system.wall().timestamp()) + seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from forewarn.core.refusal import Refused
+from forewarn.core.tokens.values import Role
 from forewarn.plane.clock import wall_time
 from forewarn.plane.ports import JournalFault, Uncertain
 from forewarn.web.current import UNCERTAIN, be_current
@@ -34,6 +36,7 @@ from forewarn.web.resource_manager.login import tokens
 from forewarn.web.resource_manager.reading import check_api_version, read_body, read_head
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.resource_manager.templates import deployments
+from forewarn.web.unpublished import WARNING, asks_to_publish
 
 _BODILESS = frozenset({204, 304})  # RFC 9110, 15.3.5 and 15.4.5
 _LONGEST_ECHO = 128  # of x-ms-client-request-id: az sends a GUID of 36
@@ -107,13 +110,25 @@ class _Face:
         call = read_head(request, request_id)
         if self._open.knows(call.path):
             return await self._open.answer(self._desk, replace(call, body=await read_body(request)))
-        if not self._desk.access.accepts(_bearer(call), wall_time()):
+        granted = self._desk.access.accepts(_bearer(call), wall_time())
+        if granted is None:
             return _unauthorized(self._desk, call)
+        if not granted.role.may(Role.READ if call.method in ("GET", "HEAD") else Role.OPERATE):
+            raise ArmError(403, "AuthorizationFailed", f"The token of {granted.name} may only read.")
+        if granted.name:
+            call = replace(call, origin=msgspec.structs.replace(call.origin, who=granted.name))
         check_api_version(call.api_version)
         body = await read_body(request, is_template="/deployments/" in call.path.lower())
         await be_current(self._desk.plane)
         call = groups.in_place(self._desk, replace(call, body=body))
-        return await self._router.answer(self._desk, call)
+        return _with_warning(await self._router.answer(self._desk, call), body)
+
+
+def _with_warning(reply: ArmReply, asked: Any) -> ArmReply:
+    """The same, with word that something was kept and is not done (RFC 7234, 5.5; 299 is a lasting warning)."""
+    if asked is None or reply.status >= 400 or not asks_to_publish(msgspec.json.encode(asked).decode()):
+        return reply
+    return replace(reply, headers={**reply.headers, "Warning": f'299 forewarn "{WARNING}"'})
 
 
 def _bearer(call: Call) -> str:

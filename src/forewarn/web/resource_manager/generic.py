@@ -15,6 +15,7 @@ from forewarn.core.specs import ScopeKind
 from forewarn.web.arm_ids import IN_SUBSCRIPTION
 from forewarn.web.resource_manager import network, nic_bindings
 from forewarn.web.resource_manager.call import ArmDesk, ArmReply, Call
+from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.errors import ArmError, resource_not_found
 from forewarn.web.resource_manager.keeping import keep, read
 from forewarn.web.resource_manager.places import Place, parse, require
@@ -159,16 +160,8 @@ async def _patch(desk: ArmDesk, call: Call) -> ArmReply:
         previous = find(desk, place.id)
         if previous is None:
             raise _not_found(place)
-        properties = _merged(previous.get("properties", {}), body.get("properties") or {})
+        properties = merge(previous["properties"], body.get("properties") or {}, is_patch=True)
         return await _store(desk, call, place, {**previous, **body, "properties": properties})
-
-
-def _merged(old: Any, new: Any) -> Any:
-    """A merge patch: members of objects one by one, a null takes a member away, anything else is replaced."""
-    if not isinstance(old, dict) or not isinstance(new, dict):
-        return new
-    merged = {**old, **{key: _merged(old.get(key), value) for key, value in new.items()}}
-    return {key: value for key, value in merged.items() if value is not None}
 
 
 async def _delete(desk: ArmDesk, call: Call) -> ArmReply:

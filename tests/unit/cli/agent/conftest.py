@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forewarn.cli.commands import agent_config
+from forewarn.cli.commands.agent import config as agent_config
 from forewarn.guest.agent import run as starting
 from forewarn.terms import Document, ScheduledEvent
 from forewarn.wire.document import encode_document

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def test_the_path_that_the_command_line_takes_for_the_agents_file_is_the_agents_own_default() -> None:
-    code = "import forewarn.cli.commands.agent_config as c; print(c.CONFIG_PATH)"
+    code = "import forewarn.cli.commands.agent.config as c; print(c.CONFIG_PATH)"
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
     assert told == CONFIG_PATH

@@ -37,7 +37,8 @@ def test_status_reads_the_memory_and_asks_the_agent(run: Run, config: Path, tmp_
     with StatusServer(MACHINE, "127.0.0.1:0", health, metrics) as server:
         config.write_text(
             GOOD.replace(
-                "[agent]", f'[agent]\nstate_directory = "{tmp_path}/state"\nstatus_listen = "{server.address}"'
+                "[agent]",
+                f'[agent]\nstate_directory = "{tmp_path.as_posix()}/state"\nstatus_listen = "{server.address}"',
             )
         )
         result = run("agent", "status", "--config", str(config))
@@ -78,7 +79,7 @@ def test_status_of_an_unhealthy_agent_is_1_and_of_another_program_3(run: Run, co
     health.good_read()
 
     def told(address: str) -> str:
-        config.write_text(f'[agent]\nstate_directory = "{tmp_path}/state"\nstatus_listen = "{address}"\n')
+        config.write_text(f'[agent]\nstate_directory = "{tmp_path.as_posix()}/state"\nstatus_listen = "{address}"\n')
         result = run("agent", "status", "--config", str(config))
         return f"{result.status} {result.lines[0]}"
 
@@ -130,7 +131,7 @@ def test_install_refuses_what_it_cannot_do(run: Run, tmp_path: Path) -> None:
 
 
 def test_an_agent_starts_without_the_command_line(config: Path, metadata: RawServer, tmp_path: Path) -> None:
-    config.write_text(f'[agent]\nendpoint = "{metadata.url}"\nstate_directory = "{tmp_path}/state"\n')
+    config.write_text(f'[agent]\nendpoint = "{metadata.url}"\nstate_directory = "{tmp_path.as_posix()}/state"\n')
     code = f"""import sys
 sys.argv = ["forewarn", "agent", "run", "--once", "--dry-run", "--config", {str(config)!r}]
 from forewarn.__main__ import main
@@ -175,7 +176,9 @@ def rehearse(config: Path, program: str = "forewarn") -> subprocess.CompletedPro
 
 def test_run_hands_the_file_to_the_agent(config: Path, metadata: RawServer, tmp_path: Path) -> None:
     config.write_text(
-        GOOD.replace("[agent]", f'[agent]\nendpoint = "{metadata.url}"\nstate_directory = "{tmp_path}/state"')
+        GOOD.replace(
+            "[agent]", f'[agent]\nendpoint = "{metadata.url}"\nstate_directory = "{tmp_path.as_posix()}/state"'
+        )
     )
     done = rehearse(config, "forewarn.cli.main")
 
@@ -186,7 +189,7 @@ def test_run_hands_the_file_to_the_agent(config: Path, metadata: RawServer, tmp_
 
 def test_a_json_log_is_json_on_every_line(config: Path, metadata: RawServer, tmp_path: Path) -> None:
     config.write_text(
-        f'[agent]\nendpoint = "{metadata.url}"\nstate_directory = "{tmp_path}/state"\nlog_format = "json"\n'
+        f'[agent]\nendpoint = "{metadata.url}"\nstate_directory = "{tmp_path.as_posix()}/state"\nlog_format = "json"\n'
     )
     done = rehearse(config)
 

@@ -52,6 +52,16 @@ def test_an_event_of_this_vm_is_explained_from_rule_to_restoration() -> None:
     ]
 
 
+def test_an_approval_with_nothing_prepared_is_pointed_out() -> None:
+    rule = Rule("all", Verdict.PREPARE_THEN_APPROVE, line=3)
+    told = "  beware      no step of this file prepares for it: it is approved with nothing done"
+
+    assert lines(explained(config=AgentConfig(path="agent.toml", rules=(rule,))))[-1] == told
+    assert told not in lines(explained())
+    at_once = replace(rule, verdict=Verdict.APPROVE_NOW)
+    assert told not in lines(explained(config=AgentConfig(path="agent.toml", rules=(at_once,)))), "it is meant so"
+
+
 def test_the_rule_of_the_file_is_named_with_its_line() -> None:
     rule = Rule("slow ones", Verdict.PREPARE_ONLY, types=("Reboot",), steps=("work",), line=7)
     found = explained(config=replace(CONFIG, rules=(rule,)))
@@ -166,6 +176,16 @@ def test_json_has_all_that_the_text_explains() -> None:
         (Step("", "ready-file", {"path": "/r"}), "take /r away", "put /r back"),
         (Step("", "kubernetes", {}), "cordon and drain this node", "uncordon this node"),
         (Step("", "kubernetes", {"node": "n", "drain": False}), "cordon node n", "uncordon node n"),
+        (
+            Step("", "kubernetes-node", {}),
+            "say on this node why, cordon and drain it",
+            "take back what was said, uncordon this node",
+        ),
+        (
+            Step("", "kubernetes-node", {"node": "n", "drain": False}),
+            "say on node n why, cordon it",
+            "take back what was said, uncordon node n",
+        ),
         (Step("", "magic"), "magic", ""),
     ],
 )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from forewarn.durable import write_whole
 from forewarn.guest.agent.config.complaints import BadConfig, Complaint
 from forewarn.guest.agent.config.reading import Checked, check_file, check_text, read_config
 from forewarn.guest.agent.values import AgentConfig, Barrier, Notification, Rule, Sharing, Step, Verdict
 
+SECRET = b"0123456789abcdef0123456789abcdef\n"
+NOWHERE = Path("/nowhere/at/all").absolute()
 GOOD = """\
 [agent]
 endpoint = "http://127.0.0.1:16925/vm/web-0"
@@ -49,7 +53,7 @@ repeatable = true
 sharing = "together"
 listen = "0.0.0.0:16928"
 address = "http://{name}.internal:16928"
-secret_file = "SECRET"
+secret_file = 'SECRET'
 patience = "5m"
 
 [[notification]]
@@ -62,8 +66,7 @@ on = ["failed", "approved"]
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
     path = tmp_path / "secret"
-    path.write_text("0123456789abcdef0123456789abcdef\n")
-    path.chmod(0o600)
+    write_whole(path, SECRET, 0o600)
     return path
 
 
@@ -200,7 +203,12 @@ BAD: dict[str, tuple[str, int, str, str]] = {
     ),
     "an address with other braces": ('[barrier]\naddress = "http://{name}:{port}"\n', 2, "must hold {name}", "{name}"),
     "an address that is no URL": ('[barrier]\naddress = "tcp://{name}:1"\n', 2, "does not begin with", "http://"),
-    "a secret that is not there": ('[barrier]\nsecret_file = "/nowhere/at/all"\n', 2, "cannot be read", "openssl"),
+    "a secret that is not there": (
+        f"[barrier]\nsecret_file = '{NOWHERE}'\n",
+        2,
+        "cannot be read",
+        "token_hex(32)" if sys.platform == "win32" else "openssl rand -hex 32",
+    ),
     "a webhook without a URL": ('[[notification]]\nkind = "webhook"\n', 1, "has no url", "https://"),
     "a webhook that is no URL": (
         '[[notification]]\nkind = "webhook"\nurl = "chat"\n',
@@ -293,12 +301,12 @@ def test_a_barrier_that_is_off_wants_nothing(secret: Path) -> None:
 
 
 def barrier(secret: Path) -> str:
-    return f'[barrier]\nlisten = "0.0.0.0:1"\naddress = "http://{{name}}:1"\nsecret_file = "{secret}"\n'
+    return f'[barrier]\nlisten = "0.0.0.0:1"\naddress = "http://{{name}}:1"\nsecret_file = \'{secret}\'\n'
 
 
 def test_a_secret_that_others_can_read_is_warned_of_and_a_short_one_refused(secret: Path) -> None:
     assert warnings(barrier(secret)) == []
-    secret.chmod(0o644)
+    write_whole(secret, SECRET, 0o644)
     assert "can be read by others" in warnings(barrier(secret))[0][1]
     secret.write_text("sesame\n")
     assert check_text(barrier(secret)).config is None
@@ -327,8 +335,9 @@ def test_a_file_that_is_not_there_says_how_to_get_one(tmp_path: Path) -> None:
             "'forewarn agent install' writes one",
         ),
     )
-    assert str(checked.complaints[0]).startswith(f"{tmp_path}/agent.toml: cannot be read")
-    assert "Is a directory" in str(check_file(tmp_path).complaints[0])
+    assert str(checked.complaints[0]).startswith(f"{tmp_path / 'agent.toml'}: cannot be read")
+    why = "Permission denied" if sys.platform == "win32" else "Is a directory"
+    assert why in str(check_file(tmp_path).complaints[0])
 
 
 def test_a_file_in_another_encoding_is_told_its_line(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ def test_an_order_is_what_a_sorted_list_is(
         assert len(order) == len(model)
         assert list(order.since(begin)) == sorted(key for key in model if key >= begin)
         assert list(order.after(begin)) == sorted(key for key in model if key > begin)
+        assert list(order.before(begin)) == sorted((key for key in model if key < begin), reverse=True)
+        assert list(order.before()) == sorted(model, reverse=True)
         assert (begin in order) == (begin in model)
 
 
@@ -35,6 +37,9 @@ def test_a_part_is_found_wherever_it_stands(found: set[str], part: str, after: s
     assert list(order_of(found).having(part, after)) == sorted(key for key in found if part in key and key > after)
     between = sorted(key for key in found if part in key and "a" < key < after)
     assert list(order_of(found).having(part, "a", after)) == between
+    backwards = sorted((key for key in found if part in key), reverse=True)
+    assert list(order_of(found).having_before(part)) == backwards
+    assert list(order_of(found).having_before(part, after)) == [key for key in backwards if key < after]
 
 
 def test_an_order_of_many_blocks_is_changed_and_searched_like_one_of_few() -> None:
@@ -45,6 +50,8 @@ def test_an_order_of_many_blocks_is_changed_and_searched_like_one_of_few() -> No
     changed = order.changed(gone, new)
     assert list(changed) == sorted(some - gone | new)
     assert list(changed.having("99")) == sorted(key for key in some - gone | new if "99" in key)
+    assert list(changed.before("vm-5")) == sorted((key for key in some - gone if key < "vm-5"), reverse=True)
+    assert list(changed.having_before("99", "w")) == sorted((key for key in some - gone if "99" in key), reverse=True)
     assert list(order) == before, "whoever holds the first one sees it as it was"
 
 

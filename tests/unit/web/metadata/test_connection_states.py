@@ -19,6 +19,7 @@ from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.asking.callers import Entrance
 from forewarn.web.metadata.http.connection import Connection
 from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, TRANSITIONS, ConnectionState, Trigger, after
+from forewarn.web.metadata.http.lane import Beginning
 from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits, MetadataSettings
@@ -118,9 +119,9 @@ class _Stage:
         self.service = Service(plane, FaultRules(), WatchedVms(), MetadataSettings(limits=limits), b"seed")
         self.roster = Connections(limits)
 
-    def connect(self) -> tuple[_Wire, Connection]:
+    def connect(self, beginning: Beginning | None = None) -> tuple[_Wire, Connection]:
         wire = _Wire()
-        connection = Connection(self.service, Entrance(loopback=True), self.limits, self.roster)
+        connection = Connection(self.service, Entrance(loopback=True), self.limits, self.roster, beginning)
         connection.connection_made(wire)
         return wire, connection
 
@@ -242,3 +243,39 @@ async def test_a_client_that_keeps_a_state_for_too_long_has_to_go(
 
     assert before == at_first
     assert (wire.done, _state(connection)) == (at_first + at_last, state)
+
+
+@pytest.mark.anyio
+async def test_what_came_on_the_short_way_is_answered_before_what_comes_next() -> None:
+    stage = await _stage()
+    wire, connection = stage.connect()
+    connection.data_received(_GET)
+    await wire.answered.wait()
+
+    wire, connection = stage.connect(Beginning(_GET.replace(b"/vm/web/", b"/vm/nobody/")))
+    taken = _state(connection)
+    connection.data_received(_GET)  # before the loop has come to the first
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+    assert (taken, wire.done, _state(connection)) == (ConnectionState.OWING, ["404", "200"], ConnectionState.RESTING)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("beginning", "then"),
+    [(_GET[:20], ConnectionState.RECEIVING), (b"\r\n\r\n", ConnectionState.RESTING), (b"", ConnectionState.RESTING)],
+)
+async def test_a_beginning_without_a_whole_request_waits_for_more(beginning: bytes, then: ConnectionState) -> None:
+    wire, connection = (await _stage()).connect(Beginning(beginning))
+    await asyncio.sleep(0)
+    assert (_state(connection), wire.done) == (then, [])
+
+
+@pytest.mark.anyio
+async def test_the_rest_of_an_answer_is_sent_first_and_ends_the_connection_if_it_was_the_last() -> None:
+    stage = await _stage()
+    goes_on, resting = stage.connect(Beginning(unsent=b"HTTP/1.1 rest of it"))
+    ends, ending = stage.connect(Beginning(unsent=b"HTTP/1.1 rest of it", is_last=True))
+    assert (goes_on.done, _state(resting)) == (["rest"], ConnectionState.RESTING)
+    assert (ends.done, _state(ending)) == (["rest", "close"], ConnectionState.CLOSING)

@@ -31,6 +31,14 @@ def test_a_vm_is_told_what_it_is() -> None:
     assert int(interface.mac, 16)
 
 
+def test_windows_has_a_computer_name_of_fifteen_letters_at_most() -> None:
+    story = Story()
+    story.create("database-of-the-shop", spec=VmSpec(os_type="Windows"))
+    story.create("database-of-the-firm", spec=VmSpec())
+    names = [instance_info(story.region, story.vm(name)).computer_name for name in story.region.vms]
+    assert sorted(names) == ["database-of-the", "database-of-the-firm"]
+
+
 def test_a_spot_vm_knows_what_awaits_it() -> None:
     story = Story()
     story.create("a", spec=VmSpec(spot=True, eviction_policy=EvictionPolicy.DELETE))

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forewarn.core.commands import CancelEvents, Pulse
+from forewarn.core.facts import ScopeEnabled
 from forewarn.core.refusal import Refused
 from forewarn.web.faults import MOST_RULES, FaultKind, FaultRule, FaultRules
 from forewarn.web.metadata.answering.skips import Skips
 from forewarn.web.metadata.answering.visibility import Lag
 from forewarn.web.metadata.throttle import Throttle
-from tests.unit.web.metadata.story import Story, records
+from tests.unit.web.metadata.story import Story
 
 _ALL = frozenset(FaultKind)
 
@@ -85,7 +86,7 @@ def test_an_enabling_is_shown_at_once_and_later_changes_after_the_visibility_lag
     lag = Lag(timedelta(seconds=30), lambda: story.now, story.region)
     facts = story.tell(Pulse((("a", story.now),)))
     enabled = story.region
-    lag.publish(story.now, enabled, records(facts))
+    lag.publish(story.now, enabled, [fact.scope for fact in facts if isinstance(fact, ScopeEnabled)])
     story.restart("a")
     lag.publish(story.now, story.region, [])
     assert lag.region("vm/a") is enabled

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from forewarn.web.answers import Count
 from forewarn.web.metadata.answering.cache import Reply
 from forewarn.web.metadata.answering.outcomes import RememberedAnswer
 from forewarn.web.metadata.answering.recall import Recall
 from forewarn.web.metadata.asking.callers import Caller, Entrance
 from forewarn.web.metadata.asking.questions import ReadDocument
+from forewarn.web.metadata.settings import Limits
 from forewarn.wire import versions
 from tests.unit.web.metadata.story import Story
 
@@ -18,11 +20,11 @@ def known(caller: Caller = _DESK) -> RememberedAnswer:
     story.create("a")
     version = versions.find("2020-07-01")
     assert version is not None
-    return RememberedAnswer(ReadDocument(story.vm("a"), "a", version), caller, 1, Reply(b"", b""))
+    return RememberedAnswer(ReadDocument(story.vm("a"), "a", version), caller, 1, Reply(b"", b""), Count())
 
 
 def test_the_same_bytes_from_the_same_addresses_are_known() -> None:
-    memory, found = Recall(), known()
+    memory, found = Recall(Limits()), known()
     memory.keep(_DESK, b"GET a", found)
     again = Caller.at(Entrance(loopback=True), "127.0.0.1", "127.0.0.1")
     assert memory.recall(again, b"GET a") is found
@@ -30,23 +32,34 @@ def test_the_same_bytes_from_the_same_addresses_are_known() -> None:
 
 
 def test_the_same_bytes_from_another_address_are_another_question() -> None:
-    memory = Recall()
+    memory = Recall(Limits())
     memory.keep(_DESK, b"GET a", known())
     for peer, local in (("127.0.0.2", "127.0.0.1"), ("127.0.0.1", "127.0.0.2")):
         assert memory.recall(Caller.at(Entrance(loopback=True), peer, local), b"GET a") is None
 
 
-def test_of_callers_that_cannot_name_themselves_nothing_is_kept() -> None:
-    memory = Recall()
-    for entrance in (Entrance(), Entrance(netns="web-0"), Entrance(loopback=True, netns="web-0")):
-        caller = Caller.at(entrance, "10.0.0.4", "10.0.0.1")
+def test_a_vm_that_is_known_by_its_network_has_four_requests_of_its_own() -> None:
+    memory = Recall(Limits(), most=3)
+    quiet, busy = (Caller.at(Entrance(), peer, "10.0.0.1") for peer in ("10.0.0.4", "10.0.0.5"))
+    memory.keep(quiet, b"GET a", known(quiet))
+    for number in range(100):
+        memory.keep(busy, b"GET %d" % number, known(busy))
+    assert memory.recall(quiet, b"GET a") is not None
+    assert [number for number in range(100) if memory.recall(busy, b"GET %d" % number)] == [96, 97, 98, 99]
+    assert memory.recall(quiet, b"GET 99") is None
+    assert len(memory) == 5
+
+
+def test_of_too_many_vms_the_oldest_is_forgotten() -> None:
+    memory = Recall(Limits(), most=3)
+    callers = [Caller.at(Entrance(netns=f"web-{number}"), "", "") for number in range(5)]
+    for caller in callers:
         memory.keep(caller, b"GET a", known(caller))
-        assert memory.recall(caller, b"GET a") is None
-    assert len(memory) == 0
+    assert [caller in callers[2:] for caller in callers] == [bool(memory.recall(each, b"GET a")) for each in callers]
 
 
 def test_a_memory_that_is_full_forgets_the_oldest() -> None:
-    memory = Recall(most=3)
+    memory = Recall(Limits(), most=3)
     for number in range(5):
         memory.keep(_DESK, b"GET %d" % number, known())
     assert len(memory) == 3
@@ -54,6 +67,6 @@ def test_a_memory_that_is_full_forgets_the_oldest() -> None:
 
 
 def test_a_long_request_is_not_kept() -> None:
-    memory = Recall()
+    memory = Recall(Limits())
     memory.keep(_DESK, b"GET a".ljust(513), known())
     assert len(memory) == 0

@@ -276,7 +276,7 @@ async def test_many_things_are_counted_and_the_first_few_named(bench: Bench) -> 
     assert (len(line["about"]), line["about_total"], line["outcome"]) == (20, 50, "50 VMs created")
 
 
-@pytest.mark.parametrize("query", [{"after": -1}, {"limit": 0}, {"limit": 10_001}, {"door": "window"}, {"who": "me"}])
+@pytest.mark.parametrize("query", [{"after": -1}, {"limit": 0}, {"limit": 10_001}, {"door": "window"}, {"whom": "me"}])
 async def test_a_question_that_is_none_is_refused(bench: Bench, query: dict[str, Any]) -> None:
     (name,) = query
     assert f"'{name}'" in await bench.refused(400, "GET", "/v1/activity", params=query)

@@ -6,15 +6,15 @@ import asyncio
 import json
 from contextlib import aclosing
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from forewarn.core.facts import EventCompleted
+from forewarn.core.facts import EventCompleted, Fact
 from forewarn.plane.ports import Origin, Record
 from forewarn.web.operator.app import end_streams
 from forewarn.web.operator.live.changes import MOST_SUMMED, Changes, hints
-from forewarn.web.operator.live.subjects import MOST_SUBJECTS, Subjects
+from forewarn.web.operator.live.subjects import MOST_SUBJECTS, NAMERS, Subjects
 from forewarn.web.operator.stream import Streams
 from tests.unit.web.operator.test_stream import Listening, Unreadable
 
@@ -278,3 +278,19 @@ async def test_a_silent_stream_shows_that_it_lives(bench: Bench) -> None:
 async def test_a_number_that_cannot_be_one_is_refused(bench: Bench) -> None:
     await bench.refused(400, "GET", _PATH, params={"after": -1})
     await bench.refused(400, "GET", _PATH, params={"form": 1})
+
+
+async def test_a_new_kind_of_fact_says_whom_it_concerns() -> None:
+    """A relay is told at once only of what concerns one of its VMs; a fact that names nothing comes to it late.
+
+    Those that name nothing: operations and tokens stand in no document. Relays are told of every kept resource.
+    """
+    silent = {kind.__name__ for kind in get_args(Fact)} - {kind.__name__ for kind in NAMERS}
+    assert silent == {
+        "OperationStarted",
+        "OperationEnded",
+        "ResourceKept",
+        "ResourceForgotten",
+        "TokenMade",
+        "TokenRevoked",
+    }

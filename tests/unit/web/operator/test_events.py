@@ -41,6 +41,23 @@ async def test_events_are_listed_oldest_first_in_pages_by_scope_and_by_vm(bench:
     assert (await bench.get("/v1/events", scope="vm/three", vm="two"))["events"] == []
 
 
+async def test_a_story_says_whether_somebody_approved_before_not_before(bench: Bench) -> None:
+    (approved,) = await scheduled(bench, "approved")
+    (missed,) = await scheduled(bench, "missed")
+    (canceled,) = await scheduled(bench, "canceled")
+    await bench.create("unread")
+    outcome = await bench.post("/v1/vms/restart", {"names": ["unread"]}, 202)
+    assert (await bench.get(f"/v1/events/{approved}"))["in_time"] is None
+
+    await bench.post("/v1/events/approve", {"ids": [approved]})
+    await bench.post("/v1/events/cancel", {"ids": [canceled]})
+    await bench.post("/v1/clock/advance", {"seconds": 900})
+
+    stories = [(await bench.get(f"/v1/events/{each}"))["in_time"] for each in (approved, missed, canceled)]
+    assert stories == [True, False, False]
+    assert outcome["events"] == []
+
+
 async def test_an_approval_starts_an_event_and_its_story_tells_who_did_it(bench: Bench) -> None:
     (event_id,) = await scheduled(bench, "lone")
     headers = {"X-Forewarn-Client": "forewarn event approve"}

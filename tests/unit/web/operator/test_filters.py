@@ -152,6 +152,45 @@ async def test_ended_events_are_filtered_in_the_same_way(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "field", "filters"),
+    [
+        ("/v1/vms", "vms", {}),
+        ("/v1/vms", "vms", {"name": "web"}),
+        ("/v1/vms", "vms", {"power": "stopped"}),
+        ("/v1/vms", "vms", {"scope": "availability-set/front"}),
+        ("/v1/vms", "vms", {"host": "host-0"}),
+        ("/v1/scopes", "scopes", {}),
+        ("/v1/scopes", "scopes", {"kind": "availability-set"}),
+        ("/v1/scopes", "scopes", {"kind": "vm", "name": "lone"}),
+        ("/v1/scopes", "scopes", {"name": "o"}),
+        ("/v1/hosts", "hosts", {}),
+        ("/v1/events", "events", {}),
+        ("/v1/events", "events", {"order": "not_before"}),
+        ("/v1/events", "events", {"scope": "availability-set/front", "order": "not_before"}),
+        ("/v1/events", "events", {"since": "2026-01-01T00:00:00Z"}),
+    ],
+)
+async def test_a_list_from_its_end_is_the_list_turned_around_page_by_page(
+    bench: Bench, path: str, field: str, filters: dict[str, Any]
+) -> None:
+    await bench.create("web", count=7, availability_set="front")
+    await bench.create("db", count=2, availability_set="data")
+    await bench.create("lone", count=3, numbered=True)
+    await bench.read("web-0", "db-0", "lone-0", "lone-1")
+    await bench.post("/v1/vms/restart", {"names": ["web-1", "web-2", "lone-0"]}, 202)
+    await bench.post("/v1/vms/redeploy", {"names": ["web-3", "db-1", "lone-1"]}, 202)
+    await bench.post("/v1/vms/stop", {"names": ["web-4", "web-5", "lone-2"]}, 202)
+    onwards = (await bench.get(path, **filters))[field]
+    found, after = [], ""
+    while after is not None:
+        page = await bench.get(path, **filters, reverse="yes", limit=2, after=after)
+        found += page[field]
+        after = page["next"]
+    assert len(onwards) > 1
+    assert found == onwards[::-1]
+
+
+@pytest.mark.parametrize(
     ("path", "sentence"),
     [
         ("/v1/vms?power=asleep", "The query parameter 'power' is not right: input should be 'running', 'stopped'"),

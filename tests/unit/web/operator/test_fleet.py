@@ -73,7 +73,8 @@ async def test_a_vm_is_shown_with_all_that_it_was_given(bench: Bench) -> None:
         "os_type": "Windows",
         "tags": {"team": "web"},
         "created_at": "2026-01-01T12:00:00Z",
-        "binding": {"address": "10.0.0.4", "local_address": "127.1.0.4", "netns": "fe", "interface": ""},
+        "binding": {"address": "10.0.0.4", "local_address": "127.1.0.4", "netns": "fe", "interface": "", "unix": ""},
+        "machine": None,
         "events": [],
         "shared_address": "",
     }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forewarn.core.facts import subject_of
 from forewarn.core.forecast import Foreseen, course
+from forewarn.core.looking.subjects import subject_of
 from forewarn.plane import forecasting
 
 if TYPE_CHECKING:
@@ -159,3 +159,24 @@ async def test_a_read_that_the_journal_does_not_know_is_counted(bench: Bench) ->
     bench.plane.read_by(bench.plane.region.vms["web"])
     answer = await bench.get("/v1/forecast", until="2026-01-03T12:00:00Z")
     assert told(answer) == [("2026-01-02T12:10:00Z", "ScopeDisabled")]
+
+
+@pytest.mark.parametrize("most", [1, 7, 40, 20_000])
+async def test_what_becomes_of_one_event_is_what_a_look_at_everything_tells_of_it(bench: Bench, most: int) -> None:
+    await bench.create("web", count=12, availability_set="front")
+    await bench.create("lone", count=4, numbered=True)
+    await bench.read("web-0", "lone-0", "lone-1")
+    await bench.post("/v1/vms/restart", {"names": ["web-0", "web-3", "lone-0"]}, 202)
+    await bench.post("/v1/hosts/maintain", {"hosts": ["host-1", "host-2"], "kind": "reboot"}, 202)
+    plane = bench.plane
+    for minutes in (1, 15, 16, 60 * 24):
+        until = plane.now() + timedelta(minutes=minutes)
+        for event in plane.region.events:
+
+            def is_of_it(each: Foreseen, event: str = event) -> bool:
+                return each.event is not None and each.event.id == event
+
+            kept = plane.forecasts.course(plane.region, plane.now(), most)
+            plain = plane.forecasts.course(plane.region, plane.now(), most).until(until, is_of_it)
+            assert kept.until(until, is_of_it, event) == plain
+            assert kept.until(until, is_of_it, event) == plain, "asked again, of what was unfolded before"

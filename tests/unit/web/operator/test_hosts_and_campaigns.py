@@ -19,6 +19,8 @@ async def test_hosts_tell_who_lives_on_them(bench: Bench) -> None:
         "fault_domain": 0,
         "update_domain": 0,
         "health": "healthy",
+        "engine": None,
+        "capacity": 4,
         "vms": ["Lone"],
     }
 

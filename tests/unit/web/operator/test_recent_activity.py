@@ -57,6 +57,8 @@ QUESTIONS = [
     Wanted(about="availability-set/front"),
     Wanted(door="operator", about="web-1"),
     Wanted(about="nobody"),
+    Wanted(who="Web-0"),
+    Wanted(who="nobody"),
 ]
 
 

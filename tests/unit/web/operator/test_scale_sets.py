@@ -50,7 +50,7 @@ async def test_a_set_is_shown_with_all_that_it_was_given(bench: Bench) -> None:
         "model": 1,
         "upgrade": "Automatic",
         "scale_in": "OldestVM",
-        "binding": {"address": "", "local_address": "", "netns": "", "interface": ""},
+        "binding": {"address": "", "local_address": "", "netns": "", "interface": "", "unix": ""},
         "policy": {"auto_approve_reboot": True, "auto_approve_redeploy": False, "all_instances_down": True},
         "terminate_notice_seconds": 600,
         "os_image_notice_seconds": 900,

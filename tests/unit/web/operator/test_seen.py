@@ -41,10 +41,10 @@ class Both:
     async def shown(self, name: str, version: str, what: str = "document") -> httpx.Response:
         """What the operator is shown of it; nothing may have changed by that."""
         plane = self.bench.plane
-        before = plane.seq, plane.region, plane.now(), dict(plane._book.last)
+        before = plane.seq, plane.region, plane.now(), dict(plane.reads.last)
         answer = await self.bench.client.get(f"/v1/vms/{name}/{what}", params={"api-version": version})
         assert answer.status_code == 200, answer.text
-        assert before == (plane.seq, plane.region, plane.now(), dict(plane._book.last))
+        assert before == (plane.seq, plane.region, plane.now(), dict(plane.reads.last))
         return answer
 
 

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 from forewarn.core.rules import Rules
 from forewarn.plane.clock import Clock, TurnableClock
+from forewarn.plane.hands.settings import NO_MACHINES, Machines
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal
 from forewarn.server.assembly import Parts, running
@@ -88,6 +89,7 @@ async def open_portal(
     portal: bool = True,
     base_url: str = HOME,
     hosts: tuple[str, ...] = (),
+    machines: Machines = NO_MACHINES,
     alone: bool = False,  # an app that no other test has asked before: it remembers wrong tokens
 ) -> AsyncIterator[Browser]:
     chosen = clock or TurnableClock(NOON)
@@ -98,6 +100,7 @@ async def open_portal(
         token=token,
         shown=SETTINGS,
         portal=portal,
+        machines=machines,
     )
     async with running(parts) as server:
         fresh = server.operator_app(metadata_url="http://127.0.0.1:16925", hosts=hosts)

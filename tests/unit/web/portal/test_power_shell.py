@@ -18,8 +18,9 @@ _INSTANCE = "ResourceGroupName VMScaleSetName InstanceId"
 _TERMINATE = "TerminateScheduledEvents TerminateScheduledEventNotBeforeTimeoutInMinutes"
 _OF_VMS = ("restart", "redeploy", "reimage", "stop", "deallocate", "start", "evict", "delete")
 
-# From the pages of learn.microsoft.com/powershell/module/az.compute, each under its name in small letters; parameters
-# that no line uses are left out.
+# From the syntax of each on learn.microsoft.com/powershell/module/az.compute, under its name in small letters, all of
+# them looked up; the pages are made of src/Compute/Compute/help/NAME.md of Azure/azure-powershell. Parameters that no
+# line uses are left out. The two that turn terminate notices on are also in the document on those notices.
 CMDLETS = {
     "Restart-AzVM": _VM,
     "Set-AzVM": f"{_VM} Redeploy SimulateEviction",
@@ -57,3 +58,10 @@ async def test_every_line_says_that_it_was_not_run_and_keeps_to_the_published_pa
                     words = re.sub(r"\([^)]*\)|'[^']*'", "", line)
                     assert set(re.findall(r" -(\w+)", words)) <= set(CMDLETS[name].split()), line
     assert tried == set(CMDLETS)
+
+
+async def test_several_instances_are_several_texts(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        page = await browser.page("/portal/do/delete-instances?scale_set=pool&vm=pool_0&vm=pool_1")
+    assert "-InstanceId '0','1' -Force" in page.text

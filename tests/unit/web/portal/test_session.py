@@ -11,7 +11,10 @@ import httpx
 import pytest
 from starlette.datastructures import Headers
 
+from forewarn.core.region import Region
+from forewarn.core.tokens.values import Role
 from forewarn.plane.system import SYSTEM
+from forewarn.web.access import Grant, Tokens
 from forewarn.web.portal.session import TokenSessions, cookie_name
 from tests.unit.web.portal.conftest import NOON, Browser, OpenPortal
 from tests.unit.web.portal.regions import HOSTILE, small
@@ -22,6 +25,9 @@ TOKEN = "open sesame, please"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 
+ANNA = Grant(Role.ADMIN, "anna")
+
+
 class _Hands:
     """A wall clock and a growing one that a test turns."""
 
@@ -29,6 +35,10 @@ class _Hands:
         self.wall: datetime = NOON
         self.elapsed = 0.0
         self.system = replace(SYSTEM, wall=lambda: self.wall, elapsed=lambda: self.elapsed)
+
+
+def _sessions(hands: _Hands, token: str = TOKEN) -> TokenSessions:
+    return TokenSessions(Tokens(token, Region), hands.system)
 
 
 async def _sign_in(browser: Browser, **form: str) -> httpx.Response:
@@ -117,7 +127,7 @@ async def test_a_wrong_token_opens_nothing_and_is_not_repeated(open_portal: Open
 
 async def test_after_five_wrong_tokens_in_a_minute_an_address_waits() -> None:
     hands = _Hands()
-    sessions = TokenSessions(TOKEN, hands.system)
+    sessions = _sessions(hands)
     for tried in range(5):
         assert sessions.tries.wait_seconds("192.0.2.1") == 0, tried
         sessions.tries.note("192.0.2.1")
@@ -160,16 +170,17 @@ async def test_a_cookie_that_nobody_signed_opens_nothing(open_portal: OpenPortal
 
 async def test_an_old_cookie_one_of_another_token_and_a_code_as_a_cookie_open_nothing() -> None:
     hands = _Hands()
-    ours, others = TokenSessions(TOKEN, hands.system), TokenSessions("another", hands.system)
+    ours, others = _sessions(hands), _sessions(hands, "another")
 
     def opens(sessions: TokenSessions, cookie: str) -> str | None:
-        return sessions.visitor(Headers({"host": "127.0.0.1:16926", "cookie": cookie}), "http")
+        found = sessions.visitor(Headers({"host": "127.0.0.1:16926", "cookie": cookie}), "http")
+        return None if found is None else found.name
 
-    cookie = ours.cookie("anna", "127.0.0.1:16926", "http").partition(";")[0]
+    cookie = ours.cookie(ANNA, "127.0.0.1:16926", "http").partition(";")[0]
     assert opens(ours, cookie) == "anna"
-    assert opens(TokenSessions(TOKEN, hands.system), cookie) == "anna", "any node with the token takes it"
+    assert opens(_sessions(hands), cookie) == "anna", "any node with the token takes it"
     assert opens(others, cookie) is None
-    assert opens(ours, f"forewarn-16926={ours.new_code()}") is None
+    assert opens(ours, f"forewarn-16926={ours.new_code(ANNA)}") is None
     assert opens(ours, cookie.replace("16926", "16927")) is None
     hands.wall += timedelta(hours=12)
     assert opens(ours, cookie) is None
@@ -177,10 +188,10 @@ async def test_an_old_cookie_one_of_another_token_and_a_code_as_a_cookie_open_no
 
 async def test_a_code_opens_once_and_within_a_minute() -> None:
     hands = _Hands()
-    sessions = TokenSessions(TOKEN, hands.system)
-    code, second = sessions.new_code("anna"), sessions.new_code("anna")
+    sessions = _sessions(hands)
+    code, second = sessions.new_code(ANNA), sessions.new_code(ANNA)
     assert code != second
-    assert sessions.use_code(code) == "anna"
+    assert sessions.use_code(code) == ANNA
     assert sessions.use_code(code) is None
     hands.wall += timedelta(seconds=61)
     assert sessions.use_code(second) is None

@@ -25,7 +25,8 @@ def adopt(draft: Draft, command: c.AdoptMachine) -> None:
     if command.spec.kind is ScopeKind.PLACEMENT_GROUP:
         raise Refused(Hint.INVALID, "Instances of a scale set are made by the set; none can be adopted into one.")
     if not host.is_healthy:
-        raise Refused(Hint.CONFLICT, f"Host '{host.name}' is {host.health.value}; wait until it answers.")
+        what = "wait until it answers" if not host.answers else "let it take machines again first ('host resume')"
+        raise Refused(Hint.CONFLICT, f"Host '{host.name}' is {host.health.value}; {what}.")
     if not command.ref or command.power is MachinePower.GONE:
         raise Refused(Hint.INVALID, "There is no such machine: name one that its engine lists.")
     holder = draft.region.refs.get((host.engine, command.ref))
@@ -43,7 +44,8 @@ def adopt(draft: Draft, command: c.AdoptMachine) -> None:
         )
     )
     seen = (command.ref, command.boot_mark, command.power)
-    draft.record(mf.MachineAdopted(draft.now, key, host.engine, host.name, *seen))
+    cannot = tuple(sorted(command.cannot))
+    draft.record(mf.MachineAdopted(draft.now, key, host.engine, host.name, *seen, cannot, command.way))
     if command.binding != NO_BINDING:
         bind_key(draft, key, command.binding)
 

@@ -18,8 +18,8 @@ from forewarn.core.draft import Draft
 from forewarn.core.guids import derive_guid
 from forewarn.core.looking.errands import current, errands_of, is_over
 from forewarn.core.machines import facts as mf
-from forewarn.core.machines.values import PLACED, Errand, ErrandKind, OpenErrand
-from forewarn.core.region import DOWN, Event, HostHealth, RealHost, Vm
+from forewarn.core.machines.values import PLACED, Errand, ErrandKind, MachinePower, OpenErrand
+from forewarn.core.region import DOWN, Event, HostHealth, Power, RealHost, Vm
 from forewarn.core.specs import EvictionPolicy
 
 _KINDS = {
@@ -31,6 +31,7 @@ _KINDS = {
     Effect.REIMAGE: ErrandKind.REIMAGE,
 }
 
+_PATIENCE = timedelta(minutes=10)  # ours, beyond the grace: as long as an event stays after a failure
 _FOR_RUNNING = frozenset(_KINDS.values()) - {ErrandKind.DELETE}
 
 
@@ -84,6 +85,7 @@ def make(
     to: str = "",
     until: datetime | None = None,
     tried: bool = False,
+    crashed: bool = False,
 ) -> Errand:
     """One errand for a real VM. Where it is to be is chosen now, and a place kept there; without room it waits."""
     machine = draft.region.machines[vm.key]
@@ -104,18 +106,24 @@ def make(
         boot_mark=machine.boot_mark,
         until=until,
         grace=draft.rules.grace,
+        patience=draft.rules.grace + _PATIENCE,
         event=event,
         blueprint=vm.spec.blueprint,
         source_off=host is not None and host.health is HostHealth.FENCED,
     )
     assert errand.id not in draft.region.errands, "a seed was used twice"
-    draft.record(mf.ErrandMade(draft.now, errand, event or f"vm/{vm.key}", tried))
+    draft.record(mf.ErrandMade(draft.now, errand, event or f"vm/{vm.key}", tried, crashed))
     return errand
+
+
+def new_seed(draft: Draft, vm: Vm) -> str:
+    """For what is made of no event: two of one instant are two."""
+    return derive_guid(vm.seed, vm.key, draft.now.isoformat(), str(draft.region.machines[vm.key].made))
 
 
 def ask(draft: Draft, vm: Vm, kind: ErrandKind, to: str = "") -> None:
     """What a person wants of a VM outside events; whoever waits for the command waits for this."""
-    seed = derive_guid(vm.seed, vm.key, draft.now.isoformat())
+    seed = new_seed(draft, vm)
     draft.awaits[make(draft, vm, kind, seed, to=to).id] = None
 
 
@@ -152,6 +160,8 @@ def end(draft: Draft, found: OpenErrand) -> None:
             pass  # it has been turned off otherwise meanwhile
         case ErrandKind.STOP:
             draft.record(f.VmStopped(draft.now, vm.key))
+        case ErrandKind.OFF if vm.power is Power.DEALLOCATED:
+            pass
         case ErrandKind.OFF:
             draft.record(f.VmDeallocated(draft.now, vm.key))
         case ErrandKind.DELETE:
@@ -208,8 +218,11 @@ def take_turn(draft: Draft, key: str) -> None:
     found, vm = current(draft.region, key), draft.region.vms.get(key)
     if found is None or vm is None or found.tried_at is not None or vm.power not in DOWN:
         return
-    if found.errand.kind in _FOR_RUNNING:
+    kind, off = found.errand.kind, draft.region.machines[key].power in (MachinePower.OFF, MachinePower.GONE)
+    if kind in _FOR_RUNNING:
         give_up(draft, found, f"the VM is {vm.power.value}")
+    elif off and (kind is ErrandKind.STOP or (kind is ErrandKind.OFF and vm.power is Power.DEALLOCATED)):
+        end(draft, found)  # it is as that wants it
 
 
 def place_waiting(draft: Draft, engine: str) -> None:
@@ -217,7 +230,8 @@ def place_waiting(draft: Draft, engine: str) -> None:
     waiting = [each for each in draft.region.errands.values() if not each.is_placed and each.errand.engine == engine]
     for found in sorted(waiting, key=lambda each: (each.errand.made_at, each.errand.id)):
         vm = draft.region.vms[found.errand.vm]
-        target = find_target(draft.region, vm, found.errand.kind, found.turned_down)
+        kind = found.errand.kind
+        target = find_target(draft.region, vm, kind, found.turned_down) or find_target(draft.region, vm, kind)
         if target is not None:
             place(draft, found, target.name)
 

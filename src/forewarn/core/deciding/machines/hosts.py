@@ -9,11 +9,12 @@ from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import cancel_work, maintain_host
 from forewarn.core.deciding.fleet import check_name
 from forewarn.core.deciding.machines import errands
+from forewarn.core.deciding.placement import can, check_kind, room_or_refuse
 from forewarn.core.draft import Draft
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import ErrandKind, MachinePower
 from forewarn.core.refusal import Hint, Refused, nothing_named
-from forewarn.core.region import Host, HostHealth, RealHost, fold
+from forewarn.core.region import DOWN, Host, HostHealth, RealHost, fold
 
 _PRETENDED = re.compile(r"host-\d+")
 DOMAINS_MOST = 1000  # ours: far beyond any room of racks, and a slip of the keyboard is told
@@ -58,6 +59,33 @@ def remove(draft: Draft, command: c.RemoveHost) -> None:
             "first.",
         )
     draft.record(mf.HostLeft(draft.now, host.number))
+
+
+def drain(draft: Draft, command: c.DrainHost) -> None:
+    """Its VMs leave while they run, where that can be; the others are started anew elsewhere. Who is down stays."""
+    host = _named(draft, command.name)
+    if host.health is HostHealth.DRAINING or (not host.answers and host.was is HostHealth.DRAINING):
+        raise Refused(Hint.CONFLICT, f"Host '{host.name}' is draining already.")
+    if not host.answers:
+        raise Refused(Hint.CONFLICT, f"Host '{host.name}' is {host.health.value}; wait until it answers.")
+    draft.record(mf.HostDraining(draft.now, host.number))
+    leaving = [vm for vm in map(draft.region.vms.__getitem__, sorted(host.vms)) if vm.power not in DOWN]
+    for vm in leaving:
+        kind = ErrandKind.MIGRATE if can(draft.region, vm, ErrandKind.MIGRATE) else ErrandKind.REDEPLOY
+        check_kind(draft.region, vm, kind)
+        room_or_refuse(draft.region, vm, kind)
+    if leaving:
+        maintain_host(
+            draft, Cause.LIVE_MIGRATION, draft.region.hosts[host.number], command.seed, instead=Cause.REDEPLOY
+        )
+
+
+def resume(draft: Draft, command: c.ResumeHost) -> None:
+    """What is ahead of its VMs because of the draining is done all the same, unless somebody cancels it."""
+    host = _named(draft, command.name)
+    if (host.health if host.answers else host.was) is HostHealth.HEALTHY:
+        raise Refused(Hint.CONFLICT, f"Host '{host.name}' takes machines: there is nothing to resume.")
+    draft.record(mf.HostResumed(draft.now, host.number))
 
 
 def _places(*names: str) -> set[str]:
@@ -137,6 +165,7 @@ def _off_with(draft: Draft, key: str, host: Host) -> None:
             errands.end(draft, found)
         elif kind is ErrandKind.REDEPLOY and on_its_way:  # it may run there already, so it goes nowhere else
             errands.place(draft, found, to)
+            break  # what waits for it is for the machine as it will be then
         else:
             if kind is ErrandKind.MIGRATE and on_its_way:
                 vm, event = draft.region.vms[key], found.errand.event

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from forewarn.core import commands as c
+from forewarn.core import facts as f
 from forewarn.core.deciding.impacts import begin_real
 from forewarn.core.deciding.machines import errands, hosts
 from forewarn.core.deciding.machines.sightings import see
@@ -12,8 +15,9 @@ from forewarn.core.looking.errands import is_due, is_satisfied
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import ErrandKind, ErrandOutcome, ErrandReport, MachinePower, OpenErrand, RealMachine
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import fold
+from forewarn.core.region import DOWN, fold
 
+_NUMBERS = re.compile(r"\b[0-9a-f]{8,}\b|\d+")
 _FOR_EVER = frozenset({ErrandKind.STOP, ErrandKind.OFF, ErrandKind.DELETE})
 
 
@@ -48,8 +52,32 @@ def report(draft: Draft, command: c.ReportErrand) -> None:
             return
     if told.outcome is ErrandOutcome.FAILED and told.lasting:
         _cannot(draft, found, told.why)
-    else:
+    elif _is_overdue(draft, found):
+        _overdue(draft, found, told.why)
+    elif told.outcome is not ErrandOutcome.NOT_YET:
         hinder(draft, found, told.why or "what was wanted has not been seen")
+
+
+def _is_overdue(draft: Draft, found: OpenErrand) -> bool:
+    """A pause has an end of its own, and a migration a time limit of the hand's."""
+    errand = found.errand
+    if errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE) or not errand.patience or found.tried_at is None:
+        return False
+    return draft.now - found.tried_at > errand.patience
+
+
+def _overdue(draft: Draft, found: OpenErrand, why: str) -> None:
+    """It has been tried for long. Who only wanted it started or restarted hears that it does not work; what has been
+    begun and cannot be left half done goes on, and somebody should know."""
+    errand, minutes = found.errand, int(found.errand.patience.total_seconds() // 60)
+    if errand.kind not in (ErrandKind.RESTART, ErrandKind.START):
+        _insist(draft, found, why)
+        return
+    errands.give_up(draft, found, why)
+    vm, machine = draft.region.vms[errand.vm], draft.region.machines[errand.vm]
+    errands.alarm(draft, vm.key, f"{errand.kind.value} was given up after {minutes} minutes: {why}")
+    if vm.power not in DOWN and machine.power in (MachinePower.OFF, MachinePower.GONE) and not machine.errands:
+        draft.record(f.VmStopped(draft.now, vm.key))
 
 
 def _of_host(draft: Draft, found: OpenErrand, told: ErrandReport) -> None:
@@ -62,16 +90,21 @@ def _of_host(draft: Draft, found: OpenErrand, told: ErrandReport) -> None:
             errands.give_up(draft, found, told.why)
         else:
             hinder(draft, found, told.why)
-    elif told.sighting is not None and is_satisfied(errand, told.sighting, draft.now):
+    elif told.sighting is not None and is_satisfied(errand, told.sighting, draft.now, told=True):
         errands.end(draft, found)
     else:
         hinder(draft, found, told.why)
 
 
+def gist(sentence: str) -> str:
+    """A sentence without what differs from try to try: instants, counts, ids."""
+    return _NUMBERS.sub("#", sentence)
+
+
 def hinder(draft: Draft, found: OpenErrand, why: str) -> None:
     """It is tried again. Each sentence is kept once, not each try."""
     errand = found.errand
-    if why != found.why:
+    if gist(why) != gist(found.why):
         subject = errands.subject_of(draft, errand)
         draft.record(mf.ErrandHindered(draft.now, errand.id, subject, errand.kind, errand.vm, why))
 
@@ -81,31 +114,25 @@ def _cannot(draft: Draft, found: OpenErrand, why: str) -> None:
     kind, machine = found.errand.kind, draft.region.machines[found.errand.vm]
     if kind is ErrandKind.RESTART:
         _elsewhere(draft, found, why)
-    elif kind is ErrandKind.REDEPLOY and not _is_untouched(found, machine):
-        _another_host(draft, found, why)
+    elif kind in (ErrandKind.REDEPLOY, ErrandKind.REIMAGE):
+        _look_first(draft, found, why)
     elif kind in _FOR_EVER or not _may_be_left(found, machine):
         _insist(draft, found, why)
     else:
         errands.give_up(draft, found, why)
 
 
-def _is_untouched(found: OpenErrand, machine: RealMachine) -> bool:
-    """Whether the machine still runs where it was, as it was."""
-    there = fold(machine.host) == fold(found.errand.host) and machine.boot_mark == found.errand.boot_mark
-    return there and machine.power is MachinePower.RUNNING and not found.errand.source_off
-
-
 def _may_be_left(found: OpenErrand, machine: RealMachine) -> bool:
-    """A pause must be ended, and a machine whose disk was to be new must run again; the rest can be left as it is."""
-    if found.errand.kind is ErrandKind.PAUSE:
-        return machine.power is not MachinePower.PAUSED
-    return found.errand.kind is not ErrandKind.REIMAGE or _is_untouched(found, machine)
+    """A pause must be ended; the rest can be left as it is."""
+    return found.errand.kind is not ErrandKind.PAUSE or machine.power is not MachinePower.PAUSED
 
 
 def _insist(draft: Draft, found: OpenErrand, why: str) -> None:
     """It is tried for ever, and somebody should know."""
     hinder(draft, found, why)
-    errands.alarm(draft, found.errand.vm, f"{found.errand.kind.value} does not work: {why}")
+    alarm = f"{found.errand.kind.value} does not work: {why}"
+    if gist(alarm) != gist(draft.region.machines[found.errand.vm].alarm):
+        errands.alarm(draft, found.errand.vm, alarm)
 
 
 def _elsewhere(draft: Draft, found: OpenErrand, why: str) -> None:
@@ -119,14 +146,10 @@ def _elsewhere(draft: Draft, found: OpenErrand, why: str) -> None:
     errands.give_up(draft, found, why)
 
 
-def _another_host(draft: Draft, found: OpenErrand, why: str) -> None:
-    """The source is off and the target cannot take it: any other host, then the source, then from the beginning."""
-    hinder(draft, found, why)
-    vm, errand = draft.region.vms[found.errand.vm], found.errand
-    target = find_target(draft.region, vm, errand.kind, (*found.turned_down, errand.to))
-    source = draft.region.real_host(errand.host)
-    if target is not None:
-        errands.place(draft, found, target.name)
-    elif source is not None and source.is_healthy and fold(errand.to) != fold(source.name):
-        errands.place(draft, found, source.name)
-    _insist(draft, draft.region.errands[errand.id], why)
+def _look_first(draft: Draft, found: OpenErrand, why: str) -> None:
+    """The machine may run where it was, or be off by now, or run where it was to be after a call that hung: what
+    follows is decided by the next listings of these hosts. Until then nothing is tried."""
+    errand = found.errand
+    subject = errands.subject_of(draft, errand)
+    draft.record(mf.ErrandHindered(draft.now, errand.id, subject, errand.kind, errand.vm, why, stuck=True))
+    errands.alarm(draft, errand.vm, f"{errand.kind.value} does not work: {why}")

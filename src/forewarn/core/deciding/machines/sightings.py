@@ -14,14 +14,16 @@ from forewarn.core import facts as f
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import bear_started, leave_host
 from forewarn.core.deciding.machines import errands
+from forewarn.core.deciding.machines.strays import end_of_strays, put_down
+from forewarn.core.deciding.placement import find_target
 from forewarn.core.draft import Draft
 from forewarn.core.folding.machines import CRASHES_WITHIN
-from forewarn.core.guids import derive_guid
 from forewarn.core.looking.errands import current, hosts_of, is_satisfied
 from forewarn.core.looking.turns import is_under_way
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import (
     PLACED,
+    Errand,
     ErrandKind,
     Listing,
     MachinePower,
@@ -33,7 +35,8 @@ from forewarn.core.machines.values import (
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, HostHealth, RealHost, fold
 
-CRASHES_MOST = 3  # ours: what starts and falls three times does not get well by a fourth
+_AT_ONCE, _REST_MOST = 4, timedelta(minutes=10)  # ours: refusals one after the other; and the longest rest then
+DEFINITION_MOST = 64 * 1024  # characters; ours: a large domain's is a tenth of that
 RESUMED_AFTER = timedelta(seconds=60)  # ours: who paused it by hand has that long to release it
 _OFF = (MachinePower.OFF, MachinePower.GONE)
 _OVER_WHEN_GONE = frozenset({ErrandKind.PAUSE, ErrandKind.STOP, ErrandKind.OFF, ErrandKind.DELETE})
@@ -46,8 +49,10 @@ def sight(draft: Draft, command: c.Sight) -> None:
     if host is None or not host.takes_part or host.engine != command.engine:
         raise Refused(Hint.NOT_FOUND, f"Engine '{command.engine}' has no host named '{listing.host}' here.")
     seen_at = min(command.begun_at or draft.now, draft.now)
+    if host.lost_at is not None and seen_at < host.lost_at:
+        return
     if host.health is HostHealth.FENCED:
-        _put_down(draft, host, listing)
+        put_down(draft, host, listing)
         return
     listed: set[str] = set()
     for seen in listing.machines:
@@ -57,7 +62,8 @@ def sight(draft: Draft, command: c.Sight) -> None:
             see(draft, key, seen, seen_at)
     if listing.complete:
         _miss(draft, host, listed, seen_at)
-        _end_of_strays(draft, host, listing)
+        end_of_strays(draft, host, listing)
+        _decide_stuck(draft, host, listing, seen_at)
 
 
 def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime, *, told: bool = False) -> None:
@@ -73,15 +79,23 @@ def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime, *, told: bool
     believed = due is not None and not machine.doubled and due.errand.made_at <= seen_at
     believed = believed and (told or seen.power is not MachinePower.GONE)
     placed = due is not None and due.errand.kind in PLACED
-    if believed and (at_home or placed) and due is not None and is_satisfied(due.errand, seen, seen_at):
-        _note(draft, key, seen, moved=not at_home)
+    if at_home or (believed and placed):
+        _define(draft, key, seen)
+    if told and seen.power is MachinePower.GONE and (machine.loose or machine.also):  # it may be at another host still
+        believed = False
+    if believed and (at_home or placed) and due is not None and is_satisfied(due.errand, seen, seen_at, told=told):
+        _note(draft, key, seen, moved=not at_home, stood=_stood(due.errand, seen))
         errands.end(draft, due)
         if key in draft.region.machines:
             errands.alarm(draft, key)
         return
     if at_home:
         _at_home(draft, key, seen, seen_at)
-    elif seen.power is MachinePower.RUNNING:
+    elif told and believed and seen.power is MachinePower.OFF and due is not None and _is_on_its_way(draft, key):
+        if due.errand.kind is ErrandKind.MIGRATE:  # who has carried it there says that it is off there by now
+            errands.give_up(draft, due, "it went off on the way")
+            _follow(draft, key, seen)
+    elif seen.power not in _OFF:
         _elsewhere(draft, key, seen)
     elif fold(seen.host) == fold(machine.also):
         _no_longer_there(draft, key)
@@ -89,7 +103,19 @@ def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime, *, told: bool
         _follow(draft, key, seen)
 
 
-def _note(draft: Draft, key: str, seen: Sighting, *, moved: bool = False) -> None:
+def _define(draft: Draft, key: str, seen: Sighting) -> None:
+    """Keep what its engine needs to make it again, if that is news."""
+    known = draft.region.machines[key].definition
+    if seen.definition and seen.definition != known and len(seen.definition) <= DEFINITION_MOST:
+        draft.record(mf.MachineDefined(draft.now, key, seen.definition))
+
+
+def _stood(errand: Errand, seen: Sighting) -> int:
+    """Seconds, rounded up, that a live migration took from the machine; 0 where nobody has measured it."""
+    return -(-max(seen.stood_ms, 0) // 1000) if errand.kind is ErrandKind.MIGRATE else 0
+
+
+def _note(draft: Draft, key: str, seen: Sighting, *, moved: bool = False, stood: int = 0) -> None:
     """Keep what was seen, if it is news."""
     machine = draft.region.machines[key]
     known = (machine.power, machine.ref, machine.boot_mark)
@@ -97,7 +123,7 @@ def _note(draft: Draft, key: str, seen: Sighting, *, moved: bool = False) -> Non
     why = machine.why if told == known else seen.why
     if moved or known != told or machine.why is not why or machine.absent:
         host = seen.host if moved else machine.host
-        draft.record(mf.MachineSeen(draft.now, key, host, seen.power, seen.ref, seen.boot_mark, why, moved))
+        draft.record(mf.MachineSeen(draft.now, key, host, seen.power, seen.ref, seen.boot_mark, why, moved, stood))
 
 
 # Where it is
@@ -122,8 +148,14 @@ def _at_home(draft: Draft, key: str, seen: Sighting, seen_at: datetime) -> None:
 def _elsewhere(draft: Draft, key: str, seen: Sighting) -> None:
     """It runs at another host than the region says."""
     machine, due = draft.region.machines[key], current(draft.region, key)
-    if _is_on_its_way(draft, key):
-        if due is not None and due.errand.kind is ErrandKind.MIGRATE and fold(due.errand.to) == fold(seen.host):
+    there = due is not None and fold(due.errand.to) == fold(seen.host)
+    if due is not None and there and due.errand.source_off and seen.boot_mark == due.errand.boot_mark:
+        errands.give_up(draft, due, f"it had come to {seen.host} before its host was lost")
+        _follow(draft, key, seen)
+    elif _is_on_its_way(draft, key):
+        if due is not None and there and due.errand.kind is ErrandKind.MIGRATE:
+            if seen.boot_mark == due.errand.boot_mark:
+                return  # it has arrived, and is about to go on; or this was listed before the errand was made
             errands.give_up(draft, due, "it restarted on the way")
             _follow(draft, key, seen)
         elif fold(machine.also) != fold(seen.host):
@@ -180,6 +212,9 @@ def _by_itself(draft: Draft, key: str, seen: Sighting) -> None:
         if seen.power is MachinePower.OFF and due.errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE):
             errands.give_up(draft, due, "it went off meanwhile")
             _by_itself(draft, key, seen)
+        elif seen.power is not MachinePower.OFF and due.errand.kind is ErrandKind.START:
+            errands.give_up(draft, due, f"it runs at {machine.host}")  # somebody has started it there
+            _by_itself(draft, key, seen)
         return
     if seen.power is MachinePower.RUNNING:
         if vm.power in DOWN:
@@ -203,24 +238,23 @@ def _paused(draft: Draft, key: str, machine: RealMachine) -> None:
         errands.alarm(draft, key, "is paused by an error of its disk or its host: it is left so")
         return
     errands.alarm(draft, key, "is paused, and nobody asked for that: it goes on in a minute")
-    seed = derive_guid(machine.ref, draft.now.isoformat())
-    until = draft.now + RESUMED_AFTER
-    errands.make(draft, draft.region.vms[key], ErrandKind.PAUSE, seed, until=until, tried=True)
+    vm, until = draft.region.vms[key], draft.now + RESUMED_AFTER
+    errands.make(draft, vm, ErrandKind.PAUSE, errands.new_seed(draft, vm), until=until, tried=True)
 
 
 def _crashed(draft: Draft, key: str) -> None:
     """It is started again at once, but not for ever."""
     vm, machine = draft.region.vms[key], draft.region.machines[key]
     recent = [each for each in machine.crashes if draft.now - each < CRASHES_WITHIN]
-    if len(recent) >= CRASHES_MOST:
+    if len(recent) >= draft.rules.crash_restarts:
         minutes = CRASHES_WITHIN // timedelta(minutes=1)
         errands.alarm(draft, key, f"has crashed {len(recent) + 1} times in {minutes} minutes: it stays off")
         draft.record(f.VmStopped(draft.now, key))
         return
-    seed = derive_guid(vm.seed, key, draft.now.isoformat())
+    seed = errands.new_seed(draft, vm)
     in_hand = [each for each in map(draft.region.events.__getitem__, vm.events) if is_under_way(each)]
     if in_hand:  # what it is going through is not over before it runs again
-        errands.make(draft, vm, ErrandKind.RESTART, seed, event=in_hand[-1].id)
+        errands.make(draft, vm, ErrandKind.RESTART, seed, event=in_hand[-1].id, crashed=True)
     else:
         bear_started(draft, Cause.CRASH, vm, seed)
 
@@ -241,18 +275,24 @@ def _miss(draft: Draft, host: RealHost, listed: set[str], seen_at: datetime) -> 
             see(draft, key, Sighting(machine.ref, host.name, MachinePower.GONE), seen_at)
         elif machine.absent and seen_at >= machine.seen_at:
             _missed(draft, key, host.name)
+        elif host.name in machine.loose and seen_at >= machine.seen_at and not _is_on_its_way(draft, key):
+            draft.record(mf.MachineCleared(draft.now, key, host.name))
 
 
 def _missed(draft: Draft, key: str, host: str) -> None:
     """It is not at that host. It may be at another, until each has said that it is not."""
     machine, due = draft.region.machines[key], current(draft.region, key)
     if due is not None and due.errand.kind not in _OVER_WHEN_GONE:
+        if due.stuck_at is not None and fold(host) == fold(machine.host) and machine.power is not MachinePower.GONE:
+            draft.record(mf.MachineSeen(draft.now, key, host, MachinePower.GONE))
         return  # it is part of what is being done, or that will find out
     if host not in machine.absent:
         draft.record(mf.MachineSeen(draft.now, key, host, MachinePower.GONE))
     machine = draft.region.machines[key]
     deleted = due is not None and due.errand.kind is ErrandKind.DELETE
-    if _could_be(draft, machine, fenced_too=deleted):
+    if _could_be(draft, machine, deleted=deleted):
+        if deleted:
+            _say_where(draft, key, machine)
         return
     if due is not None and due.errand.kind is not ErrandKind.PAUSE:
         errands.end(draft, due)
@@ -265,10 +305,25 @@ def _missed(draft: Draft, key: str, host: str) -> None:
         _crashed(draft, key)
 
 
-def _could_be(draft: Draft, machine: RealMachine, *, other_than: str = "", fenced_too: bool = False) -> bool:
-    """Whether there is a host that has not said that it does not have it. On one that is off, nothing runs."""
+def _say_where(draft: Draft, key: str, machine: RealMachine) -> None:
+    """A deletion waits for a host that was lost: only when it is back can what is left there be removed."""
+    waits = [name for name in machine.loose if _health(draft, name) is HostHealth.FENCED]
+    if waits:
+        names = " and ".join(waits)
+        errands.alarm(draft, key, f"is deleted but for what is left at {names}: bring that host back, or remove it")
+
+
+def _health(draft: Draft, name: str) -> HostHealth | None:
+    host = draft.region.real_host(name)
+    return None if host is None else host.health
+
+
+def _could_be(draft: Draft, machine: RealMachine, *, other_than: str = "", deleted: bool = False) -> bool:
+    """Whether there is a host that has not said that it does not have it. On one that is off, nothing runs; but what
+    is deleted must not be left there either."""
     hosts = [each for each in hosts_of(draft.region, machine.engine) if fold(each.name) != fold(other_than)]
-    asked = [each for each in hosts if fenced_too or each.health is not HostHealth.FENCED]
+    left_at = {machine.host, *machine.loose} if deleted else set()
+    asked = [each for each in hosts if each.health is not HostHealth.FENCED or each.name in left_at]
     return any(each.name not in machine.absent for each in asked)
 
 
@@ -277,39 +332,40 @@ def _is_all_that_is_left(draft: Draft, machine: RealMachine, seen: Sighting) -> 
     return bool(machine.absent) and not _could_be(draft, machine, other_than=seen.host)
 
 
-# A host that was lost
+# What was refused for good
 
 
-def _put_down(draft: Draft, host: RealHost, listing: Listing) -> None:
-    """It is back. What runs there and has a place elsewhere by now is turned off before anything else."""
-    _end_of_strays(draft, host, listing)
-    strays = [seen for seen in listing.machines if seen.power not in _OFF and _is_stray(draft, host, seen)]
-    asked = {found.errand.ref for found in _strays_of(draft, host)}
-    for seen in strays:
-        if seen.ref not in asked:  # one errand a copy, however often it is listed while it goes down
-            errands.make_of_host(draft, host, ErrandKind.OFF, draft.now.isoformat(), seen.ref, seen.boot_mark)
-    if listing.complete and not strays and not _strays_of(draft, host):
-        draft.record(mf.HostBack(draft.now, host.number))
+def _decide_stuck(draft: Draft, host: RealHost, listing: Listing, seen_at: datetime) -> None:
+    """Errands that an engine has refused for good: what follows depends on what has been done by then."""
+    seen = {each.ref: each for each in listing.machines}
+    stuck = [each for each in draft.region.errands.values() if each.stuck_at is not None]
+    stuck = [each for each in stuck if each.stuck_at is not None and each.stuck_at + _rest_of(each) <= seen_at]
+    for found in sorted(stuck, key=lambda each: each.errand.id):
+        errand, there = found.errand, seen.get(found.errand.ref)
+        runs = there is not None and there.power not in _OFF
+        at_source, at_target = (fold(name) == fold(host.name) for name in (errand.host, errand.to or errand.host))
+        if at_source and runs:
+            errands.give_up(draft, found, found.why)  # it is where it was
+            errands.alarm(draft, errand.vm)
+        elif at_target and not runs and draft.region.machines[errand.vm].power in _OFF:
+            _go_elsewhere(draft, found)
 
 
-def _is_stray(draft: Draft, host: RealHost, seen: Sighting) -> bool:
-    key = draft.region.refs.get((host.engine, seen.ref))
-    if key is None:
-        return False
-    due = current(draft.region, key)
-    return draft.region.vms[key].host != host.number or (due is not None and due.errand.kind is ErrandKind.REDEPLOY)
+def _rest_of(found: OpenErrand) -> timedelta:
+    """How long nothing is tried: longer each time, once the first hosts have refused."""
+    tenths = max(found.tries - _AT_ONCE, 0)
+    return min(timedelta(seconds=10) * (2**tenths - 1), _REST_MOST) if tenths < 10 else _REST_MOST
 
 
-def _end_of_strays(draft: Draft, host: RealHost, listing: Listing) -> None:
-    """Copies that were to be turned off and are."""
-    there = {seen.ref: seen for seen in listing.machines}
-    for found in _strays_of(draft, host):
-        seen = there.get(found.errand.ref)
-        if (seen is None and listing.complete) or (seen is not None and seen.power in _OFF):
-            errands.end(draft, found)
-
-
-def _strays_of(draft: Draft, host: RealHost) -> list[OpenErrand]:
-    errands_there = (each for each in draft.region.errands.values() if fold(each.errand.host) == fold(host.name))
-    strays = (each for each in errands_there if not each.errand.vm and each.errand.kind is ErrandKind.OFF)
-    return sorted(strays, key=lambda each: each.errand.id)
+def _go_elsewhere(draft: Draft, found: OpenErrand) -> None:
+    """It runs neither where it was nor where it was to be: any other host, then the source, then from the beginning."""
+    errand = found.errand
+    if errand.kind is not ErrandKind.REDEPLOY:
+        errands.place(draft, found, errand.to)
+        return
+    vm, source = draft.region.vms[errand.vm], draft.region.real_host(errand.host)
+    target = find_target(draft.region, vm, errand.kind, (*found.turned_down, errand.to))
+    if target is None and source is not None and source.answers and fold(source.name) != fold(errand.to):
+        target = source
+    target = target or find_target(draft.region, vm, errand.kind, (errand.to,))
+    errands.place(draft, found, errand.to if target is None else target.name)

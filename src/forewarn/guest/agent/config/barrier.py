@@ -6,6 +6,7 @@ Half a configuration is refused: one VM would approve while another is not ready
 from __future__ import annotations
 
 import string
+import sys
 from pathlib import Path
 
 from forewarn.guest.agent.config.section import Section, address_problem
@@ -13,6 +14,10 @@ from forewarn.guest.agent.toml_words import url_problem
 from forewarn.guest.agent.values import AgentConfig, Barrier, Sharing
 
 _ADDRESS = '"http://{name}:16928"'
+_MAKE, _CLOSE = "openssl rand -hex 32 >", "chmod 600 {}"
+if sys.platform == "win32":  # which has no openssl, and whose PowerShell writes two bytes for a letter unless told
+    _MAKE = 'python -c "import secrets; print(secrets.token_hex(32))" | Set-Content -Encoding ascii'
+    _CLOSE = 'icacls "{}" /inheritance:r /grant *S-1-5-18:F *S-1-5-32-544:F *S-1-3-4:F'
 _SHORTEST_SECRET = 16  # bytes: 128 bits where each is random; NIST SP 800-131A wants 112 of an HMAC key
 
 
@@ -72,16 +77,24 @@ def _check_secret(section: Section, text: str) -> None:
         section.complain("secret_file", f"is {text!r}", "it must be an absolute path")
         return
     try:
-        secret, mode = path.read_bytes().strip(), path.stat().st_mode
+        secret, is_open = path.read_bytes().strip(), _others_may_read(path)
     except OSError as problem:
-        hint = f"make one: openssl rand -hex 32 > {text}; the same on every VM"
+        hint = f"make one: {_MAKE} {text}; the same on every VM"
         section.complain("secret_file", f"cannot be read: {problem.strerror or problem}", hint)
         return
     if len(secret) < _SHORTEST_SECRET:
-        hint = f"make a longer one: openssl rand -hex 32 > {text}"
+        hint = f"make a longer one: {_MAKE} {text}"
         section.complain("secret_file", f"holds fewer than {_SHORTEST_SECRET} characters", hint)
-    if mode & 0o077:
-        section.warn("secret_file", "can be read by others", f"chmod 600 {text}")
+    if is_open:
+        section.warn("secret_file", "can be read by others", _CLOSE.format(text))
+
+
+def _others_may_read(path: Path) -> bool:
+    if sys.platform == "win32":
+        from forewarn.guest.system.windows.access import others_may_read
+
+        return others_may_read(path)
+    return bool(path.stat().st_mode & 0o077)
 
 
 def check_listeners(section: Section, config: AgentConfig) -> None:

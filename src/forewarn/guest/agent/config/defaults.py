@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
+from forewarn.guest.agent.values import STATE_DIRECTORY
+
 CONFIG_PATH = "/etc/forewarn/agent.toml"
+if sys.platform == "win32":
+    from forewarn.durable_windows import program_data
+
+    CONFIG_PATH = program_data() + "\\forewarn\\agent.toml"
 
 # Lines that begin with "# " explain; lines that begin with "#" alone are to be used by taking it away.
 COMMENTED_TOML = """\
@@ -37,6 +45,8 @@ COMMENTED_TOML = """\
 #   names         patterns of this VM's name, for a file that many VMs share
 #   shorter_than  of the announced interruption; one that is not known is not short
 #   steps         which steps, of those below; left out, all of them
+#   system        linux | windows, for a file that both share; left out, both
+#   any_time      true: approved outside of the maintenance windows below, too
 # Behind the rules of this file stand the built-in ones:
 #   Preempt and Terminate: prepare with what time there is, then approve
 #   what a user asked for: approve at once
@@ -59,8 +69,8 @@ COMMENTED_TOML = """\
 #steps = ["leave the load balancer"]
 
 # What is done before an event, in this order, and undone after it in reverse.
-# Every step may have a timeout (else it has all the time there is), retries = false, and repeatable = true where doing
-# it twice does no harm.
+# Every step may have a timeout (else it has all the time there is), retries = false, repeatable = true where doing it
+# twice does no harm, and a system, linux or windows, where it is for one of them only.
 #
 #[[step]]
 #name = "leave the load balancer"
@@ -97,12 +107,68 @@ COMMENTED_TOML = """\
 #[[step]]
 #name = "stop the worker"
 #kind = "systemd"
+#system = "linux"
 #units = ["worker.service"]
 #
 #[[step]]
 #name = "leave the cluster"
 #kind = "kubernetes"
 #drain = true
+#
+# The same from inside a pod, without kubectl; it says on the node why, too.
+#
+#[[step]]
+#name = "leave the cluster, as a pod"
+#kind = "kubernetes-node"
+#drain = true
+#
+# What Windows has:
+#
+#[[step]]
+#name = "stop the service"
+#kind = "service"
+#system = "windows"
+#services = ["Spooler"]
+#
+#[[step]]
+#name = "stop the site"
+#kind = "iis"
+#system = "windows"
+#pools = ["shop"]
+#
+#[[step]]
+#name = "leave Network Load Balancing"
+#kind = "nlb"
+#system = "windows"
+#
+#[[step]]
+#name = "leave the failover cluster"
+#kind = "cluster"
+#system = "windows"
+#
+#[[step]]
+#name = "whatever PowerShell can"
+#kind = "powershell"
+#system = "windows"
+#run = "Disable-ScheduledTask nightly"
+#undo = "Enable-ScheduledTask nightly"
+
+# When events may be approved. With no window, at any time. With one or more, an event is prepared for as soon as it is
+# announced, and approved only while a window is open; if none opens before its NotBefore, it starts then by itself.
+# Times are the zone's wall time: where clocks go forward, a window within the hour left out does not open that day;
+# where they go back, one within the hour that comes twice opens twice.
+#   name          what logs and 'explain' call it
+#   days          mon, tue, wed, thu, fri, sat, sun: on which it begins; left out, every day
+#   from          when it opens, such as 22:00
+#   to            when it closes; not after from, it is on the next day; 24:00 is the end of the day
+#   zone          such as Europe/Berlin; left out, UTC
+#
+#[[window]]
+#name = "nights at the weekend"
+#days = ["fri", "sat"]
+#from = "22:00"
+#to = "04:00"
+#zone = "Europe/Berlin"
 
 # An approval counts for every VM that the event names. Until their agents are set up to tell each other that they are
 # ready, an event that names several is not approved and starts at its NotBefore.
@@ -127,3 +193,7 @@ COMMENTED_TOML = """\
 #url = "https://chat.example.org/hooks/1234"
 #on = ["failed", "approved", "completed"]
 """
+if sys.platform == "win32":  # between single quotes a backslash is a backslash
+    COMMENTED_TOML = COMMENTED_TOML.replace('"/var/lib/forewarn-agent"', f"'{STATE_DIRECTORY}'")
+    _SECRET = f"'{program_data()}\\forewarn\\barrier.secret'"
+    COMMENTED_TOML = COMMENTED_TOML.replace('"/etc/forewarn/barrier.secret"', _SECRET)

@@ -3,6 +3,7 @@
 [agent]           how the agent itself works
 [[rule]]          the policy, first match wins; behind these stand the built-in rules
 [[step]]          what is done before an event, in this order, and undone after it in reverse
+[[window]]        when events may be approved before their NotBefore
 [barrier]         how VMs of one event wait for each other
 [[notification]]  who is told
 """
@@ -11,22 +12,26 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from forewarn.guest.agent.config.barrier import check_listeners, read_barrier
 from forewarn.guest.agent.config.complaints import BadConfig, Complaint, Complaints
 from forewarn.guest.agent.config.notifications import read_notification
-from forewarn.guest.agent.config.rules import check_margin, check_reach, check_steps, read_rule, read_step
+from forewarn.guest.agent.config.rules import check_margin, check_reach, check_steps, read_rule, read_step, refuse_twins
 from forewarn.guest.agent.config.section import Section
 from forewarn.guest.agent.config.toml_lines import LineNumbers
+from forewarn.guest.agent.config.windows import read_window
+from forewarn.guest.agent.steps.keys import is_absolute
 from forewarn.guest.agent.toml_words import meant, toml_word
-from forewarn.guest.agent.values import AgentConfig
+from forewarn.guest.agent.values import SYSTEM, AgentConfig, Rule, Step
 from forewarn.guest.endpoint import parse_endpoint
 
 _SINGLE = ("agent", "barrier")
-_LISTED = ("rule", "step", "notification")
-_TABLES = ("agent", "rule", "step", "barrier", "notification")
+_LISTED = ("rule", "step", "window", "notification")
+_TABLES = ("agent", "rule", "step", "window", "barrier", "notification")
 AGENT_KEYS = (
     "endpoint",
     "name",
@@ -72,14 +77,14 @@ def check_file(path: Path) -> Checked:
         return Checked(None, (Complaint(str(path), line, "this is not UTF-8", "save the file as UTF-8"),))
 
 
-def check_text(text: str, path: str = "agent.toml") -> Checked:
-    """The same for text; ``path`` is only named in complaints."""
+def check_text(text: str, path: str = "agent.toml", system: str = SYSTEM) -> Checked:
+    """The same for text; ``path`` is only named in complaints. What is for another ``system`` is not in the config."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         return Checked(None, (_not_toml(text, path, problem),))
     book = Complaints(path, LineNumbers(text))
-    config = _read(book, tables, path)
+    config = _read(book, tables, path, system)
     complaints = book.noted()
     return Checked(config if all(each.warning for each in complaints) else None, complaints)
 
@@ -93,24 +98,48 @@ def _not_toml(text: str, path: str, problem: tomllib.TOMLDecodeError) -> Complai
     return Complaint(path, line, f"this is not TOML: {said[:1].lower()}{said[1:]}", hint)
 
 
-def _read(book: Complaints, tables: dict[str, object], path: str) -> AgentConfig:
+def _read(book: Complaints, tables: dict[str, object], path: str, system: str) -> AgentConfig:
     for key, value in tables.items():
         _check_table(book, key, value)
     rule_sections = _listed(book, tables, "rule")
     step_sections = _listed(book, tables, "step")
     barrier_section = _single(book, tables, "barrier")
-    steps = tuple(read_step(section) for section in step_sections)
-    rules = tuple(read_rule(section, number) for number, section in enumerate(rule_sections))
+    all_steps = [read_step(section) for section in step_sections]
+    all_rules = [read_rule(section, number) for number, section in enumerate(rule_sections)]
+    step_sections, steps = _here(step_sections, all_steps, system)
+    here = {step.name for step in steps}
+    elsewhere = {step.name: step.system for step in all_steps if step.name not in here}
+    rule_sections, rules = _here(rule_sections, all_rules, system)
     barrier = read_barrier(barrier_section)
     agent_section = _single(book, tables, "agent")
     notifications = tuple(read_notification(section) for section in _listed(book, tables, "notification"))
-    rest = AgentConfig(path=path, rules=rules, steps=steps, barrier=barrier, notifications=notifications)
+    window_sections = _listed(book, tables, "window")
+    windows = tuple(read_window(section, number) for number, section in enumerate(window_sections))
+    refuse_twins(window_sections, [window.name for window in windows])
+    rest = AgentConfig(
+        path=path, rules=rules, steps=steps, windows=windows, barrier=barrier, notifications=notifications
+    )
     config = _read_agent(agent_section, rest)
     check_reach(rule_sections, rules)
-    check_steps(rule_sections, step_sections, config)
+    check_steps(rule_sections, step_sections, config, elsewhere)
     check_margin(agent_section, config)
     check_listeners(barrier_section, config)
-    return config
+    return replace(config, rules=tuple(_without(rule, elsewhere) for rule in rules)) if elsewhere else config
+
+
+_Piece = TypeVar("_Piece", Rule, Step)
+
+
+def _here(sections: list[Section], pieces: list[_Piece], system: str) -> tuple[list[Section], tuple[_Piece, ...]]:
+    """Those that are for this system, with where they stand."""
+    kept = [pair for pair in zip(sections, pieces, strict=True) if pair[1].system in ("", system)]
+    return [section for section, _ in kept], tuple(piece for _, piece in kept)
+
+
+def _without(rule: Rule, elsewhere: Container[str]) -> Rule:
+    if rule.steps is None:
+        return rule
+    return replace(rule, steps=tuple(name for name in rule.steps if name not in elsewhere))
 
 
 def _check_table(book: Complaints, key: str, value: object) -> None:
@@ -164,7 +193,7 @@ def _read_agent(section: Section, rest: AgentConfig) -> AgentConfig:
 
 def _state_directory(section: Section) -> str:
     path = section.text("state_directory", _DEFAULT.state_directory, example='"/var/lib/forewarn-agent"')
-    if not path.startswith("/"):
+    if not is_absolute(path):
         section.complain("state_directory", f"is {path!r}", "it must be an absolute path")
     return path
 

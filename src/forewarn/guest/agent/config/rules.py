@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from forewarn.guest.agent.config.section import Section
 from forewarn.guest.agent.deciding.built_in import NOTICES_SECONDS
@@ -10,7 +10,7 @@ from forewarn.guest.agent.deciding.policy import PREPARES, rules_of
 from forewarn.guest.agent.deciding.rule_reach import shadows
 from forewarn.guest.agent.steps import KINDS
 from forewarn.guest.agent.toml_words import meant
-from forewarn.guest.agent.values import AgentConfig, Rule, Step, Verdict
+from forewarn.guest.agent.values import SYSTEMS, AgentConfig, Rule, Step, Verdict
 from forewarn.terms import EventSource, EventStatus, EventType
 
 
@@ -26,6 +26,8 @@ def read_rule(section: Section, number: int) -> Rule:
         shorter_than_seconds=section.optional_seconds("shorter_than", "0.001s", "1d"),
         steps=section.texts("steps", '["drain"]'),
         line=section.line,
+        system=section.choice("system", SYSTEMS),
+        any_time=section.flag("any_time", default=False),
     )
     section.refuse_rest()
     if verdict and rule.steps is not None and rule.verdict not in PREPARES:
@@ -37,6 +39,7 @@ def read_rule(section: Section, number: int) -> Rule:
 def read_step(section: Section) -> Step:
     name = section.text("name", required=True, example='"drain"').strip()
     kind = section.choice("kind", KINDS, required=True)
+    system = section.choice("system", SYSTEMS)
     timeout = section.optional_seconds("timeout", "0.1s", "1d")
     retries = section.flag("retries", default=True)
     repeatable = section.flag("repeatable", default=False)
@@ -44,13 +47,13 @@ def read_step(section: Section) -> Step:
     for each in KINDS[kind].keys.check(settings) if kind else ():
         place = (*section.place, each.key) if each.key else section.place
         section.book.complain(place, f"{section.title} of kind {kind!r} {each.message}", each.suggestion)
-    return Step(name, kind, settings, timeout, retries, repeatable, section.line)
+    return Step(name, kind, settings, timeout, retries, repeatable, section.line, system)
 
 
 def check_reach(sections: Sequence[Section], rules: Sequence[Rule]) -> None:
     """Names that stand twice, and rules to which the ones before them leave nothing."""
     sound = [(section, rule) for section, rule in zip(sections, rules, strict=True) if section.sound]
-    _refuse_twins(sections, [rule.name for rule in rules])
+    refuse_twins(sections, [rule.name for rule in rules])
     for number, (section, _) in enumerate(sound):
         before = shadows([rule for _, rule in sound], number)
         if before:
@@ -62,7 +65,7 @@ def check_reach(sections: Sequence[Section], rules: Sequence[Rule]) -> None:
             )
 
 
-def _refuse_twins(sections: Sequence[Section], names: Sequence[str]) -> None:
+def refuse_twins(sections: Sequence[Section], names: Sequence[str]) -> None:
     first: dict[str, Section] = {}
     for section, name in zip(sections, names, strict=True):
         if name in first:
@@ -72,25 +75,47 @@ def _refuse_twins(sections: Sequence[Section], names: Sequence[str]) -> None:
             first[name] = section
 
 
-def check_steps(rule_sections: Sequence[Section], step_sections: Sequence[Section], config: AgentConfig) -> None:
-    """Complain of steps that rules name and the file does not define; warn of steps that no rule names."""
+def check_steps(
+    rule_sections: Sequence[Section],
+    step_sections: Sequence[Section],
+    config: AgentConfig,
+    elsewhere: Mapping[str, str],
+) -> None:
+    """Complain of steps that rules name and the file does not define; warn of steps that no rule names.
+
+    ``elsewhere``: steps that are for another system only, and which. A rule for both may name them; here they are
+    left out. A rule that approves, and has no others, is refused.
+    """
     order = [step.name for step in config.steps]
-    _refuse_twins(step_sections, order)
+    refuse_twins(step_sections, order)
     for section, rule in zip(rule_sections, config.rules, strict=True):
         named = rule.steps or ()
         for number, name in enumerate(named):
-            if name not in order:
+            if name not in order and name not in elsewhere:
                 place = (*section.place, "steps", number)
                 section.book.complain(
                     place, f"steps of {section.title} names {name!r}, which is no step", _steps(name, order)
                 )
         known = [name for name in named if name in order]
+        if elsewhere and not (order if rule.steps is None else known):
+            _refuse_unprepared(section, rule, next(iter(elsewhere.values())))
         if known != sorted(known, key=order.index):
             section.warn("steps", "stand in another order than in the file", "they run in the order of the file")
     used = set(_used(config)) if all(section.sound for section in rule_sections) else set(order)
     for section, name in zip(step_sections, order, strict=True):
         if name and name not in used:
             section.warn("name", "is a step that no rule uses", "name it in the steps of a rule")
+
+
+def _refuse_unprepared(section: Section, rule: Rule, other: str) -> None:
+    """A rule whose steps are all for another system would approve here what nobody has prepared for."""
+    if rule.verdict is Verdict.PREPARE_THEN_APPROVE:
+        told = "would approve on this system with nothing prepared: its steps are all for another system"
+        hint = f'write system = "{other}" under it, and a [[rule]] that says what is done here'
+        section.book.complain(section.place, f"{section.title} {told}", hint)
+    elif rule.verdict is Verdict.PREPARE_ONLY:
+        told = "prepares nothing on this system: its steps are all for another system"
+        section.book.warn(section.place, f"{section.title} {told}", "nothing is approved either")
 
 
 def _steps(name: str, order: Sequence[str]) -> str:

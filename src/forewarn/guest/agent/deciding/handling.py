@@ -158,13 +158,14 @@ class Situation:
     tick: float
     running: RunningStep | None = None
     troubles: Mapping[str, Trouble] = field(default_factory=dict)
+    held: frozenset[str] = frozenset()  # events that must not be approved now, since no maintenance window is open
 
 
 def owed(moment: Situation) -> Duties:
     """The next thing to begin, whether to stop what runs, and which events are ready to be approved."""
     cares = sorted(moment.state.cares.values(), key=lambda care: deadline_of(care, moment.margin_seconds))
     plans = [_plan(moment, care) for care in cares]
-    approve = tuple(care.key for care in cares if may_approve(moment.state, care))
+    approve = tuple(care.key for care in cares if may_approve(moment.state, care) and care.key not in moment.held)
     wanted = next(_urgent(moment, plans), None)
     if moment.running is not None:
         return _while_running(moment, moment.running, plans, wanted, approve)
@@ -343,8 +344,17 @@ def is_hopeless(moment: Situation, care: Care) -> bool:
     return is_lost(moment.state, care) or _plan(moment, care).left_seconds <= _LEAST_SECONDS
 
 
-def stance(state: AgentState, care: Care | None) -> str:
-    """What this VM tells the others of a shared event."""
+def has_failed(moment: Situation) -> bool:
+    """Whether something was to be done and is not. A service that took the approval may still wait for others."""
+    return any(
+        care.approval in (Approval.INTENDED, Approval.REFUSED) or is_hopeless(moment, care)
+        for care in moment.state.cares.values()
+        if not is_started(care.event)
+    )
+
+
+def stance(state: AgentState, care: Care | None, *, held: bool = False) -> str:
+    """What this VM tells the others of a shared event. ``held``: it must not be approved now, by anybody."""
     if care is None:
         return "unknown"
     if care.verdict is Verdict.IGNORE or care.approval is Approval.REFUSED:
@@ -352,4 +362,4 @@ def stance(state: AgentState, care: Care | None) -> str:
     if care.verdict not in APPROVES:
         return "declines"
     prepared = care.verdict not in PREPARES or is_prepared(state, care)
-    return "ready" if prepared else "preparing"
+    return "ready" if prepared and not held else "preparing"

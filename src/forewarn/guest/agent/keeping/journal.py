@@ -121,12 +121,12 @@ class AgentJournal:
         try:
             file.write(encode(snapshot(self.state)))
             file.sync()
+            self._let_go()  # first: on Windows an open file cannot be replaced
             self._files.move(fresh, self._path)
             self._files.sync_names(self._directory)
         except OSError:
             file.close()
             raise
-        self._let_go()
         self._file, self._count = file, 1
 
 

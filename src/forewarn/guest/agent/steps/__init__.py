@@ -2,27 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import cast
 
-from forewarn.guest.agent.steps.command import Command
-from forewarn.guest.agent.steps.haproxy import Haproxy
-from forewarn.guest.agent.steps.http import Http
 from forewarn.guest.agent.steps.kind import StepKind, Task
-from forewarn.guest.agent.steps.kubernetes import Kubernetes
-from forewarn.guest.agent.steps.ready_file import ReadyFile
-from forewarn.guest.agent.steps.systemd import Systemd
-from forewarn.guest.agent.steps.wait import Wait
 from forewarn.guest.agent.values import Step
 
-KINDS: Mapping[str, StepKind] = {
-    "command": Command(),
-    "systemd": Systemd(),
-    "http": Http(),
-    "wait": Wait(),
-    "ready-file": ReadyFile(),
-    "haproxy": Haproxy(),
-    "kubernetes": Kubernetes(),
+_PLACES = {  # module and class of each
+    "command": ("command", "Command"),
+    "systemd": ("systemd", "Systemd"),
+    "http": ("http", "Http"),
+    "wait": ("wait", "Wait"),
+    "ready-file": ("ready_file", "ReadyFile"),
+    "haproxy": ("haproxy", "Haproxy"),
+    "kubernetes": ("kubernetes", "Kubernetes"),
+    "kubernetes-node": ("kubernetes_node", "KubernetesNode"),
+    "service": ("service", "WindowsService"),
+    "powershell": ("powershell", "PowerShell"),
+    "iis": ("iis", "Iis"),
+    "nlb": ("nlb", "Nlb"),
+    "cluster": ("cluster", "FailoverCluster"),
 }
+
+
+class _Kinds(Mapping[str, StepKind]):
+    """Each is loaded when it is first asked for: an agent has few of them."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, StepKind] = {}
+
+    def __getitem__(self, kind: str) -> StepKind:
+        if kind not in self._loaded:
+            module, name = _PLACES[kind]
+            found = __import__(f"{__name__}.{module}", fromlist=[name])
+            self._loaded[kind] = cast(StepKind, getattr(found, name)())
+        return self._loaded[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in _PLACES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+KINDS: Mapping[str, StepKind] = _Kinds()
 
 __all__ = ["KINDS", "Kind", "Task", "does", "has_reverse", "may_repeat", "undoes"]
 

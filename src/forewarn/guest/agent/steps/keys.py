@@ -12,7 +12,7 @@ from forewarn.wire.times import parse_duration
 Check = Callable[[object], str]  # what is wrong with a value, or nothing
 
 # What every step has, whatever its kind.
-COMMON = ("name", "kind", "timeout", "retries", "repeatable")
+COMMON = ("name", "kind", "system", "timeout", "retries", "repeatable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,20 @@ def check_body(value: object) -> str:
 
 def check_path(value: object) -> str:
     problem = check_text(value)
-    return problem or ("" if str(value).startswith("/") else "is not an absolute path")
+    return problem or ("" if is_absolute(str(value)) else "is not an absolute path")
+
+
+def is_absolute(path: str) -> bool:
+    """On Linux or on Windows: one file may be for both."""
+    return path.startswith(("/", "\\\\")) or (path[1:2] == ":" and path[2:3] in ("/", "\\"))
 
 
 def check_url(value: object) -> str:
     return check_text(value) or url_problem(str(value))
+
+
+def check_https(value: object) -> str:
+    return check_text(value) or url_problem(str(value), ("https",))
 
 
 def check_method(value: object) -> str:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from forewarn import __version__
 
-if TYPE_CHECKING:
-    from forewarn.guest.agent.telling.channels import Message
-
+USER_AGENT = f"forewarn-agent/{__version__}"
 _PATIENCE_SECONDS = 10.0  # what GitHub grants web hooks
 # RFC 9110, 8470 and 6585: timeout, conflict, too early, too many; all pass by themselves
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429})
+
+
+class Sendable(Protocol):
+    """What can be told: a title and a sentence, or all of it for programs."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+    def as_json(self) -> bytes: ...
 
 
 class Undeliverable(Exception):  # noqa: N818 - it reads as what it is
@@ -24,7 +34,7 @@ class Undeliverable(Exception):  # noqa: N818 - it reads as what it is
         self.lasting = lasting
 
 
-def send_by_webhook(url: str, message: Message) -> None:
+def send_by_webhook(url: str, message: Sendable, user_agent: str = USER_AGENT) -> None:
     """POST it as JSON. The modules are loaded here, by the first message: an agent that is silent need not carry them.
 
     A redirect is refused: it would turn the POST into a GET, or take the message to where nobody meant it to go.
@@ -33,7 +43,7 @@ def send_by_webhook(url: str, message: Message) -> None:
     from urllib.error import HTTPError
     from urllib.request import Request, build_opener
 
-    headers = {"Content-Type": "application/json", "User-Agent": f"forewarn-agent/{__version__}"}
+    headers = {"Content-Type": "application/json", "User-Agent": user_agent}
     request = Request(url, message.as_json(), headers, method="POST")  # noqa: S310 - the scheme was checked on reading
     try:
         with build_opener(_no_redirect()).open(request, timeout=_PATIENCE_SECONDS) as answer:
@@ -57,7 +67,7 @@ def _no_redirect() -> type:
     return NoRedirect
 
 
-def send_by_apprise(url: str, message: Message) -> None:
+def send_by_apprise(url: str, message: Sendable) -> None:
     """Through a package that knows a hundred services; the extra ``notify`` brings it."""
     try:
         apprise = importlib.import_module("apprise")

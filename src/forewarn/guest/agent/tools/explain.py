@@ -12,6 +12,7 @@ from datetime import datetime
 from forewarn.guest.agent.deciding.handling import Situation, deadline_of, owed
 from forewarn.guest.agent.deciding.policy import Decision, chosen_steps, decide
 from forewarn.guest.agent.deciding.state import AgentState, Care, Mark, StepEffect
+from forewarn.guest.agent.deciding.windows import when_words
 from forewarn.guest.agent.steps import does, undoes
 from forewarn.guest.agent.values import AgentConfig, Rule, Sharing, Step, Verdict
 from forewarn.guest.instance import concerns, is_name
@@ -74,9 +75,9 @@ def _explain(config: AgentConfig, event: ScheduledEvent, own_name: str, now: dat
         budget_seconds=budget if steps else None,
         steps_end_by=end_by if steps else None,
         steps=steps,
-        approval=_approval(config, decision, event, own_name, steps),
+        approval=_approval(config, decision, event, own_name, steps, now),
         afterwards=tuple(f"{each.undo} ({each.step.name})" for each in reversed(steps) if each.undo),
-        doubts=tuple(_doubts(event, steps, budget)),
+        doubts=tuple(_doubts(event, decision, steps, budget)),
     )
 
 
@@ -94,7 +95,12 @@ def _plan(config: AgentConfig, care: Care, chosen: tuple[Step, ...], now: dateti
 
 
 def _approval(
-    config: AgentConfig, decision: Decision, event: ScheduledEvent, own_name: str, steps: tuple[PlannedStep, ...]
+    config: AgentConfig,
+    decision: Decision,
+    event: ScheduledEvent,
+    own_name: str,
+    steps: tuple[PlannedStep, ...],
+    now: datetime,
 ) -> str:
     if is_started(event):
         return "it has started: there is nothing left to approve"
@@ -102,6 +108,8 @@ def _approval(
         when = "" if event.not_before is None else f" ({format_iso8601(event.not_before)})"
         return f"not by this agent: it starts at its NotBefore{when} unless another VM approves it"
     when = "when every step is done; after a failed step not at all" if steps else "at once"
+    if window := when_words(config, decision.rule, now, event.not_before):
+        when = f"{when}; only {window}"
     others = [name for name in event.resources if not is_name(name, own_name)]
     if not others:
         return f"by this agent, {when}"
@@ -124,8 +132,10 @@ def _shared_approval(config: AgentConfig, event: ScheduledEvent, others: list[st
     )
 
 
-def _doubts(event: ScheduledEvent, steps: tuple[PlannedStep, ...], budget: float) -> Iterator[str]:
+def _doubts(event: ScheduledEvent, decision: Decision, steps: tuple[PlannedStep, ...], budget: float) -> Iterator[str]:
     if not steps:
+        if decision.verdict is Verdict.PREPARE_THEN_APPROVE and not is_started(event):
+            yield "no step of this file prepares for it: it is approved with nothing done"
         return
     if event.not_before is None:
         yield f"it does not say when it starts, so the shortest notice of a {event.type or 'unknown event'} is assumed"

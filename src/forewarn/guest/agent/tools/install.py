@@ -56,7 +56,7 @@ def plan_install(
         actions.append(Action("keep", str(config), "it is there already"))
     else:
         brought = [line for line in brought if line.startswith(_MADE)]
-        brought.insert(0, f"{_WROTE}{config_path} {_digest(COMMENTED_TOML)}")
+        brought.insert(0, f"{_WROTE}{config_path} {digest_of(COMMENTED_TOML)}")
         if not config.parent.exists():
             brought.append(f"{_MADE}{Path(config_path).parent}")
             actions.append(Action("make", str(config.parent), mode=0o755))
@@ -93,7 +93,7 @@ def _removals(root: Path, manifest: list[str]) -> Iterator[Action]:
             name, _, digest = line.removeprefix(_WROTE).rpartition(" ")
             path = _below(root, name)
             text = _read(path)
-            if text is not None and _digest(text) == digest:
+            if text is not None and digest_of(text) == digest:
                 emptied.append(path)
                 yield Action("remove", str(path))
             elif text is not None:
@@ -140,7 +140,7 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 

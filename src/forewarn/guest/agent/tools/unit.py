@@ -61,11 +61,14 @@ WantedBy=multi-user.target
 """
 
 
-def unit_text(program: Sequence[str], config_path: str, manifest: Sequence[str]) -> str:
-    """The whole unit. ``manifest`` are the lines by which ``uninstall`` knows what else came with it."""
+def unit_text(program: Sequence[str], config_path: str, manifest: Sequence[str], mark: str = MARK) -> str:
+    """The whole unit. ``manifest`` are the lines by which ``uninstall`` knows what else came with it.
+
+    ``mark`` says who brought it: a unit with another one is not ``uninstall``'s to remove.
+    """
     words = [*program, "agent", "run", "--config", config_path]
     lines = "".join(f"# {line}\n" for line in manifest)
-    return _UNIT.format(mark=MARK, manifest=lines, command=" ".join(map(quote, words)), unit=UNIT_NAME)
+    return _UNIT.format(mark=mark, manifest=lines, command=" ".join(map(quote, words)), unit=UNIT_NAME)
 
 
 def quote(word: str) -> str:

@@ -1,14 +1,21 @@
-"""Linux. Parts that the library does not need, files and programs among them, are loaded when they are first used."""
+"""Linux, and macOS as far as the library needs it.
+
+Parts that the library does not need, files and programs among them, are loaded when they are first used.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from forewarn.guest.system.standard import StandardChance, StandardClock, StandardSockets, StandardThreads
+from forewarn.guest.system import DhcpFailed
+from forewarn.guest.system.standard import StandardChance, StandardClock, StandardSockets, StandardThreads, Unsupervised
+
+assert sys.platform != "win32"
 
 if TYPE_CHECKING:
     from forewarn.guest.system.parts import Files, Programs, Stream, Supervisor
@@ -32,9 +39,11 @@ class PosixSystem:
 
     @cached_property
     def programs(self) -> Programs:
-        from forewarn.guest.system.posix.programs import PosixPrograms
+        if sys.platform == "linux":
+            from forewarn.guest.system.posix.programs import PosixPrograms
 
-        return PosixPrograms()
+            return PosixPrograms()
+        raise OSError("the agent runs on Linux and on Windows, not on this system")
 
     def boot_id(self) -> str:
         with suppress(OSError), open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123 - loads less
@@ -42,9 +51,11 @@ class PosixSystem:
         return ""
 
     def supervisor(self) -> Supervisor:
-        from forewarn.guest.system.posix.systemd import SystemdNotifier
+        if sys.platform == "linux":
+            from forewarn.guest.system.posix.systemd import SystemdNotifier
 
-        return SystemdNotifier.from_environment(self.environment)
+            return SystemdNotifier.from_environment(self.environment)
+        return Unsupervised()
 
     def on_stop(self, stop: Callable[[str], None]) -> None:
         import signal
@@ -61,7 +72,7 @@ class PosixSockets(StandardSockets):
     def connect_local(self, path: str, seconds: float) -> Stream:
         import socket
 
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(seconds)
             connection.connect(path)
@@ -71,6 +82,8 @@ class PosixSockets(StandardSockets):
         return connection
 
     def ask_dhcp(self, transaction: int) -> str:
-        from forewarn.guest.system.posix.dhcp import ask_dhcp  # few machines ever need it
+        if sys.platform == "linux":
+            from forewarn.guest.system.posix.dhcp import ask_dhcp  # few machines ever need it
 
-        return ask_dhcp(transaction)
+            return ask_dhcp(transaction)
+        raise DhcpFailed("no DHCP server is asked on this system; set FOREWARN_ENDPOINT", lasting=True)

@@ -7,6 +7,7 @@ import fcntl
 import selectors
 import socket
 import struct
+import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from forewarn.guest.system import DhcpFailed
 from forewarn.guest.system.dhcp import CLIENT_PORT, SERVER_PORT, build_discover, endpoint_in
+
+assert sys.platform == "linux"
 
 # Ours: four questions; RFC 2131 goes on for a minute, but there are other ways to find the service
 TIMEOUT_SECONDS = 10.0

@@ -11,12 +11,15 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from forewarn.guest.system.parts import OUTPUT_BYTES, Program, TimeLeft
+
+assert sys.platform == "linux"
 
 RUN_VARIABLE = "FOREWARN_RUN"
 _GRACE_SECONDS = 2.0  # ours, between SIGTERM and SIGKILL: it is taken from the event's notice, so it is short

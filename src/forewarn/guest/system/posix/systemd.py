@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import MutableMapping
 from contextlib import suppress
+
+assert sys.platform == "linux"
 
 _VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 

@@ -21,6 +21,9 @@ _MOST_KEPT = 20_000  # ours: documents; as many VMs as one node is measured with
 _BODYLESS = frozenset({204, 304})  # RFC 9110, 15.3.5 and 15.4.5
 
 
+STATUS = slice(9, 12)  # of an answer's bytes: "HTTP/1.1 " stands before it
+
+
 class Reply(NamedTuple):
     """A response with a gap in its head for the two fields that differ each time: the request's id and the date."""
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from forewarn.plane.plane import Plane
-from forewarn.web.metadata.answering.cache import Reply
+from forewarn.web.metadata.answering.cache import STATUS, Reply
 from forewarn.web.metadata.answering.outcomes import Later, Outcome, RememberedAnswer
 from forewarn.web.metadata.asking.questions import ReadDocument
 from forewarn.web.metadata.asking.request import Request
+from forewarn.web.metadata.ground import Ground
 from forewarn.web.watched import LONGEST_CLIENT, NotedRead, WatchedVms
 
-_STATUS = slice(9, 12)  # of "HTTP/1.1 200 OK"
 _TAG = re.compile(rb'\r\nETag: "(\d+)"\r\n')
 
 
 class Noting:
     """An answer is taken as it will be sent, whoever made it: a document, a throttle or a fault rule."""
 
-    def __init__(self, plane: Plane, watched: WatchedVms) -> None:
+    def __init__(self, plane: Ground, watched: WatchedVms) -> None:
         self._plane = plane
         self._watched = watched
 
@@ -39,16 +38,15 @@ class Noting:
         return self.noted(await later.start(), question, request)
 
     def _note(self, reply: Reply, question: ReadDocument, request: Request) -> None:
-        tag = _TAG.search(reply.before)
-        read = NotedRead(
-            self._plane.system.elapsed(),
-            self._plane.now(),
-            question.version.date,
-            int(reply.before[_STATUS]),
-            int(tag[1]) if tag else None,
-            _client(request),
-        )
+        elapsed, now, date = self._plane.system.elapsed(), self._plane.now(), question.version.date
+        read = NotedRead(elapsed, now, date, *status_and_tag(reply), _client(request))
         self._watched.note(question.vm.name, read)
+
+
+def status_and_tag(reply: Reply) -> tuple[int, int | None]:
+    """The status of an answer, and the incarnation of the document in it; None where it is none."""
+    tag = _TAG.search(reply.before)
+    return int(reply.before[STATUS]), int(tag[1]) if tag else None
 
 
 def _client(request: Request) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from forewarn.web.answers import Count
 from forewarn.web.metadata.answering.cache import Reply
 from forewarn.web.metadata.answering.waiting import Patience
 from forewarn.web.metadata.asking.callers import Caller
@@ -20,7 +21,12 @@ class RememberedAnswer:
     caller: Caller
     seq: int
     reply: Reply
+    cell: Count  # where its answers are counted
     is_last: bool = False  # the client wants the connection closed after it
+
+    def say(self, reply: Reply) -> None:
+        """From now on this is the answer."""
+        self.reply = reply.with_field("Connection", "close") if self.is_last else reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from forewarn.core.facts import ScopeEnabled
 from forewarn.core.region import Region, Scope, Vm
-from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
+from forewarn.web.answers import Answers
 from forewarn.web.faults import FaultRules
-from forewarn.web.metadata.answering.cache import DocumentCache, Reply, Served, Signer, reply_to
+from forewarn.web.metadata.answering.cache import STATUS, DocumentCache, Reply, Served, Signer, reply_to
 from forewarn.web.metadata.answering.outcomes import Later, Outcome, RememberedAnswer
 from forewarn.web.metadata.answering.skips import Skips
 from forewarn.web.metadata.answering.visibility import Lag
 from forewarn.web.metadata.answering.waiting import Patience, Waiters, changed_scopes
 from forewarn.web.metadata.asking.callers import Caller, identify
 from forewarn.web.metadata.asking.questions import ReadDocument
+from forewarn.web.metadata.ground import Ground
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.watched import WatchedVms
 from forewarn.wire import errors
@@ -33,7 +34,13 @@ class Serving:
     """Serves the published region, or what a lag or a fault rule lets a VM see of it."""
 
     def __init__(
-        self, plane: Plane, faults: FaultRules, watched: WatchedVms, settings: MetadataSettings, signer: Signer
+        self,
+        plane: Ground,
+        faults: FaultRules,
+        watched: WatchedVms,
+        settings: MetadataSettings,
+        signer: Signer,
+        answers: Answers,
     ) -> None:
         self._plane = plane
         self._published = plane.published
@@ -42,11 +49,12 @@ class Serving:
         self._faults = faults
         self._watched = watched.names
         self._signer = signer
+        self._answers = answers
         self._first_read_delay = settings.first_read_delay
         self._documents = DocumentCache(settings.not_before_format)
         self._waiters = Waiters()
         self._lag = Lag(settings.visibility_lag, plane.now, plane.region) if settings.visibility_lag else None
-        self._remembers = self._lag is None and not settings.throttle_per_second
+        self._remembers = self._lag is None and not settings.throttle_per_second and not settings.request_log
         self._skips = Skips(faults)
         self._before = plane.region
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,14 +74,23 @@ class Serving:
         before, self._before = self._before, region
         if self._lag is None and not self._waiters.anybody:
             return
-        changed = changed_scopes(before, region, records)
+        enabled = [record.fact.scope for record in records if isinstance(record.fact, ScopeEnabled)]
+        self.renew(region, records[-1].fact.at, changed_scopes(before, region, records), enabled)
+
+    def renew(self, region: Region, at: datetime, changed: Collection[str], enabled: Collection[str]) -> None:
+        """There is a region as of ``at``, with other documents in these scopes, of which some were enabled."""
         if self._lag is None:
             self._waiters.wake(changed)
             return
-        visible_at = self._lag.publish(records[-1].fact.at, region, records)
-        self._waiters.wake([record.fact.scope for record in records if isinstance(record.fact, ScopeEnabled)])
+        visible_at = self._lag.publish(at, region, enabled)
+        self._waiters.wake(enabled)
         if changed:
             self._start(self._wake_at(visible_at, changed))
+
+    @property
+    def waiting(self) -> int:
+        """How many readers are held until there is news."""
+        return len(self._waiters)
 
     async def close(self) -> None:
         """Cancel the timers that would still wake readers."""
@@ -92,8 +109,9 @@ class Serving:
             return None
         if known.seq != self._published.seq and not self._renew(known):
             return None
+        known.cell.n += 1
         now = self._plane.read_by(known.question.vm)
-        return self._signer.sign(known.reply.with_field("Connection", "close") if known.is_last else known.reply, now)
+        return self._signer.sign(known.reply, now)
 
     def _renew(self, known: RememberedAnswer) -> bool:
         """The answer after a publication, which most often changed something else."""
@@ -104,7 +122,8 @@ class Serving:
         scope = region.scope_of(vm)
         if not self._is_ready(scope):
             return False
-        known.reply = _pick(self._documents.served(region, scope, question.version), question)
+        known.say(_pick(self._documents.served(region, scope, question.version), question))
+        known.cell = self._answers.memorable[known.reply.before[STATUS]]
         known.seq = self._published.seq
         return True
 
@@ -118,7 +137,11 @@ class Serving:
             if not question.wait_seconds or not question.unless.covers(served.incarnation):
                 reply = _pick(served, question)
                 memorable = self._remembers and question.wait_seconds is None and not self._faults.active
-                return RememberedAnswer(question, caller, self._published.seq, reply) if memorable else reply
+                cell = (self._answers.memorable if memorable else self._answers.documents)[reply.before[STATUS]]
+                if memorable:
+                    return RememberedAnswer(question, caller, self._published.seq, reply, cell)
+                cell.n += 1
+                return reply
         patience = Patience(question.wait_seconds or 0)
         return Later(partial(self._read_later, question, caller, patience), patience)
 
@@ -140,7 +163,9 @@ class Serving:
                     return STALE._replace(request_id=request_id)
                 served = self._served(vm, scope, question)
                 if patience.over or not question.unless.covers(served.incarnation):
-                    return _pick(served, question)._replace(request_id=request_id)
+                    reply = _pick(served, question)
+                    self._answers.documents[reply.before[STATUS]].n += 1
+                    return reply._replace(request_id=request_id)
                 await patience.until_news(self._waiters, scope.key)
         return STALE if self._standing.stale else _NOT_FOUND
 

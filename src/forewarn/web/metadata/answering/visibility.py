@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
-from forewarn.core.facts import ScopeEnabled
 from forewarn.core.region import Region
-from forewarn.plane.ports import Record
 
 
 class Lag:
@@ -30,14 +28,13 @@ class Lag:
         self._past = deque([(datetime.min.replace(tzinfo=UTC), region)])
         self._enablings.clear()
 
-    def publish(self, at: datetime, region: Region, records: Sequence[Record]) -> datetime:
-        """Remember a new region; guests may see it from the instant that is returned."""
+    def publish(self, at: datetime, region: Region, enabled: Iterable[str]) -> datetime:
+        """Remember a new region, with the scopes enabled in it; guests may see it from the instant that is returned."""
         visible_at = at + self._lag
         self._past.append((visible_at, region))
-        for record in records:
-            if isinstance(record.fact, ScopeEnabled):
-                self._enablings.pop(record.fact.scope, None)  # put last, for they are dropped in order
-                self._enablings[record.fact.scope] = (visible_at, region)
+        for scope in enabled:
+            self._enablings.pop(scope, None)  # put last, for they are dropped in order
+            self._enablings[scope] = (visible_at, region)
         return visible_at
 
     def region(self, scope: str = "") -> Region:

@@ -28,8 +28,10 @@ class Entrance:
     """A listening socket of the metadata face, and what it tells about the caller that connects to it."""
 
     loopback: bool = False  # reached from this machine only
+    desk: bool = False  # whoever reaches it may name a VM
     netns: str = ""  # stands inside this network namespace, and hears one VM only
     interface: str = ""  # which it hears over this interface of the namespace; empty for one that lives inside
+    unix: str = ""  # is the Unix socket of that name, and hears one VM only
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,10 @@ class Caller:
         """The caller at an entrance, by the two addresses of its connection."""
         if entrance.netns:
             return Caller(Binding(netns=entrance.netns, interface=entrance.interface).claims(), may_name=False)
+        if entrance.unix:
+            return Caller(Binding(unix=entrance.unix).claims(), may_name=False)
         if not entrance.loopback:
-            return Caller((f"address {plain_address(peer)}",), may_name=False)
+            return Caller((f"address {plain_address(peer)}",), may_name=entrance.desk)
         return Caller((f"address {plain_address(peer)}", f"local {plain_address(local)}"), may_name=True)
 
 

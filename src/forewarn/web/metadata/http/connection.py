@@ -3,6 +3,8 @@
 What may happen in which state is the table of ``connection_states``; ``docs/connections.md`` draws it. While a
 connection is *resting*, the same bytes as last time are the same question as last time, and are answered without
 parsing them; so are bytes that ``answering.recall`` knows. That path changes no state.
+
+On Linux a connection first goes the short way of ``lane``, and comes here with a ``Beginning`` when that ends.
 """
 
 from __future__ import annotations
@@ -10,17 +12,20 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Hashable
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
-from forewarn.web.metadata.answering.cache import Reply, reply_to
+from forewarn.web.metadata.answering.cache import STATUS, Reply, reply_to
 from forewarn.web.metadata.answering.outcomes import Dropped, Later, Outcome, RememberedAnswer
 from forewarn.web.metadata.asking.callers import Caller, Entrance
 from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, ConnectionState, Trigger, after
+from forewarn.web.metadata.http.lane import Beginning
 from forewarn.web.metadata.http.requests import Arrival, Continue, RequestReader, Spoiled
-from forewarn.web.metadata.http.turns import Turns
+from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits
+from forewarn.web.signals import request_log
+from forewarn.web.signals.request_log import LoggedAnswer
 from forewarn.wire.errors import error
 
 # Looked at or moved by for every request. As globals: a member of an enumeration costs a call of Python in 3.11.
@@ -35,24 +40,17 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _FULL: Final = reply_to(error(503, "Service unavailable. There are too many connections"))
 
 
-class Roster(Protocol):
-    """Where connections are known while they last."""
-
-    @property
-    def turns(self) -> Turns: ...
-
-    def enter(self, connection: Connection, descriptor: int) -> bool:
-        """Whether there is room."""
-
-    def has_plenty(self, descriptor: int) -> bool: ...
-
-    def leave(self, connection: Connection) -> None: ...
-
-
 class Connection(asyncio.Protocol):
     """Back-pressure: reading stops while too many answers are owed, or while the client does not take those it has."""
 
-    def __init__(self, service: Service, entrance: Entrance, limits: Limits, roster: Roster) -> None:
+    def __init__(
+        self,
+        service: Service,
+        entrance: Entrance,
+        limits: Limits,
+        roster: Connections,
+        beginning: Beginning | None = None,
+    ) -> None:
         self._service = service
         self._again = service.reading.again
         self._recall = service.memory.recall
@@ -60,6 +58,7 @@ class Connection(asyncio.Protocol):
         self._limits = limits
         self._roster = roster
         self._reader = RequestReader(limits)
+        self._beginning = beginning
         self._unread = b""  # what has come and waits until fewer answers are owed
         self._owed: deque[Arrival] = deque()
         self._waits_for_turn = False
@@ -83,12 +82,33 @@ class Connection(asyncio.Protocol):
         self._caller = Caller.at(self._entrance, _host(peer), _host(local))
         self.origin = self._service.share_of(self._caller)
         descriptor = _descriptor(transport)
+        if self._beginning is not None and self._beginning.release is not None:
+            self._beginning.release()
         if not self._roster.enter(self, descriptor):
-            self._send(_FULL.with_field("Connection", "close"))
+            self._refuse(_FULL)
             if self._roster.has_plenty(descriptor):
                 self._linger()
             else:
                 self._close()
+        elif self._beginning is not None:
+            self._take_over(self._beginning)
+
+    def _take_over(self, beginning: Beginning) -> None:
+        """Go on where the short way has stopped. Bytes that come before ``_begin`` belong behind what was read."""
+        if beginning.unsent:
+            self._transport.write(beginning.unsent)
+        if beginning.is_last:
+            self._close()
+        elif beginning.request:
+            self._unread = beginning.request
+            self._move(_ARRIVED)
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    def _begin(self) -> None:
+        """Not while the transport is still being made: it may not pause then."""
+        if self._unread and self._state not in LEAVING:
+            first, self._unread = self._unread, b""
+            self._take(first, begins=True)
 
     def data_received(self, data: bytes) -> None:
         if self._state is _RESTING:
@@ -186,13 +206,13 @@ class Connection(asyncio.Protocol):
 
     # Requests
 
-    def _take(self, data: bytes) -> None:
-        was_resting = self._state is _RESTING
+    def _take(self, data: bytes, *, begins: bool = False) -> None:
+        was_resting = begins or self._state is _RESTING
         self._unread += data
         self._read_on()
         if was_resting and self._reader.partial:
             self._waited = 0.0
-            if not self._owed:
+            if not self._owed and self._state is not _FINISHING:
                 self._move(_BEGUN)
         memorable = was_resting and len(self._owed) == 1 and not self._reader.partial
         self._chunk = data if memorable and len(data) <= self._limits.remembered_bytes else b""
@@ -256,7 +276,7 @@ class Connection(asyncio.Protocol):
             case Request():
                 self._settle(arrival, self._service.respond(arrival, self._caller))
             case Spoiled(answer=answer):
-                self._send(reply_to(answer).with_field("Connection", "close"))
+                self._refuse(reply_to(answer))
                 self._linger()
             case Continue():
                 self._transport.write(_CONTINUE)
@@ -268,10 +288,14 @@ class Connection(asyncio.Protocol):
             case RememberedAnswer(reply=reply):
                 if self._chunk and not request.http_1_0:
                     outcome.is_last = not request.keep_alive
+                    outcome.say(reply)
                     self._known, self._known_bytes = outcome, self._chunk
                     self._service.memory.keep(self._caller, self._chunk, outcome)
-                self._reply(request, reply)
+                outcome.cell.n += 1
+                self._reply(request, reply, counted=True)
             case Later():
+                if self._state is _FINISHING:  # the client has said all, and gets what there is
+                    outcome.patience.end()
                 self._move(Trigger.DEFERRED)
                 self._later = outcome
                 self._task = asyncio.get_running_loop().create_task(self._carry_out(request, outcome))
@@ -287,21 +311,46 @@ class Connection(asyncio.Protocol):
             self._settle(request, outcome)
             self.work(1)
 
-    def _reply(self, request: Request, reply: Reply) -> None:
+    def _reply(self, request: Request, reply: Reply, counted: bool = False) -> None:
         if request.verb == b"HEAD":
             reply = reply.without_body()
         if not request.keep_alive:
             reply = reply.with_field("Connection", "close")
         elif request.http_1_0:
             reply = reply.with_field("Connection", "keep-alive")
-        self._send(reply)
+        response = self._send(reply)
+        if not counted:
+            self._service.answers.note_reply(request.verb, reply.before[STATUS])
+        if self._service.logs_requests:
+            self._log(request, response)
         if request.oversized:
             self._linger()
         elif not request.keep_alive:
             self._close()
 
-    def _send(self, reply: Reply) -> None:
-        self._transport.write(self._service.signer.finish(reply))
+    def _send(self, reply: Reply) -> bytes:
+        response = self._service.signer.finish(reply)
+        self._transport.write(response)
+        return response
+
+    def _refuse(self, reply: Reply) -> None:
+        """The last answer, to what is no request or too much."""
+        self._service.answers.note_reply(b"", reply.before[STATUS])
+        self._send(reply.with_field("Connection", "close"))
+
+    def _log(self, request: Request, response: bytes) -> None:
+        request_log.tell(
+            LoggedAnswer(
+                face="metadata",
+                method=request.verb.decode("latin-1"),
+                target=request.target.decode("latin-1"),
+                status=int(response[STATUS]),
+                caller=self._caller.claims[0].removeprefix("address "),
+                vm=self.origin,
+                request_id=request_log.request_id_in(response),
+                traceparent=dict(request.fields).get(b"traceparent", b"").decode("latin-1"),
+            )
+        )
 
     def _close(self) -> None:
         self._move(Trigger.DONE)

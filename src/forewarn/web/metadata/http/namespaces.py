@@ -11,11 +11,13 @@ from __future__ import annotations
 import ctypes
 import os
 import socket
+import sys
 from pathlib import Path
 
 from forewarn.core.deciding.bindings import is_netns
 
 NAMESPACES = Path("/run/netns")  # where ``ip netns`` keeps them
+_NOT_HERE = "this system has no network namespaces: only Linux has"
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
 _IP_FREEBIND = 15  # not named by Python's socket module
 _LOOPBACK = "lo"  # each namespace has it, under this name
@@ -24,6 +26,8 @@ _INTERFACE_BYTES = 16  # IFNAMSIZ
 
 def namespace_path(name: str) -> Path:
     """Where a namespace is found. A name that would lead elsewhere, as old journals may hold one, is refused."""
+    if sys.platform != "linux":
+        raise OSError(_NOT_HERE)
     if not is_netns(name):
         raise OSError(f"'{name[:40]}' cannot name a network namespace: use letters, digits, '.', '_' and '-'")
     return NAMESPACES / name
@@ -36,6 +40,8 @@ def listen_in(namespace: Path, interface: str, address: str, port: int) -> socke
     address need not be there yet, so that namespace and server may come up in any order. What fails when the server
     begins to listen on the socket (its caller does) fails here already.
     """
+    if sys.platform != "linux":
+        raise OSError(_NOT_HERE)
     descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:
         enter(descriptor)
@@ -58,6 +64,8 @@ def listen_in(namespace: Path, interface: str, address: str, port: int) -> socke
 
 def is_bound_to(listening: socket.socket, interface: str) -> bool:
     """Whether the interface is still the one that was bound to. One made anew under the same name is another."""
+    if sys.platform != "linux":
+        return False
     try:
         found = listening.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE_BYTES)
     except OSError:

@@ -5,12 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from typing import Protocol
 
-from forewarn.web.metadata.http.connection import Connection
 from forewarn.web.metadata.http.turns import Turns
 from forewarn.web.metadata.settings import Limits
 
 _log = logging.getLogger(__name__)
+
+
+class RosterEntry(Protocol):
+    """A connection as the roster sees it. ``origin`` is whose share it takes; empty where nothing tells."""
+
+    @property
+    def origin(self) -> str: ...
+
+    def sweep(self, seconds: float) -> None: ...
+
+    def hang_up(self) -> None: ...
+
+    def abort(self) -> None: ...
 
 
 class Connections:
@@ -27,7 +40,7 @@ class Connections:
         shortest = min(limits.request_seconds, limits.idle_seconds, limits.stalled_seconds, limits.linger_seconds * 2)
         self._sweep_seconds = min(limits.sweep_seconds, shortest / 4)
         self._admitted = 0
-        self._connections: dict[Connection, bool] = {}  # in the order in which they came; whether there was room
+        self._connections: dict[RosterEntry, bool] = {}  # in the order in which they came; whether there was room
         self._empty = asyncio.Event()
         self._empty.set()
         self._sweeping: asyncio.Task[None] | None = None
@@ -35,11 +48,16 @@ class Connections:
     def start(self) -> None:
         self._sweeping = asyncio.get_running_loop().create_task(self._sweep_on())
 
-    def enter(self, connection: Connection, descriptor: int) -> bool:
+    def has_room(self, origin: str, descriptor: int) -> bool:
+        """Whether one more of this origin would be let in."""
+        room = descriptor < self._descriptors and self._admitted < self._most
+        return room and self._by_origin[origin] < self._most_each
+
+    def enter(self, connection: RosterEntry, descriptor: int) -> bool:
         """Known even where there is no room, until it has been told so; only those that were let in take room."""
         self._empty.clear()
-        room = self._has_descriptors(descriptor) and self._admitted < self._most
-        room = room and self._by_origin[connection.origin] < self._most_each
+        self._tell_if_short(descriptor)
+        room = self.has_room(connection.origin, descriptor)
         self._connections[connection] = room
         if room:
             self._admitted += 1
@@ -51,21 +69,20 @@ class Connections:
         """Whether one that is refused may keep its descriptor for the moment in which it hears so."""
         return descriptor < self._descriptors // 2
 
-    def _has_descriptors(self, descriptor: int) -> bool:
+    def _tell_if_short(self, descriptor: int) -> None:
+        """Of descriptors: once, until there is plenty again."""
         if descriptor < self._descriptors:
             if self._is_short and self.has_plenty(descriptor):
                 self._is_short = False
-            return True
-        if not self._is_short:
+        elif not self._is_short:
             self._is_short = True
             _log.warning(
                 "There are too many open files: connections are refused until fewer than %d are open. "
                 "The system lets this process have no more (ulimit -n, LimitNOFILE).",
                 self._descriptors,
             )
-        return False
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: RosterEntry) -> None:
         if self._connections.pop(connection, False):
             self._admitted -= 1
             if connection.origin:

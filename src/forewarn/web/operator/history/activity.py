@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from forewarn.core import facts as f
-from forewarn.core.facts import subject_of
+from forewarn.core.looking.subjects import subject_of
 from forewarn.core.region import Event, Region, scope_key
 from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import Journal, Record
@@ -69,10 +69,13 @@ class Wanted:
 
     door: str = ""
     about: str = ""
+    who: str = ""
     fold: bool = False  # like requests that follow each other are told as one
 
     def has(self, run: Run, book: Book) -> bool:
         if self.door and run[0].origin.door != self.door:
+            return False
+        if self.who and run[0].origin.who.lower() != self.who.lower():
             return False
         if not self.about:
             return True

@@ -13,12 +13,15 @@ from forewarn.core import facts as f
 from forewarn.core.causes import CAUSES, Cause, Effect
 from forewarn.core.machines import facts as mf
 from forewarn.core.region import Event
+from forewarn.core.tokens.facts import TokenMade, TokenRevoked
+from forewarn.web.unpublished import WARNING, asks_to_publish
 
 FindEvent: TypeAlias = Callable[[str], Event | None]
 _Phrase: TypeAlias = tuple[str, str]  # what is counted, and what happened to it; the first may be empty
 
 # Which kinds of things a command is about.
 _VM, _SET, _HOST, _CAMPAIGN, _RESOURCE = ("vm",), ("scale-set",), ("host",), ("campaign",), ("resource",)
+_TOKEN = ("token",)
 _SCOPE = ("availability-set", "cloud-service", "placement-group", "vm")
 
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -60,6 +63,8 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Tick": ("let time pass", _VM),
     "RegisterHost": ("add a host", _HOST),
     "RemoveHost": ("remove a host", _HOST),
+    "DrainHost": ("drain a host", _HOST),
+    "ResumeHost": ("resume a host", _HOST),
     "AdoptMachine": ("adopt a machine", _VM),
     "ReleaseMachine": ("release a machine", _VM),
     "TryErrand": ("try an errand", _VM),
@@ -69,6 +74,8 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "HostAnswered": ("tell that a host answers", _HOST),
     "FenceHost": ("fence a host", _HOST),
     "ConfirmLost": ("confirm that a host is lost", _HOST),
+    "MakeToken": ("make a token", _TOKEN),
+    "RevokeToken": ("revoke a token", _TOKEN),
     "Together": ("several things at once", (*_SET, "availability-set", *_VM)),
 }
 _KINDS = dict(COMMANDS.values()) | {"create a scale set": _SET, "scale a scale set": _SET}
@@ -112,6 +119,8 @@ _DONE = {
 
 _PHRASES: dict[type, _Phrase] = {
     f.PolicySet: ("policy", "set"),
+    TokenMade: ("token", "made"),
+    TokenRevoked: ("token", "revoked"),
     f.VmCreated: ("VM", "created"),
     f.VmMoved: ("VM", "moved"),
     f.VmStopped: ("VM", "stopped"),
@@ -142,9 +151,13 @@ _PHRASES: dict[type, _Phrase] = {
     mf.HostSilent: ("host", "silent"),
     mf.HostBack: ("host", "back"),
     mf.HostFenced: ("host", "lost"),
+    mf.HostDraining: ("host", "draining"),
+    mf.HostResumed: ("host", "resumed"),
     mf.HostLeft: ("host", "removed"),
     mf.MachineAdopted: ("machine", "adopted"),
     mf.MachineReleased: ("machine", "released"),
+    mf.MachineDefined: ("machine", "described by its engine"),
+    mf.MachineCleared: ("machine", "gone from its former host"),
     mf.MachineDoubled: ("machine", "looked at for running twice"),
     mf.MachineAlarmed: ("alarm", "changed"),
     mf.ErrandMade: ("errand", "made"),
@@ -248,6 +261,8 @@ def _phrase(fact: f.Fact, find: FindEvent) -> tuple[_Phrase | None, int]:
             return ("", f"model {model}"), 1
         case f.InstanceProtected(protected=protected):
             return ("instance", "protected" if protected else "no longer protected"), 1
+        case f.ResourceKept(body=body) if asks_to_publish(body):
+            return ("", WARNING), 1
         case f.ClockMoved(at=at):
             return ("", f"it is {at:%Y-%m-%dT%H:%M:%SZ}"), 1
         case f.ImpactBegan(event_id=event_id) | f.ImpactEnded(event_id=event_id):

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from forewarn.core import facts as f
-from forewarn.core.facts import subject_of
 from forewarn.core.looking.story import remembered
+from forewarn.core.looking.subjects import subject_of
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Event
 from forewarn.plane.ports import Journal, Record

@@ -38,11 +38,12 @@ class _Seen(NamedTuple):
     first: int
     last: int
     door: str
+    who: str  # in small letters
     names: bytes
     told: ActivityAnswer | None  # of a long one
 
-    def is_wanted(self, door: str, name: bytes) -> bool:
-        if door and door != self.door:
+    def is_wanted(self, door: str, who: str, name: bytes) -> bool:
+        if (door and door != self.door) or (who and who != self.who):
             return False
         at = self.names.find(name)
         while at % _NAME and at >= 0:  # between two names
@@ -105,8 +106,9 @@ class RecentRuns:
             return None
         self._read = read = read.gone_on(journal, book, head, most)
         name, portion = _short(wanted.about.lower()) if wanted.about else b"", _GROWTH * limit
+        who = wanted.who.lower()
         while True:
-            fitting = (run for run in reversed(read.runs) if run.is_wanted(wanted.door, name))
+            fitting = (run for run in reversed(read.runs) if run.is_wanted(wanted.door, who, name))
             found = list(islice(fitting, limit))[::-1]
             further = read.gone_back(journal, book, portion, most) if len(found) < limit else None
             if further is None:
@@ -141,7 +143,8 @@ def _seen(runs: Iterable[Run], book: Book) -> Iterator[_Seen]:
         book.learn(run)
         names = b"".join(map(_short, names_of(run, book)))
         told = activity_fields([run], book) if len(run) > _LONG else None
-        yield _Seen(run[0].seq, run[-1].seq, run[0].origin.door, names, told)
+        origin = run[0].origin
+        yield _Seen(run[0].seq, run[-1].seq, origin.door, origin.who.lower(), names, told)
 
 
 def _short(name: str) -> bytes:

@@ -29,11 +29,17 @@ def _vm_keys(listed: Listed, page: VmPage) -> Iterator[str]:
     region, after = listed.look.region, fold(page.after)
     if page.scope:
         scope = scope_named(region, page.scope)
-        return _sorted([vm.key for vm in region.members_of(scope)], after)
+        return _sorted([vm.key for vm in region.members_of(scope)], after, page.reverse)
     if page.host:
-        return _sorted(host_named(region, page.host).vms, after)
-    order = _shortest(listed, page)
-    return order.having(fold(page.name), after) if page.name else order.after(after)
+        return _sorted(host_named(region, page.host).vms, after, page.reverse)
+    return _from(_shortest(listed, page), fold(page.name), after, page.reverse)
+
+
+def _from(order: Order[str], part: str, after: str, reverse: bool) -> Iterator[str]:
+    """Keys of an order beyond the last page, those with this part in them."""
+    if reverse:
+        return order.having_before(part, after) if part else order.before(after or None)
+    return order.having(part, after) if part else order.after(after)
 
 
 def _shortest(listed: Listed, page: VmPage) -> Order[str]:
@@ -48,8 +54,9 @@ def _shortest(listed: Listed, page: VmPage) -> Order[str]:
     return min(orders, key=len)
 
 
-def _sorted(keys: Collection[str], after: str) -> Iterator[str]:
-    return iter(sorted(key for key in keys if key > after))
+def _sorted(keys: Collection[str], after: str, reverse: bool) -> Iterator[str]:
+    rest = keys if not after else [key for key in keys if (key < after if reverse else key > after)]
+    return iter(sorted(rest, reverse=reverse))
 
 
 def _vm_filter(region: Region, page: VmPage) -> Callable[[Vm], bool]:
@@ -84,11 +91,11 @@ def scopes_of(listed: Listed, page: ScopePage) -> Chosen[Scope]:
 def _scope_keys(order: Order[str], page: ScopePage) -> Iterator[str]:
     """Those of one kind stand together, for a key begins with it."""
     after, name = fold(page.after), fold(page.name)
-    if page.kind is not None:
-        kind = f"{page.kind}/"
-        keys = order.after(max(after, kind))
-        return takewhile(lambda key: key.startswith(kind), keys)
-    return order.having(name, after) if name else order.after(after)
+    if page.kind is None:
+        return _from(order, name, after, page.reverse)
+    kind, beyond = f"{page.kind}/", f"{page.kind}0"  # 0 is the sign after the slash
+    keys = order.before(after or beyond) if page.reverse else order.after(max(after, kind))
+    return takewhile(lambda key: key.startswith(kind), keys)
 
 
 def _scope_filter(page: ScopePage) -> Callable[[Scope], bool]:
@@ -106,8 +113,9 @@ def _scope_filter(page: ScopePage) -> Callable[[Scope], bool]:
 def hosts_of(listed: Listed, page: HostPage) -> Chosen[Host]:
     """By number. What is asked of their state is read off the census, a byte each."""
     region, told = listed.look.region, listed.census.hosts
-    first = _number_of(page.after) + 1
-    ordered = (region.hosts[number] for number in range(first, len(told)))
+    last = _number_of(page.after)
+    numbers = range(len(told) if last < 0 else last)[::-1] if page.reverse else range(last + 1, len(told))
+    ordered = (region.hosts[number] for number in numbers)
     return choose(ordered, _host_filter(told, page), host_cursor, page.limit)
 
 

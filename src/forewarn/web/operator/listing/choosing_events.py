@@ -23,9 +23,14 @@ def events_of(listed: Listed, page: EventPage) -> Chosen[Event]:
 
 def past_events_of(events: Iterable[Event], page: EventPage) -> Chosen[Event]:
     """From ended events. A VM, scope or campaign that the filter names may be gone by now and is not looked up."""
-    after, key = instant_of(page.after) if page.after else None, _KEYS[page.order]
-    rest = (event for event in events if after is None or key(event) > after)
-    return _chosen(iter(sorted(rest, key=key)), page)
+    return _chosen(_sorted(events, page, instant_of(page.after) if page.after else None), page)
+
+
+def _sorted(events: Iterable[Event], page: EventPage, after: At | None) -> Iterator[Event]:
+    """Those beyond the last page."""
+    key = _KEYS[page.order]
+    rest = (each for each in events if after is None or (key(each) < after if page.reverse else key(each) > after))
+    return iter(sorted(rest, key=key, reverse=page.reverse))
 
 
 _KEYS: dict[str, Callable[[Event], At]] = {"scheduled": by_schedule, "not_before": by_not_before}
@@ -50,12 +55,10 @@ def _ordered(listed: Listed, page: EventPage, after: At | None) -> Iterator[Even
         vm = vm_named(region, page.vm) if page.vm else None
         scope = scope_named(region, page.scope) if page.scope else None
         ids = vm.events if vm is not None else scope.events if scope is not None else ()
-        key = _KEYS[page.order]
-        events = (event for event_id in ids if (event := region.events[event_id]).announced)
-        return iter(sorted((event for event in events if after is None or key(event) > after), key=key))
+        return _sorted((event for event_id in ids if (event := region.events[event_id]).announced), page, after)
     order = register.events_by_schedule if page.order == "scheduled" else register.events_by_not_before
-    keys = iter(order) if after is None else order.after(after)
-    return (region.events[event_id] for _, event_id in keys)
+    onwards = iter(order) if after is None else order.after(after)
+    return (region.events[event_id] for _, event_id in (order.before(after) if page.reverse else onwards))
 
 
 def _filter(page: EventPage) -> Callable[[Event], bool]:

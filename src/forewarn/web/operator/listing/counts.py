@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from forewarn.core.region import Power, Region
-from forewarn.plane.read_models.census import HEALTHS, Census
+from forewarn.core.region import HostHealth, Power, Region
+from forewarn.plane.read_models.census import Census
 from forewarn.web.operator.desk import Listed
 from forewarn.web.operator.schema.counts import DomainCount, EventCount, FleetAnswer
 
@@ -26,7 +26,7 @@ def fleet_fields(listed: Listed) -> FleetAnswer:
             "spot": sum(number for traits, number in census.vms.items() if traits.spot),
             "pending": sum(number for traits, number in census.vms.items() if traits.pending),
             "domains": _domains(census),
-            "health": {health.value: census.health.get(health, 0) for health in HEALTHS},
+            "health": _healths(census),
             "hosts_with_work": len(census.work),
             "hosts_with_vms_down": len(census.down),
             "events_total": sum(census.events.values()),
@@ -36,6 +36,15 @@ def fleet_fields(listed: Listed) -> FleetAnswer:
             ],
         }
     )
+
+
+def _healths(census: Census) -> dict[str, int]:
+    """Those of real hosts only where there are such."""
+    counts = {health: census.health.get(health, 0) for health in HostHealth}
+    return {health.value: number for health, number in counts.items() if number or health in _ALWAYS}
+
+
+_ALWAYS = (HostHealth.HEALTHY, HostHealth.FAILING, HostHealth.FAILED)
 
 
 def fleet_not_ready(region: Region, seq: int, share: float) -> FleetAnswer:

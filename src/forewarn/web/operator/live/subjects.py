@@ -58,13 +58,19 @@ class Subjects:
         for record in records:
             if self.more:
                 return
-            namer = _NAMERS.get(type(record.fact))
+            namer = NAMERS.get(type(record.fact))
             if namer is None:
                 continue
             try:
                 self.add(namer(record.fact, before, after))
             except UnknownEventError:
                 self.more = True
+
+
+def named_by(fact: f.Fact, before: Region, after: Region) -> Iterable[str]:
+    """All that one fact touched, which leads from one region to the other; ``UnknownEventError`` where none can say."""
+    namer = NAMERS.get(type(fact))
+    return () if namer is None else namer(fact, before, after)
 
 
 def _born(fact: f.EventScheduled | f.EventBornStarted, _before: Region, after: Region) -> Iterator[str]:
@@ -183,7 +189,7 @@ def _clock(_fact: f.ClockMoved, _before: Region, _after: Region) -> Iterator[str
 
 
 # A fact that is not here changes nothing that a page names: operations and resources of the Resource Manager.
-_NAMERS: dict[type, Namer] = {
+NAMERS: dict[type, Namer] = {
     **dict.fromkeys((f.EventScheduled, f.EventBornStarted), _born),
     **dict.fromkeys((f.EventAnnounced, f.EventApproved, f.EventStarted, f.EventCanceled), _step),
     **dict.fromkeys((f.ImpactBegan, f.ImpactEnded, f.EventCompleted), _step),

@@ -26,7 +26,7 @@ def show(page: Annotated[ActivityPage, Query()], desk: TheDesk, look: TheLook) -
     """
     journal, head = desk.plane.journal, look.seq
     check_order(page.since, page.until)
-    book, wanted = Book(look.region, journal), Wanted(page.door or "", page.about, page.fold)
+    book, wanted = Book(look.region, journal), Wanted(page.door or "", page.about, page.who, page.fold)
     end = head if page.until is None else last_until(journal, page.until, head)
     start = None if page.since is None else last_before(journal, page.since, end)
     if page.after is None and start is None:

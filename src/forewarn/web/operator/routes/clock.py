@@ -61,6 +61,7 @@ async def set_speed(body: SpeedBody, plane: ThePlane, desk: TheDesk) -> ClockAns
     """Region seconds in one real second; 0 makes it stand still. A real clock has one speed."""
     plane.set_speed(body.speed)
     desk.changes.clock_turned()
+    desk.newsroom.clock_turned()
     return clock_fields(plane)
 
 

@@ -18,8 +18,9 @@ from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.fleet_answers import EventsAnswer, EventStory, OutcomeAnswer
 from forewarn.web.operator.schema.listing import EventPage
 from forewarn.web.operator.schema.requests import EventIdsBody
+from forewarn.web.operator.telling.machine_views import errands_of_story
 from forewarn.web.operator.telling.outcomes import approved, canceled
-from forewarn.web.operator.telling.views import event_fields
+from forewarn.web.operator.telling.views import event_fields, in_time
 
 router = routes_below("/v1/events", "events")
 
@@ -48,7 +49,12 @@ def show(event_id: str, desk: TheDesk, look: TheLook) -> EventStory:
     event = look.region.events.get(event_id.upper()) or remembered(record.fact for record in records)
     if event is None:
         raise no_event(f"There is and was no event {event_id}.", event_id)
-    return EventStory(**dict(event_fields(look, event)), timeline=timeline(records))
+    return EventStory(
+        **dict(event_fields(look, event)),
+        in_time=in_time(event),
+        timeline=timeline(records),
+        errands=errands_of_story(records),
+    )
 
 
 @router.post("/approve", summary="Approve events")

@@ -10,7 +10,7 @@ from forewarn.core import commands as c
 from forewarn.core.facts import VmCreated
 from forewarn.core.looking.lookup import vm_named
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import fold
+from forewarn.core.region import fold, replace
 from forewarn.core.specs import EvictionPolicy, ScopeKind, VmSpec
 from forewarn.web.documents.document import document_bytes
 from forewarn.web.documents.interfaces import shared_address
@@ -50,8 +50,14 @@ _SEEN: dict[int | str, dict[str, Any]] = {
 
 @router.post("", status_code=201, summary="Create VMs")
 async def create(body: CreateVmsBody, asker: TheAsker) -> CreatedAnswer:
-    """One VM, or many that are numbered. All of them are created or, where one name is refused, none."""
-    creating = c.CreateVms(body.names(), _spec(body), asker.new_guid(), body.binding_or_none())
+    """One VM, or many that are numbered. All of them are created or, where one name is refused, none.
+
+    Those of a blueprint are down until their machines run; one that cannot be made is gone again, and the activity says
+    why.
+    """
+    engine = asker.plane.hands.made_from(body.blueprint) if body.blueprint else ""
+    spec = replace(_spec(body), engine=engine, blueprint=body.blueprint or "")
+    creating = c.CreateVms(body.names(), spec, asker.new_guid(), body.binding_or_none(), body.host or "")
     facts = await asker.submit(c.Together((creating, _reading(body, asker))) if body.read else creating)
     return await asker.tell(CreatedAnswer, created=[fact.name for fact in facts if isinstance(fact, VmCreated)])
 

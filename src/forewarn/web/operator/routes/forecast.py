@@ -86,7 +86,8 @@ async def show(query: Annotated[ForecastQuery, Query()], desk: TheDesk, look: Th
     until = look.now + _A_DAY if query.until is None else _in_utc(query.until)
     if until < look.now:
         raise Refused(Hint.INVALID, f"It is {look.now:%Y-%m-%dT%H:%M:%SZ} already; the journal tells what was before.")
-    found = await desk.plane.forecasts.look(look.region, look.seq, look.now, until, _wanted(look.region, query))
+    wanted, event = _wanted(look.region, query), query.event.upper()
+    found = await desk.plane.forecasts.look(look.region, look.seq, look.now, until, wanted, event)
     return _fields(look, until, found)
 
 

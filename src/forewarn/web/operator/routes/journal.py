@@ -9,7 +9,7 @@ from fastapi import Query
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Record
+from forewarn.plane.ports import Journal, Record
 from forewarn.web.operator.desk import TheDesk, TheLook, ThePlane
 from forewarn.web.operator.records import as_subject, record_fields
 from forewarn.web.operator.routing import routes_below
@@ -67,5 +67,9 @@ def _start(asked: int | None, last_event_id: str, head: int) -> int:
 @router.post("/verify", summary="Verify the journal")
 async def verify(desk: TheDesk, look: TheLook) -> VerifyAnswer:
     """Read everything that is stored and tell what is wrong with it. Nothing is changed."""
-    faults = await asyncio.to_thread(lambda: list(desk.plane.journal.verify()))
+    faults = await asyncio.to_thread(_faults, desk.plane.journal)
     return VerifyAnswer(faults=faults, records=look.seq)
+
+
+def _faults(journal: Journal) -> list[str]:
+    return list(journal.verify())

@@ -25,7 +25,7 @@ class NodeAnswer(Answer):
 
     name: str = Field(description="What people call it.", examples=["alpha:16926"])
     id: str = Field(description="This run of it.", examples=["0c5f4f61-6a8f-4d6a-9b7e-3f1f6f0f9f10"])
-    version: str = Field(description="The version of its program.", examples=["0.1.0"])
+    version: str = Field(description="The version of its program.", examples=["0.2.0"])
     faces: list[str] = Field(description="What it does.", examples=[["metadata", "control"]])
     urls: list[str] = Field(description="Where it listens.", examples=[["http://10.0.0.1:16926"]])
     rules: str = Field(
@@ -57,10 +57,14 @@ async def list_nodes(plane: ThePlane) -> NodesAnswer:
     this, listed = plane.membership.node, await plane.membership.nodes()
     now = plane.now()
     nodes = [replace(this, seen_at=now) if node.id == this.id else node for node in listed]
-    lags = await asyncio.to_thread(lambda: [_lag(plane.journal, node, this.seq) for node in nodes])
+    lags = await asyncio.to_thread(_lags, plane.journal, nodes, this.seq)
     leader = leader_of(nodes, this.id, now)
     fields = [_fields(node, lag, now, leader, this.id) for node, lag in zip(nodes, lags, strict=True)]
     return NodesAnswer(nodes=fields, warnings=list(warnings(nodes, leader, now)))
+
+
+def _lags(journal: Journal, nodes: list[Node], head: int) -> list[int]:
+    return [_lag(journal, node, head) for node in nodes]
 
 
 def _lag(journal: Journal, node: Node, head: int) -> int:

@@ -55,7 +55,12 @@ async def create(body: CreateScaleSetBody, asker: TheAsker) -> ScaleSetOutcome:
     async with asker.editing():
         if fold(body.name) in asker.look().region.scale_sets:
             raise Refused(Hint.CONFLICT, f"A scale set named '{body.name}' exists already.")
-        return await _act_on_set(asker, body.name, body.command(asker.new_guid()))
+        command = body.command(asker.new_guid())
+        if body.blueprint:
+            engine = asker.plane.hands.made_from(body.blueprint)
+            made_of = replace(command.vm_spec, engine=engine, blueprint=body.blueprint)
+            command = replace(command, vm_spec=made_of)
+        return await _act_on_set(asker, body.name, command)
 
 
 @router.put("/{name}", status_code=202, summary="Change a scale set")
@@ -63,6 +68,8 @@ async def change(name: str, body: ScaleSetChangeBody, asker: TheAsker) -> ScaleS
     """What is left out stays as it is. A changed model counts for an instance once that has been upgraded to it."""
     async with asker.editing():
         scale_set = scale_set_named(asker.look().region, name)
+        if body.blueprint not in (None, scale_set.vm_spec.blueprint):
+            raise Refused(Hint.CONFLICT, f"What scale set '{scale_set.name}' is made from cannot be changed.")
         return await _act_on_set(asker, name, body.change_of(scale_set, asker.new_guid()))
 
 

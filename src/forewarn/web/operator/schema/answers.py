@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-ErrorKind = Literal["invalid", "not_found", "conflict", "unauthorized", "uncertain", "unavailable", "internal"]
+ErrorKind = Literal[
+    "invalid", "not_found", "conflict", "unauthorized", "forbidden", "uncertain", "unavailable", "internal"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class PingAnswer(Answer):
     """That the service is there, and which one it is."""
 
     name: Literal["forewarn"] = Field(default="forewarn", description="Always `forewarn`.", examples=["forewarn"])
-    version: str = Field(description="The version of the program.", examples=["0.1.0"])
+    version: str = Field(description="The version of the program.", examples=["0.2.0"])
     region: str = Field(description="The name that the region was given with --name, or nothing.", examples=["shop"])
     data: str = Field(
         description="Where the region is kept: a directory, a database, or `in memory`.",

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from forewarn.web.operator.schema.answers import Answer, CommandAnswer
+from forewarn.web.operator.schema.machines import ErrandAnswer, MachineAnswer
 
 _GUID = "4CAEA225-A741-474D-A72E-428C86FCD853"
 _NOON = "2026-01-01T12:00:00Z"
@@ -36,6 +37,7 @@ class BindingAnswer(Answer):
     interface: str = Field(
         description="The interface of the namespace that leads to it; empty if it lives inside.", examples=["tap0"]
     )
+    unix: str = Field(description="The name of its Unix socket; empty if none.", examples=["web-0"])
 
 
 class VmAnswer(Answer):
@@ -73,6 +75,9 @@ class VmAnswer(Answer):
     tags: dict[str, str] = Field(description="Its tags.", examples=[{"team": "web"}])
     created_at: datetime = Field(description="When it was made.", examples=[_NOON])
     binding: BindingAnswer = Field(description="How the metadata face knows it by its connection.")
+    machine: MachineAnswer | None = Field(
+        description="The real machine that it is; null where it is only pretended.", examples=[None]
+    )
 
 
 class EventAnswer(Answer):
@@ -129,7 +134,15 @@ class TimelineEntry(Answer):
 class EventStory(EventAnswer):
     """An event and how it came to be where it is."""
 
+    in_time: bool | None = Field(
+        description="Whether somebody approved it before NotBefore, for tests in any language to assert; null while "
+        "that is still open.",
+        examples=[True],
+    )
     timeline: list[TimelineEntry] = Field(description="Every step so far, oldest first.")
+    errands: list[ErrandAnswer] = Field(
+        description="What was asked of engines for it, in this order; given-up ones too. Empty for pretended VMs."
+    )
 
 
 class EventsAnswer(ChosenAnswer):
@@ -238,7 +251,12 @@ class HostAnswer(Answer):
     name: str = Field(description="Its name.", examples=["host-0"])
     fault_domain: int = Field(description="What breaks together.", examples=[0])
     update_domain: int = Field(description="Planned maintenance takes one of these at a time.", examples=[0])
-    health: str = Field(description="`healthy`, `failing` or `failed`.", examples=["healthy"])
+    health: str = Field(
+        description="`healthy`, `failing` or `failed`; of real hosts also `draining`, `silent`, `fenced` and `left`.",
+        examples=["healthy"],
+    )
+    engine: str | None = Field(description="What runs its machines; null for a pretended host.", examples=[None])
+    capacity: int = Field(description="VMs that fit there.", examples=[20])
     vms: list[str] = Field(description="The VMs that live on it.", examples=[["web-0", "web-5"]])
 
 

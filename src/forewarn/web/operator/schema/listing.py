@@ -35,7 +35,13 @@ Part = Annotated[str, Field(max_length=256), AfterValidator(_check_part)]
 Domain = Annotated[int, Field(ge=0, le=10**6)]
 
 
-class VmPage(Page):
+class Ordered(Page):
+    """Which part of a list that can be read from either end."""
+
+    reverse: bool = Field(False, description="From the last one to the first.", examples=[False])
+
+
+class VmPage(Ordered):
     """Which VMs. All that is given must hold."""
 
     scope: str = Field("", max_length=512, description="Only of this scope.", examples=["availability-set/front"])
@@ -50,7 +56,7 @@ class VmPage(Page):
     )
 
 
-class EventPage(Page):
+class EventPage(Ordered):
     """Which events. All that is given must hold."""
 
     scope: str = Field("", max_length=512, description="Only of this scope.", examples=["availability-set/front"])
@@ -82,7 +88,7 @@ class EventPage(Page):
     )
 
 
-class ScopePage(Page):
+class ScopePage(Ordered):
     """Which scopes. All that is given must hold."""
 
     kind: ScopeKindName | None = Field(None, description="Only of this kind.", examples=["availability-set"])
@@ -92,7 +98,7 @@ class ScopePage(Page):
     )
 
 
-class HostPage(Page):
+class HostPage(Ordered):
     """Which hosts. All that is given must hold."""
 
     health: HealthName | None = Field(None, description="Only in this health.", examples=["failing"])

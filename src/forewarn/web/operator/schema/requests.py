@@ -103,8 +103,15 @@ class BindingBody(Body):
         examples=["tap0"],
     )
 
+    unix: NamespaceName | None = Field(
+        None,
+        description="The name of a Unix socket of its own, in a directory that the server chooses; never a path.",
+        examples=["web-0"],
+    )
+
     def binding(self) -> Binding:
-        return Binding(self.address or "", self.local_address or "", self.netns or "", self.interface or "")
+        said = (self.address, self.local_address, self.netns, self.interface, self.unix)
+        return Binding(*(each or "" for each in said))
 
     def binding_or_none(self) -> Binding | None:
         return None if self.binding() == NO_BINDING else self.binding()
@@ -116,7 +123,7 @@ class BindBody(BindingBody):
     @model_validator(mode="after")
     def _say_something(self) -> Self:
         if not self.binding().claims():
-            raise ValueError("give at least one of address, local_address and netns")
+            raise ValueError("give at least one of address, local_address, netns and unix")
         return self
 
 
@@ -161,6 +168,12 @@ class CreateVmsBody(BindingBody):
     read: Flag = Field(
         False, description="Each of them reads its document at once, which enables its scope.", examples=[False]
     )
+    blueprint: Name | None = Field(
+        None,
+        description="Make real machines from this blueprint of the server's own region file.",
+        examples=["worker"],
+    )
+    host: Name | None = Field(None, description="Make them here; else where there is room.", examples=["rack-1"])
 
     @model_validator(mode="after")
     def _belong_together(self) -> Self:
@@ -328,6 +341,7 @@ class ActivityPage(Body):
         description="Only about this: the name of a VM, scale set or host, a scope, an id.",
         examples=["web-0"],
     )
+    who: str = Field("", max_length=256, description="Only what this one did, as `who` names it.", examples=["anna"])
     since: Instant | None = Field(
         None, description="Only what was done at this instant or later.", examples=["2026-01-01T10:00:00Z"]
     )

@@ -116,6 +116,12 @@ class ScaleSetChangeBody(Body):
         description="How instances are named: `web_0`, or as VMs of their own. Cannot be changed.",
         examples=["Uniform"],
     )
+    blueprint: Name | None = Field(
+        None,
+        description="Instances are real machines, made from this blueprint of the server's own region file. Cannot be "
+        "changed.",
+        examples=["worker"],
+    )
     single_placement_group: Flag = Field(
         False, description="All instances in one placement group, 100 at most. Cannot be set later.", examples=[False]
     )

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from immutables import Map
-
+from forewarn.core.maps import Map
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.region import Campaign, Host, Region
 from forewarn.plane.read_models.register import At

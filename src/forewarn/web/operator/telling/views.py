@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from forewarn.core.causes import CAUSES
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import Event, Host, Region, Scope, Vm, fold
+from forewarn.core.region import Event, Host, RealHost, Region, Scope, Vm, fold
 from forewarn.core.specs import Binding, BindingPattern, Policy, ScopeKind
 from forewarn.web.arm_ids import instance_name
 from forewarn.web.operator.desk import Look
@@ -18,6 +18,7 @@ from forewarn.web.operator.schema.fleet_answers import (
     ScopeAnswer,
     VmAnswer,
 )
+from forewarn.web.operator.telling.machine_views import machine_fields
 
 
 def vm_fields(region: Region, vm: Vm) -> VmAnswer:
@@ -50,6 +51,7 @@ def vm_fields(region: Region, vm: Vm) -> VmAnswer:
         tags=dict(spec.tags),
         created_at=vm.created_at,
         binding=binding_fields(vm.binding),
+        machine=machine_fields(region, vm.key),
     )
 
 
@@ -59,6 +61,7 @@ def binding_fields(binding: Binding | BindingPattern) -> BindingAnswer:
         local_address=binding.local_address,
         netns=binding.netns,
         interface=binding.interface,
+        unix=binding.unix if isinstance(binding, Binding) else "",  # instances of a set have none
     )
 
 
@@ -95,6 +98,8 @@ def host_fields(region: Region, host: Host) -> HostAnswer:
         fault_domain=host.fault_domain,
         update_domain=host.update_domain,
         health=host.health.value,
+        engine=host.engine if isinstance(host, RealHost) else None,
+        capacity=host.capacity,
         vms=vm_names(region, sorted(host.vms)),
     )
 
@@ -126,6 +131,13 @@ def event_fields(look: Look, event: Event) -> EventAnswer:
         campaign=event.campaign or None,
         awaited=awaited(look, event),
     )
+
+
+def in_time(event: Event) -> bool | None:
+    """Whether somebody approved it before NotBefore; None while that is open."""
+    if event.announced and event.approved_at is not None:
+        return event.approved_at <= event.not_before
+    return None if event.phase in PENDING else False
 
 
 def awaited(look: Look, event: Event) -> list[str]:

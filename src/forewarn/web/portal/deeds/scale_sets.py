@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from forewarn.core.region import Region, ScaleSet, fold
@@ -129,11 +130,17 @@ def _scale_twins(filled: Filled, region: Region) -> tuple[Twin, ...]:
     )
 
 
+def _array(ids: Sequence[str]) -> str:
+    """As PowerShell writes several texts: with quotes around all of them, it would be one."""
+    return ",".join(f"'{each}'" for each in ids)
+
+
 def _upgrade_twins(filled: Filled, region: Region) -> tuple[Twin, ...]:
     group, name = _named(filled, region)
     ids = _ids(filled, region)
-    shown = ",".join(ids) or "*"
-    line = f"Update-AzVmssInstance -ResourceGroupName '{group}' -VMScaleSetName '{name}' -InstanceId '{shown}'"
+    of_set = f"-ResourceGroupName '{group}' -VMScaleSetName '{name}'"
+    shown = _array(ids) or f"(Get-AzVmssVM {of_set}).InstanceId"
+    line = f"Update-AzVmssInstance {of_set} -InstanceId {shown}"
     return (
         forewarn(["vmss", "update-instances", name, *filled.all("vm")]),
         az(["vmss", "update-instances", "-g", group, "-n", name, "--instance-ids", *(ids or ["*"])]),
@@ -145,7 +152,7 @@ def _upgrade_twins(filled: Filled, region: Region) -> tuple[Twin, ...]:
 def _delete_twins(filled: Filled, region: Region) -> tuple[Twin, ...]:
     group, name = _named(filled, region)
     ids = _ids(filled, region)
-    line = f"Remove-AzVmss -ResourceGroupName '{group}' -VMScaleSetName '{name}' -InstanceId {','.join(ids)} -Force"
+    line = f"Remove-AzVmss -ResourceGroupName '{group}' -VMScaleSetName '{name}' -InstanceId {_array(ids)} -Force"
     return (
         forewarn(["vmss", "delete-instances", name, *filled.all("vm")]),
         az(["vmss", "delete-instances", "-g", group, "-n", name, "--instance-ids", *ids]),

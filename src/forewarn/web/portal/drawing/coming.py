@@ -108,7 +108,8 @@ def lines_of_cohorts(window: Window, listed: Listed) -> list[ComingLine]:
 def _line_of_cohort(window: Window, first: Event, cohort: Cohort, events: int) -> ComingLine:
     wave = f", update domain {cohort.update_domain}" if cohort.campaign else ""
     return ComingLine(
-        id=first.id,
+        # Its own, not that of its first event: that one goes on before the others, and the line must stay the same.
+        id=f"{cohort.type.value}-{cohort.phase.value}-{cohort.campaign}-{cohort.update_domain}".lower(),
         text=f"{cohort.type.value}, {events} events{wave}",
         event="",
         phase=cohort.phase.value,

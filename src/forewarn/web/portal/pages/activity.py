@@ -7,26 +7,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from forewarn.core.looking.story import tell
+from forewarn.web.operator.records import record_fields
 from forewarn.web.operator.routes import activity
-from forewarn.web.operator.schema.answers import ActivitiesAnswer, ActivityAnswer
+from forewarn.web.operator.schema.answers import ActivitiesAnswer, ActivityAnswer, RecordAnswer
 from forewarn.web.operator.schema.requests import ActivityPage, Door
 from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.forms import NotRight, checked
 from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
 _LINES = 100  # ours: two or three screens
+_MOST_FACTS = 50  # ours, of one request: a screen and a half; the journal has all of them
+_FILTERS = ("about", "door", "who")
+
+
+@dataclass(frozen=True)
+class ToldFact:
+    """A record of the journal, and the same as a sentence."""
+
+    record: RecordAnswer
+    text: str
 
 
 @dataclass(frozen=True)
 class ActivityView:
     """The newest lines first."""
 
-    door: str
-    about: str
+    asked: dict[str, str]  # the filters, as the address has them
     doors: tuple[str, ...]
     lines: tuple[ActivityAnswer, ...] = ()
     head: int = 0
     stretch: tuple[int, int] | None = None  # of the journal, in which the lines lie, where an event was made in it
+    opened: int = 0  # the first record of the line whose facts are shown
+    facts: tuple[ToldFact, ...] = ()
     refusal: str = ""
 
 
@@ -37,20 +50,30 @@ async def part_of(visit: Visit, after: str, limit: int) -> ActivitiesAnswer:
 
 
 def _filters(visit: Visit) -> dict[str, str]:
-    return {name: visit.first(name)[:512] for name in ("door", "about") if visit.first(name)}
+    return {name: visit.first(name)[:512] for name in _FILTERS if visit.first(name)}
 
 
 def view(visit: Visit) -> ActivityView:
     """Reads the journal, so it is called in a thread."""
-    door, about = visit.first("door"), visit.first("about")
-    shown = ActivityView(door, about, get_args(Door))
+    asked = {name: visit.first(name) for name in _FILTERS}
+    shown = ActivityView(asked, get_args(Door))
     try:
-        page = checked(ActivityPage, {"about": about, "limit": _LINES, **({"door": door} if door else {})})
+        page = checked(ActivityPage, {"limit": _LINES, **{name: value for name, value in asked.items() if value}})
     except NotRight as problem:
         return replace(shown, refusal=problem.message)
     found = activity.show(page, visit.desk, visit.look)
     lines = tuple(reversed(found.activity))
-    return replace(shown, lines=lines, head=found.head, stretch=_stretch(lines))
+    opened = visit.first("open")
+    line = next((line for line in lines if opened == str(line.first_seq)), None)
+    facts = () if line is None else _facts(visit, line)
+    first = line.first_seq if line else 0
+    return replace(shown, lines=lines, head=found.head, stretch=_stretch(lines), opened=first, facts=facts)
+
+
+def _facts(visit: Visit, line: ActivityAnswer) -> tuple[ToldFact, ...]:
+    """What the journal keeps of one request, at most a screen of it."""
+    records = visit.desk.plane.journal.read(line.first_seq - 1, min(_MOST_FACTS, line.seq - line.first_seq + 1))
+    return tuple(ToldFact(record_fields(record), tell(record.fact)) for record in records)
 
 
 def _stretch(lines: Sequence[ActivityAnswer]) -> tuple[int, int] | None:
@@ -73,7 +96,7 @@ PAGES = (
         view,
         "pages/activity.html",
         parts={"part-activity": "parts/activity.html"},
-        api=("GET /v1/activity",),
+        api=("GET /v1/activity", "GET /v1/journal"),
         reading=_reading,
         menu="Activity",
     ),

@@ -22,7 +22,7 @@ from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.drawing.axis import Axis, Span, axis_of
 from forewarn.web.portal.forms import NotRight, checked
-from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit, reverse_of
 from forewarn.wire.versions import API_VERSIONS, NEWEST, ApiVersion
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
@@ -37,6 +37,7 @@ _FILTERS = ("vm", "scope", "host", "type", "phase", "source", "campaign")
 class EventList:
     asked: str
     ended: bool  # the tab of those that have ended
+    reverse: bool
     events: tuple[EventAnswer, ...] = ()
     following: str | None = None
     refusal: str = ""
@@ -47,8 +48,7 @@ async def part_of(visit: Visit, after: str, limit: int) -> EventsAnswer:
     """Those of the chosen tab that the filter of the address chooses, from there on."""
     ended = _ended(visit)
     given = _filters(visit)
-    order = {"since": (visit.look.now - _A_DAY).isoformat()} if ended else {"order": "not_before"}
-    page = checked(EventPage, {**given, **order, "after": after, "limit": limit})
+    page = checked(EventPage, {**given, **_order(visit), "after": after, "limit": limit})
     found = await asyncio.to_thread(events.list_events, page, visit.desk, await visit.listed())
     shown = [each for each in found.events if (each.phase in ("completed", "canceled")) == ended]
     return found.model_copy(update={"events": shown})
@@ -60,8 +60,7 @@ def _filters(visit: Visit) -> dict[str, str]:
 
 
 def _reading(visit: Visit) -> Elsewhere:
-    since = {"since": f"{visit.look.now - _A_DAY:%Y-%m-%dT%H:%M:%SZ}"} if _ended(visit) else {"order": "not_before"}
-    chosen = {**_filters(visit), **since}
+    chosen = {**_filters(visit), **_order(visit)}
     return Elsewhere((("event", "list", *options(chosen)),), chosen, no_az=_NO_AZ)
 
 
@@ -74,17 +73,27 @@ def _ended(visit: Visit) -> bool:
     return visit.first("tab") == "ended"
 
 
+def _backwards(visit: Visit) -> bool:
+    """What is coming begins with the soonest, what has ended with the latest; an address may turn both around."""
+    return _ended(visit) != bool(reverse_of(visit))
+
+
+def _order(visit: Visit) -> dict[str, str]:
+    since = {"since": f"{visit.look.now - _A_DAY:%Y-%m-%dT%H:%M:%SZ}"} if _ended(visit) else {}
+    return {"order": "not_before", **since, **({"reverse": "yes"} if _backwards(visit) else {})}
+
+
 async def view_list(visit: Visit) -> EventList:
     """Those that are open, by NotBefore; on the other tab those that ended in the last day, newest first."""
-    asked, ended = visit.first("q"), _ended(visit)
+    asked, ended, reverse = visit.first("q"), _ended(visit), _backwards(visit)
     try:
         found = await part_of(visit, visit.first("after")[:512], _ROWS)
     except NotRight as problem:
-        return EventList(asked, ended, refusal=problem.message)
+        return EventList(asked, ended, reverse, refusal=problem.message)
     except Refused as problem:
         told = refusal_of(problem, visit.desk)
-        return EventList(asked, ended, refusal=told[2] if told else problem.message)
-    return EventList(asked, ended, tuple(reversed(found.events) if ended else found.events), found.next)
+        return EventList(asked, ended, reverse, refusal=told[2] if told else problem.message)
+    return EventList(asked, ended, reverse, tuple(found.events), found.next)
 
 
 @dataclass(frozen=True)

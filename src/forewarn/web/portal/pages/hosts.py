@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forewarn.core.looking.lookup import host_named
-from forewarn.core.region import Host, Region
+from forewarn.core.region import Host, HostHealth, Region
+from forewarn.plane.read_models.census import WORK
 from forewarn.web.operator.routes.hosts import list_hosts
 from forewarn.web.operator.schema.fleet_answers import EventAnswer, HostAnswer, HostsAnswer, VmAnswer
 from forewarn.web.operator.schema.listing import HostPage
 from forewarn.web.operator.telling.views import event_fields, host_fields, vm_fields
 from forewarn.web.portal.doors.reading import options
-from forewarn.web.portal.forms import checked
-from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
+from forewarn.web.portal.forms import NotRight, checked
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit, reverse_of
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _NO_AZ = "Users of Azure do not see hosts."
@@ -24,10 +25,13 @@ _FILTERS = ("health", "ud", "fd", "work", "down")
 class HostList:
     """One page of the list, and where the next one begins."""
 
-    filters: dict[str, str]
-    total: int
-    hosts: list[HostAnswer]
-    following: str | None
+    asked: str  # what stands in the filter box
+    reverse: bool
+    total: int = 0
+    hosts: tuple[HostAnswer, ...] = ()
+    at_work: frozenset[str] = frozenset()  # names of those whose work has not ended
+    following: str | None = None
+    refusal: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,18 +44,33 @@ class HostView:
 
 async def part_of(visit: Visit, after: str, limit: int) -> HostsAnswer:
     """Those that the filters of the address choose, from there on."""
-    page = checked(HostPage, {**_filters(visit), "after": after, "limit": limit})
+    page = checked(HostPage, {**_filters(visit), **reverse_of(visit), "after": after, "limit": limit})
     return await asyncio.to_thread(list_hosts, page, await visit.listed())
 
 
 def _filters(visit: Visit) -> dict[str, str]:
-    return {name: visit.first(name) for name in _FILTERS if visit.first(name)}
+    """From the filter box, ``ud:2 work:yes``; a link may also name them one by one."""
+    words = (word.partition(":") for word in visit.first("q").split())
+    typed = {name: value for name, colon, value in words if colon and name in _FILTERS}
+    return {name: visit.first(name) for name in _FILTERS if visit.first(name)} | typed
+
+
+def _asked(visit: Visit) -> str:
+    return " ".join(f"{name}:{value}" for name, value in _filters(visit).items())
 
 
 async def view_list(visit: Visit) -> HostList:
-    """By number; those that fit all filters of the address."""
-    found = await part_of(visit, visit.first("after"), _ROWS)
-    return HostList(_filters(visit), found.total, found.hosts, found.next)
+    """By number; those that fit all filters of the address. A filter that cannot be is told at its field."""
+    shown = HostList(_asked(visit), bool(reverse_of(visit)), len(visit.look.region.hosts))
+    try:
+        found = await part_of(visit, visit.first("after")[:512], _ROWS)
+    except NotRight as problem:
+        return replace(shown, refusal=problem.message)
+    listed = await visit.listed()
+    told, region = listed.census.hosts, listed.look.region
+    there = (host_named(region, host.name) for host in found.hosts if host.health != HostHealth.LEFT)
+    at_work = frozenset(host.name for host in there if told[host.number] & WORK)
+    return replace(shown, hosts=tuple(found.hosts), at_work=at_work, following=found.next)
 
 
 def view_host(visit: Visit) -> HostView:
@@ -73,7 +92,7 @@ def _work_on(region: Region, host: Host) -> list[str]:
 
 
 def _reading(visit: Visit) -> Elsewhere:
-    chosen = _filters(visit)
+    chosen = {**_filters(visit), **reverse_of(visit)}
     return Elsewhere((("host", "list", *options(chosen)),), chosen, no_az=_NO_AZ)
 
 

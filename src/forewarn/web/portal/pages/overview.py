@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
+from functools import lru_cache
+from itertools import groupby, islice
 
 from forewarn.plane.read_models.census import HEALTHS, WORK, down_at
 from forewarn.web.operator.desk import Listed
@@ -31,19 +32,19 @@ from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 SPANS = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "24h": timedelta(days=1), "7d": timedelta(days=7)}
 _EVENTS_MOST = 1_000  # ours: looked at for the bars, far more than are drawn
 _CELLS_MOST = 600  # ours, of the map: half a screen; where there are more hosts, a cell stands for several
+_LINKS_MOST = 100  # ours, of the map: beyond that, neighbours of one row that are alike lead to the first of them
 _COLUMNS = 30  # of the map: with _CELLS_MOST twenty rows of squares, half a screen
 _NOTABLE_MOST = 20  # hosts with their names below the map; the list of hosts has all of them
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One square of the map: a host, or several that follow each other, by the worst of them."""
+    """Squares of the map that lead to the same place: one, or a row of neighbours where very many have news."""
 
-    x: int
-    y: int
-    first: int
+    path: str
+    first: int  # hosts, from this one to that one
     last: int
-    state: str  # failed, failing, work, down
+    state: str  # failed, failing, work, down: of the worst of them
 
 
 @dataclass(frozen=True)
@@ -123,29 +124,36 @@ def host_map(told: bytes) -> HostMap:
     total = -(-len(told) // each)
     columns = min(_COLUMNS, total) or 1
     states = [_worst(told[first : first + each]) for first in range(0, len(told), each)]
+    many = total - states.count("") > _LINKS_MOST
+    alike = groupby(range(total), key=lambda at: (states[at], at // columns if many or not states[at] else at))
+    rows = [(state, list(squares)) for (state, _), squares in alike]
+    paths = [(state, _squares(row[0], len(row), columns), row) for state, row in rows]
+    quiet = "".join(path for state, path, _ in paths if not state)
     cells = [
-        Cell(place % columns, place // columns, place * each, min(place * each + each, len(told)) - 1, state)
-        for place, state in enumerate(states)
+        Cell(path, row[0] * each, min((row[-1] + 1) * each, len(told)) - 1, state)
+        for state, path, row in paths
         if state
     ]
-    quiet = "".join(
-        f"M{place % columns * 10 + 1} {place // columns * 10 + 1}h8v8h-8z"
-        for place, state in enumerate(states)
-        if not state
-    )
     notable = islice((found.start() for found in _NOTABLE.finditer(told)), _NOTABLE_MOST)
     first = [(f"host-{number}", told_of(told[number])) for number in notable]
     return HostMap(columns, -(-total // columns), each, quiet, cells, first, len(told) - told.count(0))
 
 
+def _squares(first: int, number: int, columns: int) -> str:
+    """As many as follow each other in one row."""
+    return f"M{first % columns * 10 + 1} {first // columns * 10 + 1}h8v8h-8z" + "m10 0h8v8h-8z" * (number - 1)
+
+
 _NOTABLE = re.compile(rb"[^\0]")  # there may be very many hosts, and few of which there is something to tell
 
 
-def _worst(hosts: Sequence[int]) -> str:
+@lru_cache(4_096)
+def _worst(hosts: bytes) -> str:
+    """Most squares of a large fleet have the same few bytes."""
     return min((_state(host) for host in set(hosts) if host), key=_STATES.index, default="")
 
 
-_STATES = ("failed", "failing", "work", "down")
+_STATES = ("failed", "silent", "failing", "work", "down")
 
 
 def _state(host: int) -> str:

@@ -17,7 +17,7 @@ from forewarn.web.operator.schema.listing import ScopePage
 from forewarn.web.operator.telling.views import event_fields, scope_fields
 from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
 from forewarn.web.portal.forms import FormField, Given, checked
-from forewarn.web.portal.page import Elsewhere, PortalPage, View, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, View, Visit, reverse_of
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _MOST_OF_DOMAIN = 30  # ours: VMs of one update domain that are shown; a link leads to all
@@ -32,6 +32,7 @@ _ADD = {
 class ScopeList:
     kind: str
     what: str
+    reverse: bool
     scopes: list[ScopeAnswer]
     following: str | None
     command: str
@@ -43,7 +44,7 @@ PartOf: TypeAlias = Callable[[Visit, str, int], Awaitable[ScopesAnswer]]
 def _part_of(kind: ScopeKind) -> PartOf:
     async def part_of(visit: Visit, after: str, limit: int) -> ScopesAnswer:
         """Those of this kind, from there on."""
-        page = checked(ScopePage, {"kind": kind.value, "after": after, "limit": limit})
+        page = checked(ScopePage, {"kind": kind.value, **reverse_of(visit), "after": after, "limit": limit})
         return await asyncio.to_thread(list_scopes, page, await visit.listed())
 
     return part_of
@@ -56,7 +57,7 @@ CLOUD_SERVICES = _part_of(ScopeKind.CLOUD_SERVICE)
 def _list_of(kind: ScopeKind, what: str, part_of: PartOf) -> View:
     async def view(visit: Visit) -> ScopeList:
         found = await part_of(visit, visit.first("after"), _ROWS)
-        return ScopeList(kind.value, what, found.scopes, found.next, _ADD[kind.value])
+        return ScopeList(kind.value, what, bool(reverse_of(visit)), found.scopes, found.next, _ADD[kind.value])
 
     return view
 

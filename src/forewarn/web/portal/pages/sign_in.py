@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from forewarn.web.access import Grant
 from forewarn.web.portal.addresses import own_path
 from forewarn.web.portal.page import GoTo, PortalPage, Visit
 from forewarn.web.portal.preferences import CHOICES, COOKIE
@@ -39,18 +40,18 @@ async def sign_in(visit: Visit) -> SigningIn | GoTo:
     if seconds := sessions.tries.wait_seconds(visit.caller):
         refusal = f"Too many wrong tokens came from this address; try again in {seconds} s."
         return replace(form, refusal=refusal, status=429)
-    known = _name_of(sessions, visit)
+    known = _granted(sessions, visit)
     if known is None:
         sessions.tries.note(visit.caller)
         return replace(form, refusal=_STALE if visit.typed("code") else _WRONG, status=401)
     return GoTo(back, (sessions.cookie(known, visit.host, visit.scheme),))
 
 
-def _name_of(sessions: TokenSessions, visit: Visit) -> str | None:
-    """The label for activity, where what was shown is right; else None."""
+def _granted(sessions: TokenSessions, visit: Visit) -> Grant | None:
+    """Who comes in, where what was shown is right; else None."""
     if visit.typed("code"):
         return sessions.use_code(visit.typed("code"))
-    return visit.typed("name") if sessions.knows(visit.typed("token")) else None
+    return sessions.granted(visit.typed("token"), visit.typed("name"))
 
 
 async def sign_out(visit: Visit) -> GoTo:

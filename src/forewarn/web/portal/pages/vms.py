@@ -14,7 +14,7 @@ from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.forms import Given, NotRight, checked
-from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
+from forewarn.web.portal.page import Elsewhere, PortalPage, Visit, reverse_of
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _FILTERS = ("power", "ud", "fd", "host", "spot", "pending", "scope")
@@ -26,6 +26,7 @@ class VmList:
     """One page of the list, and where the next one begins."""
 
     asked: str  # what stands in the filter box
+    reverse: bool
     total: int = 0  # of the region
     vms: tuple[VmAnswer, ...] = ()
     following: str | None = None
@@ -49,14 +50,14 @@ def filters_of(asked: str) -> dict[str, str]:
 
 async def part_of(visit: Visit, after: str, limit: int) -> VmsAnswer:
     """Those that the filter of the address chooses, from there on."""
-    page = checked(VmPage, {**filters_of(visit.first("q")), "after": after, "limit": limit})
+    page = checked(VmPage, {**filters_of(visit.first("q")), **reverse_of(visit), "after": after, "limit": limit})
     return await asyncio.to_thread(list_vms, page, await visit.listed())
 
 
 async def view_list(visit: Visit) -> VmList:
     """By name, 50 at a time. A filter that cannot be is told at its field."""
     asked = visit.first("q")
-    shown = VmList(asked, len(visit.look.region.vms))
+    shown = VmList(asked, bool(reverse_of(visit)), len(visit.look.region.vms))
     try:
         found = await part_of(visit, visit.first("after")[:512], _ROWS)
     except NotRight as problem:
@@ -80,7 +81,7 @@ async def view_new(visit: Visit) -> NewVms:
 
 
 def _reading(visit: Visit) -> Elsewhere:
-    chosen = filters_of(visit.first("q"))
+    chosen = {**filters_of(visit.first("q")), **reverse_of(visit)}
     return Elsewhere((("vm", "list", *options(chosen)),), chosen, az=(("vm", "list", "-o", "table"),))
 
 

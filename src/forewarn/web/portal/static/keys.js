@@ -96,8 +96,10 @@ function pressed(event) {
 
 export function startKeys() {
   document.addEventListener("keydown", pressed);
-  one("a.search-open")?.addEventListener("click", (event) => {
-    event.preventDefault();
-    void palette();
-  });
+  for (const [place, does] of /** @type {[string, () => void][]} */ ([["a.search-open", palette], ["[data-help]", help]])) {
+    one(place)?.addEventListener("click", (event) => {
+      event.preventDefault();
+      void does();
+    });
+  }
 }

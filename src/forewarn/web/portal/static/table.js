@@ -51,7 +51,6 @@ export function startTables() {
     const form = box instanceof HTMLInputElement && box.type === "checkbox" && box.closest("form:has(.bulk)");
     if (form) clicked(form, /** @type {HTMLInputElement} */ (box), event.shiftKey);
   });
-  for (const box of all("[data-all]")) box.closest("[hidden]")?.removeAttribute("hidden");
   for (const name of ["laid", "rows", "change"]) document.addEventListener(name, countAll);
   addEventListener("pageshow", countAll); // a browser that goes back remembers what was checked
 }

@@ -8,8 +8,8 @@ import { listen } from "./stream.js";
 const ports = new Map();
 const SILENT_MS = 70_000; // pages say so every 20 seconds; one that was killed says nothing
 let seq = 0;
-/** @type {Contact} */
-let contact = "lost";
+/** @type {Contact | ""} nothing is known before the first answer: "lost" would make each page ask for its parts again */
+let contact = "";
 /** @type {(() => void) | null} */
 let leave = null;
 
@@ -30,7 +30,7 @@ function begin(after) {
 function end() {
   leave?.();
   leave = null;
-  contact = "lost";
+  contact = "";
 }
 
 /** @param {MessagePort} port */

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from forewarn.core.deciding import fleet
 from forewarn.core.refusal import Refused
 from forewarn.core.specs import EvictionPolicy, Particulars, VmSpec
+from forewarn.web.documents.whereabouts import WINDOWS_NAME_MOST, WINDOWS_PREFIX_MOST
 from forewarn.web.resource_manager.call import ArmDesk, Call
 from forewarn.web.resource_manager.compute import particulars
 from forewarn.web.resource_manager.compute.event_settings import TERMINATE, Notices, settle_profile
@@ -16,6 +17,7 @@ from forewarn.web.resource_manager.errors import ArmError, invalid
 from forewarn.web.resource_manager.subscriptions import place_name
 
 _PRIORITIES = ("Regular", "Low", "Spot")
+_NOT_IN_WINDOWS_NAMES = "`~!@#$%^&*()=+_[]{}\\|;:.'\",<>/?"  # in the order of Azure's sentence about them
 _EVICTIONS = tuple(str(policy) for policy in EvictionPolicy)
 
 
@@ -123,13 +125,32 @@ def settle(desk: ArmDesk, document: Object, profile: Object, at: str, current: V
             raise invalid(target, "Terminate notifications cannot be enabled on Spot instances.")
     disk = profile.get("storageProfile", {}).get("osDisk", {})
     named = one_of(disk, "osType", ("Linux", "Windows"), f"{at}.storageProfile.osDisk")
+    system = named or particulars.os_type(desk, profile, current)
+    if system == "Windows" and current is None:
+        _check_windows_name(profile, at)
     return Profile(
         spot,
         EvictionPolicy(eviction or EvictionPolicy.DEALLOCATE),
         notices,
-        named or particulars.os_type(desk, profile, current),
+        system,
         particulars.read(document, profile),
     )
+
+
+def _check_windows_name(profile: Object, at: str) -> None:
+    """In Azure's words. A prefix leaves six places for the number of the instance."""
+    system = profile.get("osProfile", {})
+    for key, words, most in (
+        ("computerName", "name", WINDOWS_NAME_MOST),
+        ("computerNamePrefix", "name prefix", WINDOWS_PREFIX_MOST),
+    ):
+        name = str(system.get(key, ""))
+        if len(name) > most or name.isdecimal() or any(letter in _NOT_IN_WINDOWS_NAMES for letter in name):
+            raise invalid(
+                f"{at}.osProfile.{key}",
+                f"Windows computer {words} cannot be more than {most} characters long, be entirely numeric, or contain "
+                f"the following characters: {' '.join(_NOT_IN_WINDOWS_NAMES)}.",
+            )
 
 
 def check_preconditions(call: Call, current: Object | None) -> None:

@@ -68,13 +68,19 @@ def of_vm(desk: ArmDesk, vm: Vm) -> Object:
     return {**document, "tags": dict(vm.spec.tags), "properties": properties}
 
 
+def _configuration(spec: VmSpec) -> Object:
+    """What tells a machine of Windows from others, beside its disk: with what Azure gives one that says nothing."""
+    windows = {"provisionVMAgent": True, "enableAutomaticUpdates": True}
+    return {"windowsConfiguration": windows} if spec.os_type == "Windows" else {}
+
+
 def _made_up_vm(desk: ArmDesk, vm: Vm) -> Object:
     """A document for a VM that no request described. Clients read these parts without checking that they are there."""
     made_up: Object = {
         "location": location_of(vm.spec),
         "properties": {
             "storageProfile": {"osDisk": {"osType": vm.spec.os_type, "createOption": "FromImage"}, "dataDisks": []},
-            "osProfile": {"computerName": computer_name_of(desk.plane.region, vm)},
+            "osProfile": {"computerName": computer_name_of(desk.plane.region, vm), **_configuration(vm.spec)},
             "networkProfile": {"networkInterfaces": []},
         },
         "etag": _FIRST_ETAG,
@@ -144,7 +150,7 @@ def _made_up_scale_set(desk: ArmDesk, scale_set: ScaleSet) -> Object:
 
 def _made_up_profile(scale_set: ScaleSet) -> Object:
     return {
-        "osProfile": {"computerNamePrefix": scale_set.computer_prefix},
+        "osProfile": {"computerNamePrefix": scale_set.computer_prefix, **_configuration(scale_set.vm_spec)},
         "storageProfile": {"osDisk": {"osType": scale_set.vm_spec.os_type, "createOption": "FromImage"}},
         "networkProfile": {"networkInterfaceConfigurations": []},
     }

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from forewarn.web.access import EVERYTHING, NO_TOKENS, Grant, Tokens
+
 TOKEN_LIFE = timedelta(days=1)
 IDENTITY = "00000000-0000-0000-0000-00000000f0e2"  # the client and object id of every caller
 
@@ -24,12 +26,15 @@ class Access:
     """What the server's secret opens."""
 
     secret: str = field(default="", repr=False)
+    tokens: Tokens = field(default=NO_TOKENS, repr=False)
 
-    def knows(self, shown: str) -> bool:
-        """Whether a caller has shown the secret; always true where the server has none."""
-        return not self.secret or hmac.compare_digest(shown.encode(), self.secret.encode())
+    def granted(self, shown: str) -> Grant | None:
+        """What the secret, or a token of the region, lets in; everything where the server has none."""
+        if not self.secret or hmac.compare_digest(shown.encode(), self.secret.encode()):
+            return EVERYTHING
+        return self.tokens.grant(shown)
 
-    def issue(self, audience: str, issuer: str, tenant: str, now: datetime) -> str:
+    def issue(self, audience: str, issuer: str, tenant: str, now: datetime, token_id: str = "") -> str:
         """A JSON Web Token with the claims that clients decode."""
         began = int(now.timestamp())
         claims = {
@@ -45,17 +50,22 @@ class Access:
             "tid": tenant,
             "ver": "1.0",
         }
+        if token_id:
+            claims["forewarn_token"] = token_id
         signed = f"{_part({'alg': 'HS256', 'typ': 'JWT'})}.{_part(claims)}"
         return f"{signed}.{_base64(self._signature(signed))}"
 
-    def accepts(self, token: str, now: datetime) -> bool:
+    def accepts(self, token: str, now: datetime) -> Grant | None:
         """Without a client secret any token that is not empty; with one, a token of ours that has not expired."""
         if not self.secret:
-            return bool(token)
+            return EVERYTHING if token else None
         signed, _, signature = token.rpartition(".")
         if not hmac.compare_digest(signature.encode(), _base64(self._signature(signed)).encode()):
-            return False
-        return int(_claims(signed).get("exp", 0)) > now.timestamp()
+            return None
+        claims = _claims(signed)
+        if int(claims.get("exp", 0)) <= now.timestamp():
+            return None
+        return self.tokens.still(str(claims.get("forewarn_token", "")))
 
     def _signature(self, signed: str) -> bytes:
         key = hashlib.sha256(f"forewarn access {self.secret}".encode()).digest()

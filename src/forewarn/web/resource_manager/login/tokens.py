@@ -93,7 +93,8 @@ def identity_answer(access: Access, headers: Mapping[str, str], query: Mapping[s
     asked = headers.get("metadata", "").lower() == "true" or "x-identity-header" in headers
     if not asked or "x-forwarded-for" in headers:
         return _no(400, "invalid_request", "Required metadata header not specified")
-    if not access.knows(headers.get("x-identity-header", "")):
+    granted = access.granted(headers.get("x-identity-header", ""))
+    if granted is None:
         return _no(401, "unauthorized", "X-IDENTITY-HEADER is not the token of this server.")
     resource = query.get("resource", "")
     if not resource:
@@ -102,7 +103,7 @@ def identity_answer(access: Access, headers: Mapping[str, str], query: Mapping[s
     return ArmReply(
         200,
         {
-            "access_token": access.issue(resource, f"https://sts.windows.net/{tenant}/", tenant, now),
+            "access_token": access.issue(resource, f"https://sts.windows.net/{tenant}/", tenant, now, granted.token_id),
             "client_id": IDENTITY,
             "expires_in": str(int(TOKEN_LIFE.total_seconds())),
             "expires_on": str(int((now + TOKEN_LIFE).timestamp())),
@@ -153,11 +154,13 @@ async def _token(desk: ArmDesk, call: Call) -> ArmReply:
     form = call.body if isinstance(call.body, dict) else {}
     if form.get("grant_type") != "client_credentials":
         return _no(400, "unsupported_grant_type", "Log in as a service principal: grant_type=client_credentials.")
-    if not desk.access.knows(str(form.get("client_secret", ""))):
+    granted = desk.access.granted(str(form.get("client_secret", "")))
+    if granted is None:
         return _no(401, "invalid_client", "The client secret is not the token of this server.")
     audience = str(form.get("scope") or form.get("resource") or call.base_url).removesuffix("/.default")
     seconds = int(TOKEN_LIFE.total_seconds())
-    token = desk.access.issue(audience, f"{call.base_url}/{desk.tenant}/v2.0", desk.tenant, wall_time())
+    issuer = f"{call.base_url}/{desk.tenant}/v2.0"
+    token = desk.access.issue(audience, issuer, desk.tenant, wall_time(), granted.token_id)
     return ArmReply(
         200, {"token_type": "Bearer", "expires_in": seconds, "ext_expires_in": seconds, "access_token": token}
     )

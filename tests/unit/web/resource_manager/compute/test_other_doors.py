@@ -56,6 +56,18 @@ async def test_a_vm_of_the_command_line_is_in_a_group_of_its_own(bench: Bench) -
     assert changed == {**shown, "tags": {"c": "d"}, "etag": '"3"'}
 
 
+async def test_a_vm_of_windows_is_told_from_one_of_linux(bench: Bench) -> None:
+    await do(bench, CreateVms(("database-of-the-shop",), VmSpec(os_type="Windows"), "SEED"))
+
+    shown = (await bench.get("virtualMachines/database-of-the-shop", group=OURS))["properties"]
+
+    assert shown["storageProfile"]["osDisk"]["osType"] == "Windows"
+    assert shown["osProfile"] == {
+        "computerName": "database-of-the",
+        "windowsConfiguration": {"provisionVMAgent": True, "enableAutomaticUpdates": True},
+    }
+
+
 async def test_a_vm_changed_by_another_door_is_shown_as_it_is(bench: Bench) -> None:
     body = {"location": "westus", "properties": {"scheduledEventsProfile": terminate("PT300S")}}
     await bench.put("virtualMachines/one", body, 201)
@@ -100,6 +112,13 @@ async def test_a_scale_set_made_by_the_command_line_is_shown(bench: Bench) -> No
     profile = properties["virtualMachineProfile"]
     assert (profile["priority"], profile["evictionPolicy"]) == ("Spot", "Delete")
     assert profile["storageProfile"]["osDisk"]["osType"] == "Windows"
+    configuration = {"provisionVMAgent": True, "enableAutomaticUpdates": True}
+    assert profile["osProfile"] == {"computerNamePrefix": "web", "windowsConfiguration": configuration}
+    instance = await bench.get(f"{place}/virtualMachines/0", group=OURS)
+    assert instance["properties"]["osProfile"] == {
+        "computerName": "web000000",
+        "windowsConfiguration": configuration,
+    }
     assert [each["name"] for each in (await bench.get("virtualMachineScaleSets", group=OURS))["value"]] == ["web"]
     model = bench.plane.region.scale_sets["web"].model
     await bench.put(place, shown, group=OURS)

@@ -201,6 +201,17 @@ async def test_with_an_automatic_upgrade_mode_instances_take_a_new_model_by_them
     assert await latest(bench) == [True, True]
 
 
+async def test_a_prefix_that_leaves_windows_no_room_for_a_number_is_refused(bench: Bench) -> None:
+    for prefix in ("ten-letter", "2026", "web_"):
+        system: dict[str, Any] = {"computerNamePrefix": prefix, "windowsConfiguration": {}}
+        reply = await bench.ask("PUT", SET, scale_set_body(profile={"osProfile": system}))
+        assert reply.status == 400
+        assert reply.body["error"]["target"].endswith("osProfile.computerNamePrefix")
+        assert "Windows computer name prefix cannot be more than 9 characters long" in reply.body["error"]["message"]
+    assert not bench.plane.region.scale_sets
+    await made(bench, profile={"osProfile": {"computerNamePrefix": "ten-letter", "linuxConfiguration": {}}})
+
+
 async def test_what_the_region_has_of_it_follows_the_body(bench: Bench) -> None:
     await made(
         bench,

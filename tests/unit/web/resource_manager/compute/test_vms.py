@@ -242,6 +242,16 @@ async def test_reimaging_reboots_and_reapplying_does_nothing(bench: Bench) -> No
     assert bench.plane.region.vms["one"].boots == 2
 
 
+async def test_a_computer_name_that_windows_cannot_have_is_refused(bench: Bench) -> None:
+    for name in ("database-of-the-shop", "2026", "data_base", "db.shop"):
+        system: dict[str, Any] = {"computerName": name, "adminUsername": "me", "windowsConfiguration": {}}
+        reply = await bench.ask("PUT", VM, vm_body(osProfile=system))
+        assert reply.status == 400
+        assert "Windows computer name cannot be more than 15 characters long" in reply.body["error"]["message"]
+    assert not bench.plane.region.vms
+    await made(bench, osProfile={"computerName": "database-of-the-shop", "linuxConfiguration": {}})
+
+
 async def test_the_eleventh_user_operation_is_refused(bench: Bench) -> None:
     for number in range(11):
         await bench.put(f"virtualMachines/vm{number}", vm_body(), 201)

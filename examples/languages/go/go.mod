@@ -1,0 +1,3 @@
+module example.com/reboot
+
+go 1.19

@@ -1,0 +1,1 @@
+"""What the program tells of itself for the documentation: commands, settings, files."""

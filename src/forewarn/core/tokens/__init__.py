@@ -1,0 +1,1 @@
+"""Tokens of people and programs that work with a region."""

@@ -1,0 +1,52 @@
+"""``cluster``: this node of a failover cluster gives its roles to others and is paused, and takes them back after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forewarn.guest.agent.steps.command import run_program
+from forewarn.guest.agent.steps.keys import Key, StepKeys, check_flag, check_text
+from forewarn.guest.agent.steps.kind import Need, Settings, Task
+from forewarn.guest.agent.steps.noted import PausedThings
+from forewarn.guest.agent.steps.powershell import POWERSHELL, line_words, quoted
+
+
+class FailoverCluster(PausedThings):
+    """A node that was paused before stays so after: an administrator had done it."""
+
+    things = "cluster-nodes"
+    keys = StepKeys(
+        {
+            "node": Key(check_text, "its name in the cluster; default: this computer's"),
+            "failback": Key(check_flag, "default `true`: afterwards its roles come back at once"),
+        }
+    )
+
+    def does(self, settings: Settings) -> str:
+        return f"drain {_node_words(settings)} of the failover cluster, and pause it"
+
+    def undoes(self, settings: Settings) -> str:
+        back = ", with its roles" if settings.get("failback", True) else ""
+        return f"resume {_node_words(settings)} of the failover cluster{back}"
+
+    def needs(self, settings: Settings) -> Iterator[Need]:
+        yield Need("program", POWERSHELL)
+
+    def running(self, task: Task) -> list[str]:
+        line = f"if ((Get-ClusterNode -Name {_node(task)}).State.ToString() -ne 'Up') {{ exit 1 }}"
+        return ["node"] if run_program(task, line_words(line)).good else []
+
+    def stop(self, task: Task, name: str) -> list[str]:
+        return line_words(f"Suspend-ClusterNode -Name {_node(task)} -Drain -Wait")
+
+    def start(self, task: Task, name: str) -> list[str]:
+        how = "Immediate" if task.step.settings.get("failback", True) else "NoFailback"
+        return line_words(f"Resume-ClusterNode -Name {_node(task)} -Failback {how}")
+
+
+def _node(task: Task) -> str:
+    return quoted(task.text("node")) if "node" in task.step.settings else "$env:COMPUTERNAME"
+
+
+def _node_words(settings: Settings) -> str:
+    return f"node {settings['node']}" if "node" in settings else "this node"

@@ -1,0 +1,1 @@
+"""What a server tells of itself to those who watch many: metrics. Below the faces, above the plane."""

@@ -1,0 +1,35 @@
+"""What the faces of a server can say of themselves at any moment, as far as this server has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+
+class Gauges:
+    """Filled while the faces open; asked when somebody wants the figures."""
+
+    def __init__(self) -> None:
+        self._connections: dict[str, Callable[[], int]] = {}
+        self._waiting: Callable[[], int] | None = None
+        self._notified: Mapping[tuple[str, str], int] = {}
+
+    def has(self, face: str, connections: Callable[[], int]) -> None:
+        """A face, and how many connections it has."""
+        self._connections[face] = connections
+
+    def waits(self, waiting: Callable[[], int]) -> None:
+        """How many GETs the metadata face holds."""
+        self._waiting = waiting
+
+    def tells(self, notified: Mapping[tuple[str, str], int]) -> None:
+        """What became of messages to people, by kind of channel and outcome; it goes on counting."""
+        self._notified = notified
+
+    def notified(self) -> dict[tuple[str, str], int]:
+        return dict(self._notified)
+
+    def connections(self) -> dict[str, int]:
+        return {face: count() for face, count in self._connections.items()}
+
+    def waiting(self) -> int:
+        return 0 if self._waiting is None else self._waiting()

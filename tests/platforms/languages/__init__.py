@@ -1,0 +1,1 @@
+"""Recipes for tests in other languages, run by the tools of those languages."""

@@ -1,0 +1,29 @@
+"""The tests of other folders that are run once more on Windows, and those of them that are about something else."""
+
+from __future__ import annotations
+
+_COMMANDS = (
+    *("activity", "az_env", "bindings", "clock_faults_scopes", "dry_run", "events", "fleet", "forecast"),
+    *("hosts_and_campaigns", "journal_and_watch", "region_file", "scale_sets", "settings", "throwaway"),
+    *("times_and_output", "typos", "vms", "whole_fleet"),
+)
+# What each part is, and how it is called from the root of the repository
+SUITES = {
+    "the guest's library and agent": ("tests/unit/guest",),
+    "what a system promises": ("tests/contract/test_system.py",),
+    "the test kit": ("tests/unit/testing",),
+    "the client commands": ("tests/unit/cli/agent", *(f"tests/unit/cli/test_{name}.py" for name in _COMMANDS)),
+    "the SQLite store": ("tests/contract/test_journal.py",),
+}
+
+# Files, or single tests, and why Windows has no part in them
+NOT_THERE = {
+    "tests/unit/guest/agent/test_sd_notify.py": "systemd",
+    "tests/unit/guest/agent/test_install.py": "systemd; test_service.py of this folder is its twin",
+    "tests/unit/cli/agent/test_service.py::test_install_and_uninstall_show_and_then_do_it": "the same",
+    "tests/unit/cli/agent/test_service.py::test_install_refuses_what_it_cannot_do": "the same",
+    "tests/unit/cli/agent/test_files.py::test_programs_that_steps_need_and_the_machine_lacks_are_told": "modes",
+    "tests/unit/guest/test_dhcp.py": "Linux's sockets; test_telling.py of this folder asks Windows' own DHCP client",
+}
+# Parts of names, of tests that need what wine or Windows has not
+NOT_MEANT = ("postgres", "apprise")

@@ -1,0 +1,76 @@
+"""The timeline page of simulator and test kit in Chromium: ticks that follow the zoom, bars that can be seen."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from forewarn.testing import open_region
+from tests.waiting import PATIENCE_SECONDS
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three days in which a freeze lasts nine seconds and a restart is approved."""
+    with open_region(start=NOON, disable_after="30d") as region:
+        region.vm("web-0", availability_set="front")
+        region.freeze("web-0")
+        region.advance("1d")
+        event = region.restart("web-0")
+        region.note("drained </script><b>")
+        region.vm("web-0").approve(event)
+        region.advance("2d")
+        return region.picture(tmp_path_factory.mktemp("page") / "three-days.html")
+
+
+def seen(page: Path, mark: str = "") -> str:
+    """What the page has become after its script ran; nothing is asked of anybody else."""
+    command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    done = subprocess.run(
+        [*command, "--window-size=1400,900", "--dump-dom", f"{page.as_uri()}{mark}"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    return done.stdout
+
+
+def ticks(text: str) -> list[str]:
+    found = re.search(r'data-ticks="([^"]*)"', text)
+    assert found is not None
+    return found[1].split("|")
+
+
+def test_ticks_follow_the_zoom_and_no_bar_is_narrower_than_three_pixels(page: Path) -> None:
+    after = int(timedelta(minutes=15).total_seconds()) + 60
+    whole, hour, minute = seen(page), seen(page, "#look=0-3600"), seen(page, f"#look={after - 30}-{after + 30}")
+
+    assert "Fri, 02 Jan" in ticks(whole)
+    assert ticks(hour)[:3] == ["12:00", "12:05", "12:10"]
+    assert "12:15:00" in ticks(minute)
+    for text in (whole, hour, minute):
+        found = re.search(r'data-narrowest="([\d.]+)"', text)
+        assert found is not None
+        assert float(found[1]) >= 3
+    assert float(re.search(r'data-narrowest="([\d.]+)"', minute)[1]) > 100  # type: ignore[index]  # nine seconds of sixty
+
+
+def test_the_worst_moments_are_listed_and_lead_there(page: Path) -> None:
+    text = seen(page, "#worst=0")
+
+    assert "web-0: Freeze (freeze), 15 min of warning, nobody approved" in text
+    assert "12:15" in ticks(text)
+    assert "Reboot (user-restart), " not in re.sub(r"<pre>.*?</pre>|<script>.*</script>", "", text, flags=re.DOTALL)
+
+
+def test_no_name_or_note_becomes_a_part_of_the_page(page: Path) -> None:
+    source = page.read_text()
+
+    assert source.count("</script>") == 1
+    assert "<b>" not in source

@@ -1,0 +1,166 @@
+"""What whoever steals a relay's token can do: read and approve for that relay's VMs, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from forewarn.core.commands import CreateVms, Pulse, RestartVms
+from forewarn.core.facts import EventScheduled
+from forewarn.core.region import Region
+from forewarn.core.specs import VmSpec
+from forewarn.plane.clock import TurnableClock
+from forewarn.plane.ports import Origin
+from forewarn.server.assembly import Assembly, Parts, running
+from forewarn.stores.memory import MemoryJournal
+from forewarn.web.operator.app import operator_routes
+from tests.unit.web.operator.conftest import NOON
+
+OWN = "sesame"
+AT = "http://127.0.0.1:16926"
+_VARIABLE = re.compile(r"\{[^}]*\}")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class StolenToken:
+    """A region with two VMs, and a thief with the token of the relay that serves one of them."""
+
+    def __init__(self, server: Assembly) -> None:
+        self.server = server
+        self._app = server.operator_app(metadata_url="")
+        self.thief: httpx.AsyncClient
+
+    def client(self, token: str) -> httpx.AsyncClient:
+        fields = {"Authorization": f"Bearer {token}"}
+        return httpx.AsyncClient(transport=httpx.ASGITransport(self._app), base_url=AT, headers=fields)
+
+    async def relay(self, **which: object) -> httpx.AsyncClient:
+        body = {"name": f"relay-{len(self.region.tokens)}", "role": "relay", **which}
+        answer = await self.client(OWN).post("/v1/tokens", json=body)
+        assert answer.status_code == 201, answer.text
+        return self.client(answer.json()["token"])
+
+    @property
+    def region(self) -> Region:
+        return self.server.plane.region
+
+    async def event_of(self, vm: str) -> str:
+        facts = await self.server.plane.submit(RestartVms((vm,), vm), Origin("operator"))
+        return next(fact.event.id for fact in facts if isinstance(fact, EventScheduled))
+
+
+@asynccontextmanager
+async def stolen() -> AsyncIterator[StolenToken]:
+    parts = Parts(journal=MemoryJournal(), clock_from=lambda _: TurnableClock(NOON), token=OWN, portal=True)
+    async with running(parts) as server:
+        await server.plane.submit(CreateVms(("mine", "other"), VmSpec(), "seed"), Origin("operator"))
+        await server.plane.submit(Pulse((("mine", NOON), ("other", NOON))), Origin("vm"))
+        found = StolenToken(server)
+        found.thief = await found.relay(vms=["Mine"])
+        yield found
+
+
+@pytest.mark.anyio
+async def test_no_other_route_takes_it() -> None:
+    async with stolen() as region:
+        before, asked = region.server.plane.seq, 0
+        for route in operator_routes():
+            if route.path.startswith("/v1/relays"):
+                continue
+            for method in route.methods or ():
+                answer = await region.thief.request(method, _VARIABLE.sub("mine", route.path), json={})
+                assert answer.status_code == 403, (method, route.path, answer.text)
+                asked += 1
+        for path in ("/portal/", "/portal/vms", "/openapi.json", "/metrics"):
+            assert (await region.thief.get(path)).status_code == 403, path
+        assert asked > 50
+        assert region.server.plane.seq == before
+
+
+@pytest.mark.anyio
+async def test_it_reads_and_approves_for_its_own_vms_alone() -> None:
+    async with stolen() as region:
+        mine, other = await region.event_of("mine"), await region.event_of("other")
+        before = region.server.plane.seq
+        refused = [
+            await region.thief.post("/v1/relays/read", json={"vm": "other"}),
+            await region.thief.post("/v1/relays/approve", json={"vm": "other", "events": [other]}),
+            await region.thief.post("/v1/relays/stream", json={"vms": ["other"]}),
+            await region.thief.post("/v1/relays/stream", json={"host": "host-0", "vms": ["mine", "other"]}),
+        ]
+        assert [answer.status_code for answer in refused] == [404, 404, 400, 400]
+        foreign = await region.thief.post("/v1/relays/approve", json={"vm": "mine", "events": [other]})
+        assert foreign.json()["refused"]  # an event of another scope is none that this VM can approve
+        assert region.server.plane.seq == before
+        answer = await region.thief.post("/v1/relays/approve", json={"vm": "mine", "events": [mine]})
+        assert (answer.status_code, answer.json()["refused"]) == (200, "")
+        assert region.region.events[mine].approved_at is not None
+        assert region.region.events[other].approved_at is None
+
+
+@pytest.mark.anyio
+async def test_its_stream_tells_of_no_other_vm() -> None:
+    async with stolen() as region:
+        await region.event_of("other")
+        line = await _first_line(region)
+        told = json.loads(line)
+        assert [each["vm"]["name"] for each in told["vms"]] == ["mine"]
+        assert [each["key"] for each in told["scopes"]] == ["vm/mine"]
+        assert b"other" not in line
+
+
+@pytest.mark.anyio
+async def test_reads_of_other_vms_and_of_the_future_are_not_believed() -> None:
+    async with stolen() as region:
+        late = (NOON + timedelta(days=400)).isoformat()
+        answer = await region.thief.post("/v1/relays/reads", json={"reads": {"other": late, "mine": late, "x": late}})
+        assert answer.status_code == 200
+        assert region.server.plane.reads.last == {"mine": NOON}
+
+
+@pytest.mark.anyio
+async def test_a_token_to_relay_names_what_it_is_for_and_no_other_does() -> None:
+    async with stolen() as region:
+        before = region.server.plane.seq
+        admin = region.client(OWN)
+        for body in (
+            {"name": "a", "role": "relay"},
+            {"name": "a", "role": "read", "host": "host-0"},
+            {"name": "a", "role": "relay", "vms": [f"vm-{number}" for number in range(1001)]},
+        ):
+            assert (await admin.post("/v1/tokens", json=body)).status_code == 400
+        assert region.server.plane.seq == before
+
+
+@pytest.mark.anyio
+async def test_a_token_for_a_host_is_for_the_vms_that_are_there_now() -> None:
+    async with stolen() as region:
+        vm = region.region.vms["mine"]
+        there = await region.relay(host=region.region.hosts[vm.host or 0].name)
+        elsewhere = await region.relay(host="host-999")
+        assert (await there.post("/v1/relays/read", json={"vm": "mine"})).status_code == 200
+        assert (await elsewhere.post("/v1/relays/read", json={"vm": "mine"})).status_code == 404
+
+
+async def _first_line(region: StolenToken) -> bytes:
+    """Of a stream that goes on: httpx's transport would wait for its end."""
+    room = region.server.operator_app(metadata_url="")
+    desk = room.state.desk
+    from forewarn.web.operator.live.relays import RelayedVms
+
+    stream = desk.newsroom.follow(RelayedVms(frozenset({"mine"})), desk.streams, lambda: True)
+    async with asyncio.timeout(20):
+        found: bytes = await anext(stream)
+    await stream.aclose()
+    return found

@@ -1,0 +1,62 @@
+"""Pages that know real machines: the list, a VM, its host, and an event with what was asked of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from forewarn.engines.twin.engine import TwinEngine
+from forewarn.engines.twin.hosts import TwinHosts
+from forewarn.plane.hands.settings import MachineHost, Machines
+from tests.unit.web.portal.conftest import Browser, open_portal
+
+pytestmark = pytest.mark.anyio
+PATIENCE_SECONDS = 30.0
+
+
+async def _until_done(browser: Browser) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while browser.plane.region.errands:  # noqa: ASYNC110 - threads of the hand bring it about
+            await asyncio.sleep(0.01)
+
+
+async def test_a_region_without_engines_says_where_they_are_declared(anyio_backend: str) -> None:
+    async with open_portal() as browser:
+        told = (await browser.client.get("/portal/machines")).text
+
+    assert "All VMs are pretended" in told
+    assert "forewarn settings --example" in told
+
+
+async def test_machines_hosts_and_errands_are_shown_where_a_person_looks(anyio_backend: str) -> None:
+    platform = TwinHosts(("rack-1", "rack-2"))
+    platform.put("web-0", "rack-1")
+    platform.put("<b>db</b>", "rack-1")
+    engine = TwinEngine(platform, "boxes")
+    hosts = tuple(
+        MachineHost(name, engine, "" if name == "rack-1" else "far", kind="docker") for name in platform.names
+    )
+    async with open_portal(machines=Machines(hosts, node="here"), alone=True) as browser:
+        await browser.ask("/v1/hosts/add", {"name": "rack-1"}, 201)
+        await browser.ask("/v1/machines/adopt", {"host": "rack-1", "ref": "web-0"}, 201)
+        await browser.ask("/v1/vms/restart", {"names": ["web-0"]})
+        await _until_done(browser)
+        mark = platform.copies("web-0")[0].mark
+
+        machines = (await browser.client.get("/portal/machines?unadopted=yes")).text
+        vm = (await browser.client.get("/portal/vms/web-0")).text
+        host = (await browser.client.get("/portal/hosts/rack-1")).text
+        facts = [record.fact for record in browser.plane.journal.read(0, 1000)]
+        event = next(fact.errand.event for fact in facts if hasattr(fact, "errand"))
+        story = (await browser.client.get(f"/portal/events/{event}")).text
+
+    assert "rack-1/web-0" in machines
+    assert "rack-1/&lt;b&gt;db&lt;/b&gt; --dry-run" in machines
+    assert "forewarn host add rack-2" in machines
+    assert "is reached from node &#39;far&#39; only" in machines
+    assert "rack-1/web-0" in vm
+    assert mark in vm
+    assert "boxes" in host
+    assert "What was asked of engines" in story
+    assert "restart" in story
