@@ -84,5 +84,7 @@ for_now() { # PATH TEXT: whoever is not root is told below what to install
 for_now /usr/sbin/policy-rc.d $'#!/bin/sh\nexit 101'
 for_now /etc/postgresql-common/createcluster.d/forewarn-tests.conf "create_main_cluster = false"
 echo "installing ${missing[*]} ..."
-apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
+wait_for_others=(-o DPkg::Lock::Timeout=600) # two clones may be set up at once
+apt-get update -qq "${wait_for_others[@]}" \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${wait_for_others[@]}" --no-install-recommends "${missing[@]}" >/dev/null \
   || { echo "install these packages and try again: ${missing[*]}"; exit 1; }

@@ -67,7 +67,8 @@ def test_every_guest_tells_of_the_evening_what_the_journal_tells(region: Machine
         assert set(approved) <= set(prepared), f"{name} approved what it had not prepared"
         assert approved or name not in ("web-0", "web-1"), f"{name} was asked, and did not answer"
         assert not approved or name != _STUBBORN
-        assert len(booted) == _boots(region, name), f"{name} booted {len(booted)} times: {guest.text()}"
+        told = f"{name} booted {len(booted)} times: {guest.text()}\n{_seen(facts, name)}"
+        assert len(booted) == _boots(region, name), told
     assert sum(each["fact"] == "HostFenced" for each in facts) == 1
     assert early(facts, frozenset(_announced(facts, _STUBBORN))) == []
 
@@ -94,6 +95,12 @@ def _open(region: MachineRegion) -> list[Any]:
 def _boots(region: MachineRegion, name: str) -> int:
     told = json.loads(region.forewarn("vm", "show", name, "--json"))
     return int(told["boots"])
+
+
+def _seen(facts: list[dict[str, Any]], vm: str) -> str:
+    """What the journal has of that machine, for the message of a failure."""
+    kept = [each for each in facts if each["fact"].startswith("Machine") and each["body"]["vm"] == vm]
+    return "\n".join(map(json.dumps, kept))
 
 
 def _announced(facts: list[dict[str, Any]], vm: str) -> list[str]:

@@ -44,6 +44,20 @@ def test_a_restart_is_over_when_the_machine_runs_with_another_boot_mark() -> Non
     assert event_id not in world.region.events
 
 
+def test_a_boot_counts_once_also_where_a_listing_came_while_the_engine_had_it_paused_at_its_start() -> None:
+    world = RealWorld()
+    world.adopt("web")
+    world.restart("web")
+    world.try_it("web")
+
+    world.sees("alpha", "web", power=PAUSED, mark="boot-2")
+    assert world.region.errands
+    world.sees("alpha", "web", power=RUNNING, mark="boot-2")
+
+    assert not world.region.errands
+    assert world.region.vms["web"].boots == 2
+
+
 def test_a_pause_ends_when_its_time_has_passed_and_the_machine_is_seen_running_after_that() -> None:
     world = RealWorld()
     world.adopt("web")

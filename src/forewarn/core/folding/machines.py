@@ -68,7 +68,9 @@ def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
         return put_machine(region, fact.vm, found)
     if not at_home:
         return put_machine(region, fact.vm, replace(machine, also=fact.host, also_at=fact.at))
-    booted = fact.power is MachinePower.RUNNING and "" not in (fact.boot_mark, machine.boot_mark)
+    # One that is paused has its memory too: engines start a machine paused, and a listing may come just then
+    awake = fact.power in (MachinePower.RUNNING, MachinePower.PAUSED)
+    booted = awake and "" not in (fact.boot_mark, machine.boot_mark)
     if booted and fact.boot_mark != machine.boot_mark:
         vm = region.vms[fact.vm]
         region = replace(region, vms=region.vms.set(vm.key, replace(vm, boots=vm.boots + 1)))
