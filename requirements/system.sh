@@ -17,6 +17,7 @@ need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || missing+=("
 need systemd-analyze systemd
 need mandoc mandoc # both read the man pages
 need man man-db
+need nginx nginx-light # takes the configuration of docs/nodes.md; the benchmark measures beside it
 if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null && ! command -v postgres >/dev/null; then
   missing+=(postgresql)
 fi
@@ -66,7 +67,6 @@ if [ "$depth" -ge 3 ]; then # platforms: what runs machines
   need busybox busybox-static # the one program of the tests' image: nothing it needs is outside of it
 fi
 if [ "$depth" -ge 4 ]; then # bench: load, and peers to measure beside
-  need nginx nginx-light
   need go golang-go
   need wrk wrk
   need taskset util-linux
