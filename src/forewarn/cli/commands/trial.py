@@ -34,7 +34,7 @@ def add_to(subparsers: Subparsers) -> None:
         "forewarn try",
         "forewarn try preempt",
     )
-    trial.add_argument("type", nargs="?", choices=tuple(EVENTS), default="reboot", help="of event (default: reboot)")
+    trial.add_argument("type", nargs="?", choices=tuple(EVENTS), default="reboot", help="which event (default: reboot)")
 
 
 def _try(args: argparse.Namespace, out: Output) -> int:
