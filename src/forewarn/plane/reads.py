@@ -71,6 +71,9 @@ def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:
 
 
 def _lapsing(region: Region, now: datetime, most: int) -> list[Scope]:
+    first = region.agenda.first()
+    if first is None or first.at > now:  # the usual case, looked at in every transaction
+        return []
     due = takewhile(lambda due: due.at <= now, region.agenda.soonest(most))
     return [region.scopes[key] for key in dict.fromkeys(each.key for each in due) if key in region.scopes]
 

@@ -148,8 +148,12 @@ class Turning:
 
 
 async def _wait(event: asyncio.Event, timeout_seconds: float | None) -> None:
+    """Until it is set, at the latest by a timer of ours: every publication comes here, and needs no cancellation."""
+    timer = None
+    if timeout_seconds is not None:
+        timer = asyncio.get_running_loop().call_later(max(timeout_seconds, 0.0), event.set)
     try:
-        async with asyncio.timeout(timeout_seconds):
-            await event.wait()
-    except TimeoutError:
-        pass
+        await event.wait()
+    finally:
+        if timer is not None:
+            timer.cancel()

@@ -6,6 +6,7 @@ what is in them.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -14,16 +15,16 @@ class OpenedFiles:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._known: dict[Path, tuple[int, int] | None] = {}
+        self._known: dict[str, tuple[int, int] | None] = {}  # texts: every commit looks at each path twice
         self.learn(directory)
 
     def learn(self, path: Path) -> None:
         """Note device and inode of a file that was just opened."""
-        self._known[path] = _identity(path)
+        self._known[str(path)] = _identity(str(path))
 
     def forget(self, path: Path) -> None:
         """It is closed: its path is no longer checked."""
-        self._known.pop(path, None)
+        self._known.pop(str(path), None)
 
     def flaw(self) -> str:
         """What is wrong, as a sentence; nothing where every path still leads to what it led to."""
@@ -36,9 +37,9 @@ class OpenedFiles:
         return ""
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: str) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - a Path makes a text of itself for each look
     except OSError:
         return None
     return found.st_dev, found.st_ino
