@@ -91,7 +91,8 @@ def sync_directory(directory: Path) -> None:
 
 
 def replace(path: Path, to: Path) -> None:
-    """On disk when it returns. Where somebody has one of the two open for a moment, that is waited for."""
+    """Move a file over another one, on disk when it returns. A program that has one of the two open (a virus scanner, a
+    backup) is waited for."""
     for left in reversed(range(_SHARING_TRIES)):
         if _kernel32.MoveFileExW(str(path), str(to), _REPLACE | _WRITE_THROUGH):
             return

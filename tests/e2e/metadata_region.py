@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from forewarn.core.commands import Command, CreateVms, RestartVms
@@ -228,33 +229,6 @@ def approval(*ids: str) -> bytes:
 
 
 @contextmanager
-def metadata_region(
-    settings: MetadataSettings | None = None,
-    *,
-    clock: Clock | None = None,
-    journal: Journal | None = None,
-    rules: Rules | None = None,
-    host: str = "127.0.0.1",
-    dice: random.Random | None = None,
-    staleness: timedelta = timedelta(seconds=10),
-    expected_errors: int = 0,
-) -> Iterator[MetadataRegion]:
-    """A region for one test."""
-    with region_of(
-        MetadataRegion,
-        settings,
-        clock=clock,
-        journal=journal,
-        rules=rules,
-        host=host,
-        dice=dice,
-        staleness=staleness,
-        expected_errors=expected_errors,
-    ) as region:
-        yield region
-
-
-@contextmanager
 def region_of(
     kind: type[RegionT],
     settings: MetadataSettings | None = None,
@@ -295,6 +269,9 @@ def region_of(
     assert region.complaints == []
     assert len(errors) == expected_errors, [record.getMessage() for record in errors]
     assert region.face.connections == 0
+
+
+metadata_region = partial(region_of, MetadataRegion)  # a region for one test
 
 
 @contextmanager

@@ -28,13 +28,13 @@ def prepared(settings: Settings) -> tuple[Settings, str]:
 
 
 def refuse_engines(declared: Declared) -> None:
-    """Before anything is opened."""
+    """Refuse desk mode with declared engines. Called before anything is opened."""
     if declared.engines:
         raise CommandFailed("desk mode lets anybody approve for any VM, so it runs no engines: leave off one of them.")
 
 
 def refuse_adopted(region: Region) -> None:
-    """Before anything listens."""
+    """Refuse desk mode for a region that has adopted machines. Called before anything listens."""
     if region.machines:
         raise CommandFailed(
             f"this region has {len(region.machines)} adopted machines, and desk mode lets anybody approve for any VM: "

@@ -53,7 +53,7 @@ class FoldedRequests:
         _fold(self._runs, (seen.seq, *_kind(seen)), _Run(seen, self._number(), 1, seen.incarnation))
 
     def by_hand(self, vm: str) -> None:
-        """The test itself has read or approved in the place of a program."""
+        """Note that the test itself has read or approved for a VM, in the place of a program."""
         self._names.add(vm)
 
     def moments(self, told: Sequence[int]) -> list[Moment]:

@@ -40,7 +40,10 @@ class OneOffs(SimulatedEngine):
 
     @contextmanager
     def chosen(self, cause: Cause, notice: timedelta | None, duration: timedelta | None) -> Iterator[list[str]]:
-        """The caller puts the ids of the events into the list: their impacts last as chosen."""
+        """Lay a notice and a duration over the region's for one command.
+
+        The caller puts the ids of the events that it made into the list: their impacts last as chosen.
+        """
         made: list[str] = []
         notices, durations = dict(self.rules.notices), dict(self.rules.durations)
         if notice is not None:

@@ -221,7 +221,7 @@ class RemoteEngine:
 
 
 class _Over:
-    """The word of one who only wants a pause to end."""
+    """A hand's warrant for ending a pause: always given, whoever leads and whatever the time."""
 
     again = True
 

@@ -59,7 +59,7 @@ class Report:
 
 
 class NotNow(Exception):  # noqa: N818 - it reads as what it is
-    """The agent has other things on its mind."""
+    """The agent still has an event of its own to see to, which a drill would mix with its own."""
 
 
 def drill_event(name: str, kind: str, source: str, now: datetime, notice_seconds: float) -> ScheduledEvent:

@@ -1,4 +1,4 @@
-"""How an agent works where it is not its usual self: at another pace, or watched."""
+"""What a drill, a test or the simulator changes of an agent: its pace, and who is told of its turns."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class StandardFiles:
 
 
 class StandardOwnFile:
-    """A descriptor."""
+    """An open file of the agent, by its descriptor: no buffer of ours stands between a write and a sync."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

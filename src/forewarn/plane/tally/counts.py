@@ -31,7 +31,7 @@ class Tally:
         self.missed: Counter[EventType] = Counter()  # started by their deadline, because somebody had not approved
 
     def carried_out(self, batch: Batch, began: float, ended: float) -> None:
-        """One transaction is over; both by ``System.elapsed``."""
+        """Count a transaction that is over; ``began`` and ``ended`` are by ``System.elapsed``."""
         written = batch.outcome
         answers: Sequence[Answer] = (written,) * len(batch.asked) if isinstance(written, Exception) else written.answers
         for asked, answer in zip(batch.asked, answers, strict=False):  # those without an answer are put back in line
@@ -43,7 +43,7 @@ class Tally:
             self.commit_seconds.note(ended - began)
 
     def published(self, region: Region, records: Sequence[Record]) -> None:
-        """A listener of the plane's."""
+        """Count what has happened; called by the plane after each publication."""
         for record in records:
             fact = record.fact
             self.facts[type(fact).__name__] += 1

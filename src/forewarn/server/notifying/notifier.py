@@ -113,7 +113,7 @@ class Notifier:
         self._tell(over, over=True)
 
     def _published(self, region: Region, records: Sequence[Record]) -> None:
-        """A listener of the plane's: a short event may have come and gone before the next look."""
+        """Called by the plane after each publication: an event may have come and gone between two looks."""
         started = [record.fact.event_id for record in records if isinstance(record.fact, f.EventStarted)]
         if started and self._plane.standing.leads:
             self._tell_missed(of_events(region.events[each] for each in started if each in region.events))

@@ -45,12 +45,16 @@ class RelayStanding:
         self._offset = 0.0  # from the upstream's steady clock to ours, at the least
 
     def begin(self, asked_at: float, elapsed: float, staleness_seconds: float) -> None:
-        """The first bulletin of a stream was made after it was asked for, at ``elapsed`` of the upstream."""
+        """Relate the upstream's clock to ours.
+
+        A stream's first bulletin was made at ``elapsed`` there, and not before it was asked for, at ``asked_at`` here.
+        So what is known is never taken for newer than it is.
+        """
         self._offset = asked_at - elapsed
         self._staleness_seconds = staleness_seconds
 
     def heard(self, as_of: float) -> None:
-        """What was so at ``as_of`` of the upstream's clock is known."""
+        """All that was so at ``as_of``, by the upstream's clock, is known here now."""
         self.current_until = max(self.current_until, as_of + self._offset + self._staleness_seconds)
 
     @property
@@ -68,7 +72,7 @@ class RelayPublished:
         self.seq = 0
 
     def subscribe(self, _listener: Callable[[Region, Sequence[Record]], None]) -> Callable[[], None]:
-        """Nobody is called: a relay hears of changes, not of records, and tells its face of them."""
+        """The listener is never called: a relay has no records to pass on. Its face is told of changes by ``told``."""
         return lambda: None
 
 
@@ -133,7 +137,7 @@ class RelayGround:
             self.clock.move_to(bulletin.now)
 
     async def _reach(self, seq: int) -> None:
-        """Until what the upstream has answered is known here, too."""
+        """Wait until the record that the upstream has answered with is known here, too: a VM reads its own writes."""
         if seq <= self.known_seq:
             return
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -120,7 +120,7 @@ async def _in_a_task(prelude: Awaitable[None]) -> None:
 
 
 def _made(reply: Reply, request: Request) -> str:
-    """The events of the document that was given out, or those that were approved."""
+    """In words: the events of the document that a GET gave out, or those that a POST approved."""
     held = reply.after.partition(b"\r\n\r\n")[2] if request.verb == b"GET" else request.body
     try:
         found = json.loads(held)

@@ -24,7 +24,7 @@ def put_down(draft: Draft, host: RealHost, listing: Listing) -> None:
 
 
 def _put_away(draft: Draft, host: RealHost, seen: Sighting, kind: ErrandKind) -> None:
-    """One errand a copy, however often it is listed while it goes."""
+    """Make an errand for a copy, unless it has one: it is listed several times while that is carried out."""
     if seen.ref not in {found.errand.ref for found in strays_of(draft, host)}:
         errands.make_of_host(draft, host, kind, draft.now.isoformat(), seen.ref, seen.boot_mark)
 
@@ -43,7 +43,7 @@ def _stray(draft: Draft, host: RealHost, seen: Sighting) -> ErrandKind | None:
 
 
 def end_of_strays(draft: Draft, host: RealHost, listing: Listing) -> None:
-    """Copies that were to be turned off, or to go, and are."""
+    """End the errands of copies that are off, or gone, as this listing shows."""
     there = {seen.ref: seen for seen in listing.machines}
     for found in strays_of(draft, host):
         seen = there.get(found.errand.ref)

@@ -59,7 +59,7 @@ class MachineToTry:
 
 @dataclass
 class CheckPermit:
-    """The hand's word, as a check gives it."""
+    """Leave for each change, which a hand gives an engine in earnest; a check always gives it."""
 
     again: bool = False
     ends: float = 0.0  # monotonic, of a pause

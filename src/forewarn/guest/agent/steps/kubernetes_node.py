@@ -91,7 +91,7 @@ class _ApiRefusal(Exception):  # noqa: N818 - it says what happened
 
 
 class _OutOfTime(Exception):  # noqa: N818 - it says what happened
-    """There is no time left; what was waited for."""
+    """The step's time is over. Its text says what was being waited for."""
 
 
 def _carry_out(task: Task, work: Callable[[Task, _Api], str]) -> StepEnd:
@@ -128,7 +128,7 @@ def _events_on(node: Mapping[str, Any]) -> list[str]:
 
 
 def _marked(node: Mapping[str, Any], event_id: str, type_: str) -> dict[str, Any]:
-    """What changes on a node that is to be free for one more event."""
+    """The changes to a node that is to be freed for an event: its mark, and that it takes no new pods."""
     events = _events_on(node)
     spec = node.get("spec") or {}
     ours = not spec.get("unschedulable") or CORDONED in (node["metadata"].get("annotations") or {})
@@ -141,7 +141,7 @@ def _marked(node: Mapping[str, Any], event_id: str, type_: str) -> dict[str, Any
 
 
 def _unmarked(node: Mapping[str, Any], event_id: str) -> dict[str, Any] | None:
-    """What changes on a node that one event needs free no longer; None where it has nothing of that event."""
+    """The changes to a node when an event is over that it was freed for; None where it bears no mark of that event."""
     events, spec = _events_on(node), node.get("spec") or {}
     if event_id not in events:
         return None
@@ -160,7 +160,10 @@ def _other_taints(spec: Mapping[str, Any]) -> list[Any]:
 
 
 def _tell(task: Task, api: _Api, node: Mapping[str, Any], *, begun: bool) -> str:
-    """For people and controllers. That it cannot be said stops nothing: what could not be is told back."""
+    """Say on the node which event is at hand, by a condition and an Event.
+
+    A failure does not stop the step; it is returned as a sentence, empty where all was said.
+    """
     event, now = task.event, task.system.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     when = "" if event.not_before is None else f", not before {format_rfc1123(event.not_before)}"
     message = f"{event.type} {event.event_id}{when}" if begun else f"{event.type} {event.event_id} is over"
@@ -294,7 +297,10 @@ class _Api:
         return f"{found[0].get('group', 'policy')}/{found[0].get('version', 'v1')}"
 
     def evict(self, pod: Mapping[str, Any], version: str, grace: str) -> tuple[str, float]:
-        """Why not now and when again; nothing where it goes, or is gone."""
+        """Ask for the eviction of a pod.
+
+        Returns why it is refused for now and after how many seconds to ask again, ``("", 0)`` where it goes or is gone.
+        """
         about = pod["metadata"]
         name, namespace = about.get("name", ""), about.get("namespace", "")
         options: dict[str, Any] = {"preconditions": {"uid": about.get("uid", "")}}  # not one that took its name

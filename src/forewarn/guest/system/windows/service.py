@@ -98,10 +98,10 @@ class ManagedService:
             self._tell(_RUNNING)
 
     def alive(self) -> None:
-        """The manager does not ask."""
+        """Nothing to do: Windows' service manager has no watchdog."""
 
     def status(self, text: str) -> None:
-        """It does not listen either."""
+        """Nothing to do: it has no place for such a line; the Event Log has it."""
 
     def stopping(self, status: str = "") -> None:
         self._tell(_STOP_PENDING)

@@ -95,11 +95,11 @@ class Lane:
         return len(self._moving) >= _MOST_MOVING
 
     async def settle(self) -> None:
-        """Until what was handed over has arrived; after that the roster knows every connection."""
+        """Wait until each connection that was handed over is a ``Connection``, and known to the roster."""
         await asyncio.gather(*self._moving, return_exceptions=True)
 
     def close(self) -> None:
-        """When no entrance is open and no connection is left."""
+        """Give the poll back. To be called when no entrance is open and no connection is left."""
         self._loop.remove_reader(self._waiting.fileno())
         self._waiting.close()
 
@@ -281,7 +281,7 @@ class StayingConnection:
             self.hang_up()
 
     def hang_up(self) -> None:
-        """Nothing is owed here, so there is nothing to wait for."""
+        """Close at once: no answer is under way on a connection that stays."""
         if not self._is_moving:
             self._lane.forget(self._descriptor)
             self._lane.roster.leave(self)

@@ -105,7 +105,7 @@ class RelayStream:
 
 
 class Newsroom:
-    """The relays of one app. All of it belongs to one loop."""
+    """The streams of all relays that follow this node, and which of them a fact concerns. Used on the loop only."""
 
     def __init__(self, plane: Plane, manners: RelayManners) -> None:
         self._plane = plane
@@ -186,7 +186,7 @@ class Newsroom:
         return replace(bare, whole=whole, vms=vms, gone=gone, scopes=scopes, manners=manners)
 
     async def _bare(self) -> Bulletin:
-        """Of this very moment, with nothing in it."""
+        """A bulletin of this moment that tells of no change: number, mark, clock and silence alone."""
         plane = self._plane
         while True:
             seq = plane.seq
@@ -214,7 +214,7 @@ class Newsroom:
             self._unsubscribe = self._last = None
 
     def _listen(self, stream: RelayStream) -> None:
-        """Its VMs may be others than before."""
+        """File the stream under the names of its VMs, which may be others than before."""
         self._file(stream, stream.wanted.names(self._plane.region))
 
     def _file(self, stream: RelayStream, names: set[str]) -> None:

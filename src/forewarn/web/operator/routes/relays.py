@@ -153,5 +153,5 @@ def _vm(name: str, request: Request, plane: Plane) -> Vm:
 
 
 def _plain(request_id: str) -> str:
-    """What may stand in the journal."""
+    """A relay's request id, cut down to letters, digits and hyphens: it will stand in the journal."""
     return "".join(letter for letter in request_id if letter.isascii() and (letter.isalnum() or letter == "-"))
