@@ -56,6 +56,17 @@ def test_every_setting_that_the_page_names_exists() -> None:
     assert flags <= {*SETTINGS, "config"}
 
 
+def test_the_page_says_of_every_setting_whether_nodes_must_agree_on_it() -> None:
+    (table,) = re.findall(r"\| \| settings \|\n(.*?)\n\n", PAGE, re.DOTALL)
+    told = [
+        re.escape(name).replace(r"\*", ".*")
+        for name in re.findall(r"`([a-z_*]+)`", table.replace("with the `control` face", ""))
+    ]
+    for setting in SETTINGS:
+        rows = [name for name in told if re.fullmatch(name, setting)]
+        assert len(rows) == 1, f"{setting} is told of {len(rows)} times"
+
+
 def test_how_long_a_write_may_take_is_what_the_page_says() -> None:
     """A look before it, somebody's attempt that is under way, and its own; or a server that says nothing."""
     lock = int(_SETTINGS["lock_timeout"].removesuffix("s"))

@@ -11,8 +11,11 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
-from forewarn.core.commands import CreateVms, Pulse, RestartVms
+from forewarn.core.commands import CreateVms, DeleteVms, Pulse, RestartVms
 from forewarn.core.facts import EventScheduled
 from forewarn.core.region import Region
 from forewarn.core.specs import VmSpec
@@ -21,6 +24,9 @@ from forewarn.plane.ports import Origin
 from forewarn.server.assembly import Assembly, Parts, running
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.operator.app import operator_routes
+from forewarn.web.operator.desk import ThePlane
+from forewarn.web.operator.routes import relays
+from forewarn.web.operator.schema.requests import Body
 from tests.unit.web.operator.conftest import NOON
 
 OWN = "sesame"
@@ -86,6 +92,94 @@ async def test_no_other_route_takes_it() -> None:
             assert (await region.thief.get(path)).status_code == 403, path
         assert asked > 50
         assert region.server.plane.seq == before
+
+
+@pytest.mark.anyio
+async def test_no_route_of_relays_tells_of_another_vm_or_does_anything_for_it() -> None:
+    async with stolen() as region:
+        assert await _reached(region) == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("path", ["/v1/relays/vms", "/v1/relays/delete", "/v1/relays/sizes"])
+async def test_a_new_route_of_relays_that_asks_for_the_role_only_is_found_out(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = APIRouter(prefix="/v1/relays")
+    planted.add_api_route("/vms", _list_all, methods=["GET"])
+    planted.add_api_route("/delete", _delete_any, methods=["POST"])
+    planted.add_api_route("/sizes", _resize_any, methods=["POST"])
+    new = [route for route in planted.routes if isinstance(route, APIRoute) and route.path == path]
+    monkeypatch.setattr(relays.router, "routes", [*relays.router.routes, *new])
+    operator_routes.cache_clear()
+    try:
+        async with stolen() as region:
+            assert [route for route, _ in await _reached(region)] == [path]
+    finally:
+        operator_routes.cache_clear()
+
+
+async def _reached(region: StolenToken) -> list[tuple[str, str]]:
+    """Routes below ``/v1/relays`` by which the thief gets at a VM that its token is not for, and how."""
+    other = region.region.vms["other"]
+    event = await region.event_of("other")
+    words: dict[str, object] = {
+        "vm": "other",
+        "vms": ["other"],
+        "host": region.region.hosts[other.host or 0].name,
+        "events": [event],
+        "reads": {"other": NOON.isoformat()},
+        "request_id": "x",
+        "ignore_unknown": False,
+        "after": 0,
+        "mark": "",
+    }
+    found = []
+    for route in operator_routes():
+        if not route.path.startswith("/v1/relays"):
+            continue
+        body = {}
+        if route.body_field is not None:
+            taken = route.body_field.field_info.annotation
+            assert isinstance(taken, type)
+            assert issubclass(taken, BaseModel)
+            fields = taken.model_fields
+            if unknown := fields.keys() - words.keys():
+                found.append((route.path, f"this test does not know what it takes: {unknown}"))
+                continue
+            body = {name: words[name] for name in fields}
+        before = _of_other(region)
+        for method in route.methods or ():
+            async with asyncio.timeout(20):
+                answer = await region.thief.request(method, _VARIABLE.sub("other", route.path), json=body)
+            assert answer.status_code < 500, answer.text
+            if _of_other(region) != before:
+                found.append((route.path, "it has changed something"))
+            elif answer.status_code < 300 and "other" in answer.text:
+                found.append((route.path, "it tells of it"))
+    return found
+
+
+def _of_other(region: StolenToken) -> object:
+    plane = region.server.plane
+    return plane.seq, plane.reads.last.get("other")
+
+
+def _list_all(plane: ThePlane) -> list[str]:
+    return [vm.name for vm in plane.region.vms.values()]
+
+
+async def _delete_any(body: relays.FirstReadBody, plane: ThePlane) -> str:
+    await plane.submit(DeleteVms((body.vm,), "thief"), Origin("operator"))
+    return ""
+
+
+class _Sizes(Body):
+    size: str = ""
+
+
+def _resize_any(body: _Sizes) -> str:
+    return body.size
 
 
 @pytest.mark.anyio

@@ -23,6 +23,7 @@ from forewarn.web.slices.holding import HeldChange, Holding
 
 _log = logging.getLogger(__name__)
 _CATCH_UP_SECONDS = 5.0  # ours: for the news of what the upstream has just answered; they take milliseconds
+_NOTHING_DONE = 503  # of a node, and whatever says that the question was at fault; all else may have been done
 
 
 class RelayAnswer(Struct, frozen=True):
@@ -147,7 +148,7 @@ class RelayGround:
             async with asyncio.timeout(_CATCH_UP_SECONDS):
                 await waiting
         except TimeoutError:
-            raise JournalFault("It was kept, but the upstream's news of it have not come.") from None
+            raise Uncertain("It was kept, but the upstream's news of it have not come.") from None
         finally:
             self._reached.remove(entry)
 
@@ -174,7 +175,7 @@ class RelayGround:
             done.exception()
 
     async def _enable(self, vm: Vm, request_id: str) -> None:
-        answer = await self._forward("read", {"vm": vm.name, "request_id": request_id})
+        answer = await self._forward("read", {"vm": vm.name, "request_id": request_id, **self._place()})
         await self._reach(answer.seq)
 
     async def submit(self, command: Approve, origin: Origin) -> None:
@@ -184,11 +185,16 @@ class RelayGround:
             "events": command.event_ids,
             "ignore_unknown": command.ignore_unknown,
             "request_id": origin.request_id,
+            **self._place(),
         }
         answer = await self._forward("approve", body)
         if answer.refused:
             raise Refused(Hint.INVALID, answer.refused)
         await self._reach(answer.seq)
+
+    def _place(self) -> dict[str, object]:
+        """In which history this relay is, so that another one says no."""
+        return {"after": self.known_seq, "mark": self.known_mark}
 
     async def report_reads(self) -> None:
         """Tell the upstream who has read. What it does not hear is kept for the next time."""
@@ -209,7 +215,7 @@ class RelayGround:
         try:
             return _answers.decode(await upstream.ask(f"/v1/relays/{what}", body))
         except UpstreamRefusal as refusal:
-            if refusal.status == 502:
+            if refusal.status > 499 and refusal.status != _NOTHING_DONE:
                 raise Uncertain(str(refusal)) from None
             raise JournalFault(str(refusal)) from None
         except msgspec.MsgspecError:

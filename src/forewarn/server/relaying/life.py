@@ -170,6 +170,7 @@ class Relay:
         raise JournalFault(" ".join(faults))
 
     async def _follow(self, upstream: Upstream) -> None:
+        """A stream that was slow to begin is asked for anew: all that it tells would count as so much older."""
         ground, asked_at = self.ground, self._system.elapsed()
         order = StreamOrder(self._order.vms, self._order.host, ground.known_seq, ground.known_mark)
         async with upstream.open("/v1/relays/stream", order) as pieces:
@@ -180,8 +181,15 @@ class Relay:
                     begun = True
                     self._begin_stream(upstream, asked_at, bulletin)
                 ground.take(bulletin)
-                if not bulletin.more:
-                    self._heard.set()
+                if bulletin.more:
+                    continue
+                self._heard.set()
+                if bulletin.manners is not None and self._system.elapsed() - asked_at > self._slowest_start():
+                    raise UpstreamFault(f"{upstream.url} was slow to begin.", asked=True)
+
+    def _slowest_start(self) -> float:
+        """Half of what may be told beyond its day: a quarter goes by between two bulletins, and one may be late."""
+        return self.ground.manners.staleness.total_seconds() / 2
 
     async def _next(self, bulletins: AsyncIterator[Bulletin]) -> Bulletin | None:
         """An upstream that says nothing for as long as what it said holds is not there any more."""

@@ -34,14 +34,19 @@ _OTHER_HISTORY = (
 RequestId: TypeAlias = str
 
 
-class StreamBody(Body):
-    vms: list[Name] = Field([], description="The VMs that it serves.", max_length=1000, examples=[["web-0"]])
-    host: Name | None = Field(None, description="It serves the VMs on this host.", examples=["host-3"])
+class PlaceBody(Body):
+    """In which history the relay is."""
+
     after: int = Field(0, ge=0, lt=2**63, description="The last record that it knows of.", examples=[57])
     mark: str = Field("", max_length=64, description="Which one that is, as it was told.", examples=["5f3a9c1e20b7"])
 
 
-class FirstReadBody(Body):
+class StreamBody(PlaceBody):
+    vms: list[Name] = Field([], description="The VMs that it serves.", max_length=1000, examples=[["web-0"]])
+    host: Name | None = Field(None, description="It serves the VMs on this host.", examples=["host-3"])
+
+
+class FirstReadBody(PlaceBody):
     vm: Name = Field(description="The VM that has read.", examples=["web-0"])
     request_id: RequestId = Field("", max_length=64, description="Of its request.", examples=["5f3a9c1e"])
 
@@ -85,9 +90,12 @@ async def stream(body: StreamBody, request: Request, desk: TheDesk, plane: ThePl
     return NewsStream(desk.newsroom.follow(wanted, desk.streams, lambda: _holds(desk, grant)))
 
 
-async def _check_history(body: StreamBody, desk: Desk, plane: Plane) -> None:
-    """Refuse one who has seen what is not there. Who only may not know it yet finds out first, or fails."""
-    if body.after > plane.seq:
+async def _check_history(body: PlaceBody, desk: Desk, plane: Plane) -> None:
+    """Refuse one who has seen what is not there. Who only may not know it yet finds out first, or fails.
+
+    One who knows nothing may be a relay that was killed: what it told is in the store, and here from now on.
+    """
+    if not body.after or body.after > plane.seq:
         await plane.refresh()
     if body.after > plane.seq or (body.after and await desk.newsroom.mark(body.after) != body.mark):
         raise Refused(Hint.CONFLICT, _OTHER_HISTORY.format(body.after))
@@ -96,6 +104,7 @@ async def _check_history(body: StreamBody, desk: Desk, plane: Plane) -> None:
 @router.post("/read", summary="A first read of a relay's VM")
 async def read(body: FirstReadBody, request: Request, desk: TheDesk, plane: ThePlane) -> RelayedAnswer:
     """Enables its scope: from here on its events wait."""
+    await _check_history(body, desk, plane)
     vm = _vm(body.vm, request, plane)
     await plane.enable(vm, _plain(body.request_id))
     desk.newsroom.touch(vm)
@@ -105,6 +114,7 @@ async def read(body: FirstReadBody, request: Request, desk: TheDesk, plane: TheP
 @router.post("/approve", summary="An approval of a relay's VM")
 async def approve(body: RelayedApprovalBody, request: Request, desk: TheDesk, plane: ThePlane) -> RelayedAnswer:
     """As if the VM had asked this node. What the region refuses is told in `refused`, for the VM to read."""
+    await _check_history(body, desk, plane)
     vm = _vm(body.vm, request, plane)
     command = Approve(tuple(body.events), vm.resource_name, vm.scope, ignore_unknown=body.ignore_unknown)
     refusal = ""
