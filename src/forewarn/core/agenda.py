@@ -1,24 +1,25 @@
-"""When something is next due: a persistent leftist heap.
+"""When something is next due: a persistent leftist heap, and a few entries beside it that were added last.
 
 Entries are never removed early. What made an entry stale shows in the region, so code that takes an entry looks there
 first. Where very many fall due at one instant, as the scopes do whose reads one fact tells of, a node holds several of
-them: a million scopes then take a tenth of the memory that a node for each would.
+them: a million scopes then take a tenth of the memory that a node for each would. Entries come into the heap some at a
+time and in order, so that those of one instant, as the events of a host's maintenance have, share nodes too.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from forewarn.core.keys import Key
 
 
-class Due(NamedTuple):
+class Due(Struct, frozen=True, order=True, gc=False):
     """Look at ``key`` at ``at``."""
 
     at: datetime
@@ -38,9 +39,9 @@ class _Node(Struct, frozen=True):
     right: _Node | None = None
     more: tuple[Key, ...] = ()  # due at the same instant, after ``key``, in order
 
-    def others(self) -> _Node | None:
-        """What is left of this node without its first key and without its branches."""
-        return _Node(1, self.at, self.more[0], more=self.more[1:]) if self.more else None
+    def behind(self, place: int) -> _Node:
+        """This node without its branches, from the key at this place of ``more`` on."""
+        return _Node(1, self.at, self.more[place], more=self.more[place + 1 :])
 
 
 def _merge(a: _Node | None, b: _Node | None) -> _Node | None:
@@ -71,6 +72,7 @@ class Agenda(Struct, frozen=True, gc=False):
     """All that is due, soonest first; ties by key, so that the order never depends on history."""
 
     root: _Node | None = None
+    latest: tuple[Due, ...] = ()  # added since the heap was last made, in order; fewer than _TOGETHER
 
     @classmethod
     def of(cls, dues: Mapping[Key, datetime]) -> Agenda:
@@ -80,63 +82,112 @@ class Agenda(Struct, frozen=True, gc=False):
         """
         keys = sorted(dues)
         keys.sort(key=dues.__getitem__)
-        groups = list(_together(keys, dues))
+        groups = list(_together([dues[key] for key in keys], keys))
         nodes: list[_Node | None] = [None] * (2 * len(groups) + 2)
         for place in range(len(groups) - 1, -1, -1):
             left, right = nodes[2 * place + 1], nodes[2 * place + 2]
             rank = right.rank + 1 if right else 1
-            first, *more = groups[place]
-            nodes[place] = _Node(rank, dues[first], first, left, right, tuple(more))
+            at, (first, *more) = groups[place]
+            nodes[place] = _Node(rank, at, first, left, right, tuple(more))
         return cls(nodes[0])
 
     def add(self, at: datetime, key: Key) -> Agenda:
-        return Agenda(_merge(self.root, _Node(1, at, key)))
+        due, latest = Due(at, key), self.latest
+        place = bisect_right(latest, due)
+        latest = (*latest[:place], due, *latest[place:])
+        if len(latest) < _TOGETHER:
+            return Agenda(self.root, latest)
+        return Agenda(_merge(self.root, _merge_all(_nodes_of(latest))))
 
     def first(self) -> Due | None:
-        return Due(self.root.at, self.root.key) if self.root else None
+        if self.root is None:
+            return self.latest[0] if self.latest else None
+        first = Due(self.root.at, self.root.key)
+        return min(first, self.latest[0]) if self.latest else first
 
     def rest(self) -> Agenda:
-        assert self.root is not None
-        return Agenda(_merge(_merge(self.root.left, self.root.right), self.root.others()))
+        """Without the first entry."""
+        walk = _Walk(self)
+        taken = walk.take(None, 1)
+        assert taken, "nothing is due"
+        return walk.left()
 
     def soonest(self, most: int) -> Iterator[Due]:
         """The first entries, soonest first. Costs what is looked at."""
-        return islice(_walk(_ahead(self.root)), most)
+        walk, at_once = _Walk(self), 1
+        while most > 0 and (taken := walk.take(None, min(at_once, most))):
+            yield from taken
+            most, at_once = most - len(taken), min(2 * at_once, _TOGETHER)  # most looks are at one or two
 
     def split(self, now: datetime, most: int) -> tuple[list[Due], Agenda]:
         """The soonest of what is due by ``now``, and the agenda without it. Costs what is taken, not what is due."""
-        ahead, due = _ahead(self.root), list[Due]()
-        walk = _walk(ahead)
-        while len(due) < most and ahead and ahead[0][0] <= now:
-            due.append(next(walk))
-        return (due, Agenda(_merge_all([node for _, _, _, node in ahead]))) if due else ([], self)
+        first = self.first()
+        if first is None or first.at > now:
+            return [], self
+        walk = _Walk(self)
+        return walk.take(now, most), walk.left()
 
 
-def _together(keys: list[Key], dues: Mapping[Key, datetime]) -> Iterator[list[Key]]:
-    """Runs of keys that are due at one instant, none of them too long; ``keys`` are in order already."""
+class _Walk:
+    """Through an agenda, soonest first: a heap of what comes next, of each node one key.
+
+    Below a node there is nothing sooner than itself, so its branches are looked at once its first key was taken.
+    """
+
+    __slots__ = ("_ahead", "_numbered")
+
+    def __init__(self, agenda: Agenda) -> None:
+        self._ahead: list[_Ahead] = [(due.at, due.key, number, None, 0) for number, due in enumerate(agenda.latest)]
+        self._numbered = len(self._ahead)
+        self._put(agenda.root)
+
+    def take(self, now: datetime | None, most: int) -> list[Due]:
+        """The next entries, at most so many, and only those that are due by ``now`` where that is said."""
+        ahead, taken = self._ahead, list[Due]()
+        while ahead and len(taken) < most:
+            at, key, number, node, place = ahead[0]
+            if now is not None and at > now:
+                break
+            taken.append(Due(at, key))
+            if node is None or place == len(node.more):
+                heapq.heappop(ahead)
+            else:
+                heapq.heapreplace(ahead, (at, node.more[place], number, node, place + 1))
+            if node is not None and place == 0:
+                self._put(node.left)
+                self._put(node.right)
+        return taken
+
+    def left(self) -> Agenda:
+        """All that was not taken."""
+        latest = sorted(Due(at, key) for at, key, _, node, _ in self._ahead if node is None)
+        nodes = [(node, place) for _, _, _, node, place in self._ahead if node is not None]
+        root = _merge_all([node.behind(place - 1) if place else node for node, place in nodes])
+        return Agenda(root, tuple(latest))
+
+    def _put(self, node: _Node | None) -> None:
+        if node is not None:
+            self._numbered += 1
+            heapq.heappush(self._ahead, (node.at, node.key, self._numbered, node, 0))
+
+
+# An instant and a key that is due then; a number, for nodes cannot be compared; the node, where it stands in one; and
+# how many keys of that come before it.
+_Ahead: TypeAlias = tuple[datetime, Key, int, _Node | None, int]
+
+
+def _nodes_of(latest: Sequence[Due]) -> list[_Node]:
+    """Nodes without branches, of entries that are in order."""
+    runs = _together([due.at for due in latest], [due.key for due in latest])
+    return [_Node(1, at, first, more=tuple(more)) for at, (first, *more) in runs]
+
+
+def _together(instants: Sequence[datetime], keys: Sequence[Key]) -> Iterator[tuple[datetime, Sequence[Key]]]:
+    """Runs of keys that are due at one instant, none of them too long; both are in order already."""
     start = 0
     while start < len(keys):
-        at, end = dues[keys[start]], min(start + _TOGETHER, len(keys))
-        while dues[keys[end - 1]] != at:
+        at, end = instants[start], min(start + _TOGETHER, len(keys))
+        while instants[end - 1] != at:
             end -= 1
-        yield keys[start:end]
+        yield at, keys[start:end]
         start = end
-
-
-_Ahead: TypeAlias = list[tuple[datetime, Key, int, _Node]]  # a heap; numbered, for nodes cannot be compared
-
-
-def _ahead(root: _Node | None) -> _Ahead:
-    return [(root.at, root.key, 0, root)] if root else []
-
-
-def _walk(ahead: _Ahead) -> Iterator[Due]:
-    """Take the soonest of ``ahead`` and put its branches there: below a node there is nothing sooner than itself."""
-    numbered = 0
-    while ahead:
-        at, key, _, node = heapq.heappop(ahead)
-        for branch in (node.left, node.right, node.others()):
-            if branch is not None:
-                numbered += 1
-                heapq.heappush(ahead, (branch.at, branch.key, numbered, branch))
-        yield Due(at, key)

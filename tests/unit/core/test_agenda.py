@@ -106,3 +106,23 @@ def test_many_of_one_instant_that_share_a_node_come_out_in_order_with_those_adde
     assert [(int((each.at - NOON).total_seconds()), each.key) for each in due] == taken
     assert drained(rest) == expected[len(taken) :]
     assert drained(agenda) == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 999).map("key-{:03}".format)), min_size=70, max_size=200),
+    st.integers(0, 3),
+    st.integers(0, 250),
+)
+def test_entries_that_were_added_one_by_one_come_out_in_order_wherever_they_are_kept(
+    dues: list[tuple[int, str]], until: int, most: int
+) -> None:
+    """More than are kept beside the heap, so that some of them have gone into it and some have not."""
+    agenda = filled(dues)
+    assert [(int((due.at - NOON).total_seconds()), due.key) for due in agenda.soonest(most)] == sorted(dues)[:most]
+
+    due, rest = agenda.split(NOON + timedelta(seconds=until), most)
+
+    taken = [each for each in sorted(dues) if each[0] <= until][:most]
+    assert [(int((each.at - NOON).total_seconds()), each.key) for each in due] == taken
+    assert drained(rest.add(NOON, Key("a"))) == sorted([(0, "a"), *sorted(dues)[len(taken) :]])
+    assert drained(agenda) == sorted(dues)

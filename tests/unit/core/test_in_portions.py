@@ -12,7 +12,7 @@ import pytest
 from forewarn.core import agenda as agendas
 from forewarn.core import commands as c
 from forewarn.core import facts as f
-from forewarn.core.agenda import Agenda
+from forewarn.core.agenda import Agenda, Due
 from forewarn.core.causes import Cause
 from forewarn.core.deciding.maintenance import VMS_MOST
 from forewarn.core.folding.evolve import evolve
@@ -186,19 +186,19 @@ def test_a_paused_campaign_takes_no_further_hosts() -> None:
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The keys of all nodes that a walk or a merge has come across."""
     found: list[str] = []
-    real_merge, real_walk = agendas._merge, agendas._walk
+    real_merge, real_take = agendas._merge, agendas._Walk.take
 
     def merge(a: agendas._Node | None, b: agendas._Node | None) -> agendas._Node | None:
         found.extend(node.key for node in (a, b) if node is not None)
         return real_merge(a, b)
 
-    def walk(ahead: agendas._Ahead) -> object:
-        for due in real_walk(ahead):
-            found.append(due.key)
-            yield due
+    def take(walk: agendas._Walk, now: datetime | None, most: int) -> list[Due]:
+        taken = real_take(walk, now, most)
+        found.extend(due.key for due in taken)
+        return taken
 
     monkeypatch.setattr(agendas, "_merge", merge)
-    monkeypatch.setattr(agendas, "_walk", walk)
+    monkeypatch.setattr(agendas._Walk, "take", take)
     return found
 
 
