@@ -1,7 +1,7 @@
 """Read models of the published region for lists and counts, made in portions so that the loop is not held up for long.
 
 Nothing is made before the first request. From then on publications are noted, which costs next to nothing, and applied
-at the next request. Where none comes for very many facts, the models are dropped.
+at the next request. Where none comes for very many facts, the models are dropped, or kept up once if they are larger.
 """
 
 from __future__ import annotations
@@ -114,11 +114,14 @@ class ReadModels:
             self._consider()
 
     def _consider(self) -> None:
-        """Keep the models up without a request if there was one lately, else drop them."""
+        """Keep the models up without a request if there was one lately, else drop them.
+
+        Where fewer things are there than facts were noted, making the models anew costs less: then drop them too.
+        """
         if self._working is not None and not self._working.done():
             return
-        if self._asked:
-            self._asked = False
+        asked, self._asked = self._asked, False
+        if asked and _things_of(self._published.region) > self._noted_total:
             self._work()
         else:
             self.let_go()
@@ -142,7 +145,7 @@ class ReadModels:
 @contextmanager
 def _collector_at_rest(region: Region) -> Iterator[None]:
     """While very many keys are put in order, which all stay: one search for garbage among them takes 100 ms."""
-    if not gc.isenabled() or len(region.vms) + len(region.events) < _VERY_MANY:
+    if not gc.isenabled() or _things_of(region) < _VERY_MANY:
         yield
         return
     gc.disable()
@@ -151,6 +154,11 @@ def _collector_at_rest(region: Region) -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def _things_of(region: Region) -> int:
+    """How many there are to be put in order."""
+    return len(region.vms) + len(region.events)
 
 
 def _taken_up(models: Models, region: Region, seq: int, noted: Sequence[Sequence[Record]]) -> Steps[Models]:
