@@ -44,13 +44,16 @@ class Tally:
 
     def published(self, region: Region, records: Sequence[Record]) -> None:
         """Count what has happened; called by the plane after each publication."""
-        for record in records:
-            fact = record.fact
-            self.facts[type(fact).__name__] += 1
-            if isinstance(fact, f.EventStarted):
-                event = region.events.get(fact.event_id)
-                if event is not None and missed_deadline(event):
-                    self.missed[CAUSES[event.cause].type] += 1
+        kinds = Counter([type(record.fact) for record in records])
+        self.facts.update({kind.__name__: number for kind, number in kinds.items()})
+        if f.EventStarted in kinds:
+            self._count_missed(region, records)
+
+    def _count_missed(self, region: Region, records: Sequence[Record]) -> None:
+        for fact in [record.fact for record in records if type(record.fact) is f.EventStarted]:
+            event = region.events.get(fact.event_id)
+            if event is not None and missed_deadline(event):
+                self.missed[CAUSES[event.cause].type] += 1
 
 
 def missed_deadline(event: Event) -> bool:
