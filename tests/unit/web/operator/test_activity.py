@@ -8,6 +8,7 @@ import pytest
 
 from forewarn.core import commands as c
 from forewarn.core import facts as f
+from forewarn.core.region import replace
 from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import Origin
 from forewarn.web.operator.history import activity_words
@@ -268,6 +269,26 @@ async def test_an_answer_looks_at_a_bounded_part_of_the_journal(bench: Bench) ->
     assert 0 < len(newest(journal, book, Wanted(), head, 100, bounds)) <= 10
 
 
+async def test_what_an_event_is_about_is_told_anew_once_its_beginning_was_read(bench: Bench) -> None:
+    """A book keeps what it has found; the journal's own beginning of an event knows VMs that have left it since."""
+    await bench.create("web", count=2, availability_set="front")
+    await bench.read("web-0")
+    (host,) = {vm.host for key, vm in bench.plane.region.vms.items() if key == "web-0"}
+    await bench.post("/v1/hosts/maintain", {"hosts": [f"host-{host}"], "kind": "freeze"}, 202)
+    region, journal = bench.plane.region, bench.plane.journal
+    (event,) = region.events.values()
+    shrunk = replace(region, events=region.events.set(event.id, replace(event, vms=())))
+    book = Book(shrunk, journal)
+    (scheduled,) = (each for each in journal.about(event.id, 1) if isinstance(each.fact, f.EventScheduled))
+
+    assert not [kind for kind, _ in book.things_of(event.id) if kind == "vm"]
+    assert book.things_of("an event that never was") == (("event", "an event that never was"),)
+
+    book.learn([scheduled])
+
+    assert [subject for kind, subject in book.things_of(event.id) if kind == "vm"] == [f"vm/{vm}" for vm in event.vms]
+
+
 async def test_many_things_are_counted_and_the_first_few_named(bench: Bench) -> None:
     await bench.create("web", count=50)
 
@@ -296,6 +317,7 @@ def test_there_are_words_for_every_command_and_every_fact() -> None:
         f.ScopesRead,
     }
     told_apart |= {f.ImpactBegan, f.ImpactEnded, *activity_words._STEPS}
+    assert set(activity_words._MOVES) == set(activity_words._STEPS)
     assert told_apart | set(activity_words._PHRASES) | set(activity_words._BESIDE) == set(get_args(f.Fact))
 
 

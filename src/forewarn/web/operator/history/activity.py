@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from forewarn.core import facts as f
+from forewarn.core.lifecycle import EventMoved
 from forewarn.core.looking.subjects import subject_of
 from forewarn.core.region import Event, Region, scope_key
 from forewarn.core.specs import ScopeKind
@@ -25,6 +26,10 @@ MOST_SHOWN = 20  # ours: things that one request was about, a line of a list
 
 Run: TypeAlias = list[Record]  # the records of one request
 Told: TypeAlias = list[Run]  # what one line tells of: a request, or several that are alike
+Things: TypeAlias = tuple[tuple[str, str], ...]  # each with its kind: ("vm", "vm/web-0")
+
+_FIRST = (f.EventScheduled, f.EventBornStarted)  # which have the event in them
+_LATER = frozenset(get_args(EventMoved))
 
 
 class Book:
@@ -34,20 +39,32 @@ class Book:
         self._region = region
         self._journal = journal
         self._seen: dict[str, Event | None] = {}
+        self._things: dict[str, Things] = {}  # of events that were found, each several times in the facts of its life
 
     def learn(self, run: Run) -> None:
-        for record in run:
-            if isinstance(record.fact, f.EventScheduled | f.EventBornStarted):
-                self._seen[record.fact.event.id] = record.fact.event
+        for fact in [record.fact for record in run if isinstance(record.fact, _FIRST)]:
+            self._seen[fact.event.id] = fact.event
+            self._things.pop(fact.event.id, None)
 
     def find(self, event_id: str) -> Event | None:
         if event_id not in self._seen:
             self._seen[event_id] = self._region.events.get(event_id) or self._first(event_id)
         return self._seen[event_id]
 
+    def things_of(self, event_id: str) -> Things:
+        """What an event is about, as far as it is known."""
+        known = self._things.get(event_id)
+        if known is not None:
+            return known
+        event = self.find(event_id)
+        if event is None:
+            return (("event", event_id),)
+        self._things[event_id] = _things_of_event(event)
+        return self._things[event_id]
+
     def _first(self, event_id: str) -> Event | None:
         for record in self._journal.about(event_id, 1):
-            if isinstance(record.fact, f.EventScheduled | f.EventBornStarted):
+            if isinstance(record.fact, _FIRST):
                 return record.fact.event
         return None
 
@@ -92,47 +109,35 @@ def names_of(run: Run, book: Book) -> set[str]:
     return names | {subject.replace("/", "-", 1) for subject in subjects if subject.startswith("host/")}
 
 
-def _things(fact: f.Fact, book: Book) -> Iterator[tuple[str, str]]:
-    """All that a fact is about, each with its kind: an event is about its VMs, its scope and its host, too."""
+def _things(fact: f.Fact, book: Book) -> Things:
+    """All that a fact is about, each with its kind."""
     subject = subject_of(fact)
+    if type(fact) in _LATER:
+        return book.things_of(subject)
     match fact:
         case f.EventScheduled(event=event) | f.EventBornStarted(event=event):
-            yield "event", subject
-            yield from _things_of_event(event)
-        case (
-            f.EventAnnounced()
-            | f.EventApproved()
-            | f.EventStarted()
-            | f.EventCanceled()
-            | f.ImpactBegan()
-            | f.ImpactEnded()
-            | f.EventCompleted()
-        ):
-            yield "event", subject
-            found = book.find(fact.event_id)
-            if found is not None:
-                yield from _things_of_event(found)
+            return _things_of_event(event)
         case f.VmCreated(spec=spec):
-            yield "vm", subject
-            if spec.kind is not ScopeKind.VM:
-                yield from _things_of_scope(scope_key(spec.kind, spec.set_name))
+            own = ("vm", subject)
+            return (
+                (own,) if spec.kind is ScopeKind.VM else (own, *_things_of_scope(scope_key(spec.kind, spec.set_name)))
+            )
         case f.ResourceKept() | f.ResourceForgotten():
-            yield "resource", subject
+            return (("resource", subject),)
         case f.OperationStarted() | f.OperationEnded():
-            yield "operation", subject
+            return (("operation", subject),)
         case _ if "/" in subject:
-            yield from _things_of_scope(subject)
+            return tuple(_things_of_scope(subject))
         case _:
-            yield "clock" if subject == "clock" else "campaign", subject
+            return (("clock" if subject == "clock" else "campaign", subject),)
 
 
-def _things_of_event(event: Event) -> Iterator[tuple[str, str]]:
-    yield from (("vm", f"vm/{key}") for key in event.vms)
-    yield from _things_of_scope(event.scope)
-    if event.host is not None:
-        yield "host", f"host/{event.host}"
-    if event.campaign:
-        yield "campaign", event.campaign
+def _things_of_event(event: Event) -> Things:
+    """Its VMs, its scope and its host, too."""
+    vms = (("vm", f"vm/{key}") for key in event.vms)
+    host = () if event.host is None else (("host", f"host/{event.host}"),)
+    campaign = (("campaign", event.campaign),) if event.campaign else ()
+    return (("event", event.id), *vms, *_things_of_scope(event.scope), *host, *campaign)
 
 
 def _things_of_scope(key: str) -> Iterator[tuple[str, str]]:
@@ -238,8 +243,8 @@ def _who(runs: Told) -> str:
 
 def _about(words: str, facts: Sequence[f.Fact], book: Book) -> list[str]:
     """The things of the most telling kind that a run is about; where it names none of these kinds, all things."""
-    things = dict.fromkeys(thing for fact in facts for thing in _things(fact, book))
+    things = [_things(fact, book) for fact in facts]
     for kind in kinds_of(words):
-        if shown := [subject for found, subject in things if found == kind]:
-            return shown
-    return [subject for _, subject in things]
+        if shown := dict.fromkeys(subject for some in things for found, subject in some if found == kind):
+            return list(shown)
+    return [subject for _, subject in dict.fromkeys(thing for some in things for thing in some)]

@@ -189,6 +189,15 @@ _STEPS: dict[type, str] = {
     f.EventCanceled: "canceled",
     f.EventCompleted: "completed",
 }
+_MOVES = (f.EventStarted, f.EventCompleted, f.EventApproved, f.EventAnnounced, f.EventCanceled)  # those of _STEPS
+_IMPACTS = (f.ImpactBegan, f.ImpactEnded)
+
+# What an event is called, by whether anybody was told of it, and by its cause.
+_NOUNS = {
+    (announced, cause): f"{'' if announced else 'unannounced '}{row.type.value} event"
+    for cause, row in CAUSES.items()
+    for announced in (True, False)
+}
 
 
 def words_of(command: str, facts: Sequence[f.Fact]) -> str:
@@ -246,6 +255,19 @@ def kinds_of_outcome(facts: Sequence[f.Fact], find: FindEvent) -> frozenset[_Phr
 
 
 def _phrase(fact: f.Fact, find: FindEvent) -> tuple[_Phrase | None, int]:
+    """What is counted of a fact, and how many of it. By its kind first: a turn of the clock tells of thousands."""
+    if isinstance(fact, _MOVES):
+        event = find(fact.event_id)
+        silent = isinstance(fact, f.EventApproved) and event is not None and not event.announced
+        return (None, 0) if silent else ((_event_noun(event), _STEPS[type(fact)]), 1)
+    if isinstance(fact, _IMPACTS):
+        impact = _event_noun(find(fact.event_id)).removesuffix("event") + "impact"
+        return (impact, "begun" if isinstance(fact, f.ImpactBegan) else "over"), 1
+    return _seldom(fact) or (_PHRASES.get(type(fact)), 1)
+
+
+def _seldom(fact: f.Fact) -> tuple[_Phrase, int] | None:
+    """The same of facts whose words depend on what is in them."""
     match fact:
         case f.ScopesRead(scopes=scopes):
             return _PHRASES[f.ScopeRead], len(scopes)
@@ -265,30 +287,13 @@ def _phrase(fact: f.Fact, find: FindEvent) -> tuple[_Phrase | None, int]:
             return ("", WARNING), 1
         case f.ClockMoved(at=at):
             return ("", f"it is {at:%Y-%m-%dT%H:%M:%SZ}"), 1
-        case f.ImpactBegan(event_id=event_id) | f.ImpactEnded(event_id=event_id):
-            impact = _event_noun(find(event_id)).removesuffix("event") + "impact"
-            return (impact, "begun" if isinstance(fact, f.ImpactBegan) else "over"), 1
-        case f.EventApproved(event_id=event_id) if _is_silent(find(event_id)):
-            return None, 0
-        case (
-            f.EventAnnounced(event_id=event_id)
-            | f.EventApproved(event_id=event_id)
-            | f.EventStarted(event_id=event_id)
-            | f.EventCanceled(event_id=event_id)
-            | f.EventCompleted(event_id=event_id)
-        ):
-            return (_event_noun(find(event_id)), _STEPS[type(fact)]), 1
-    return _PHRASES.get(type(fact)), 1
-
-
-def _is_silent(event: Event | None) -> bool:
-    return event is not None and not event.announced
+    return None
 
 
 def _event_noun(event: Event | None) -> str:
     if event is None:
         return "event"
-    return f"{'' if event.announced else 'unannounced '}{CAUSES[event.cause].type.value} event"
+    return _NOUNS[event.announced, event.cause]
 
 
 def _told(phrase: _Phrase, number: int, facts: Iterable[f.Fact]) -> str:
