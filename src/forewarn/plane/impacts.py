@@ -15,6 +15,7 @@ from forewarn.plane.ports import CLOCK, JournalFault, PretendedMachines, Record,
 from forewarn.plane.standing import Standing
 
 _log = logging.getLogger(__name__)
+_STARTS = (EventStarted, EventBornStarted)
 
 
 class Impacts:
@@ -86,9 +87,8 @@ def _is_to_begin(event: Event) -> bool:
 
 def _just_started(region: Region, records: Sequence[Record]) -> Iterator[str]:
     """Without those that have been begun already: records may come from other nodes, and late."""
-    for record in records:
-        match record.fact:
-            case EventStarted(event_id=event_id) | EventBornStarted(event=Event(id=event_id)):
-                event = region.events.get(event_id)
-                if event is not None and event.impact_began_at is None:
-                    yield event_id
+    for fact in [record.fact for record in records if isinstance(record.fact, _STARTS)]:
+        event_id = fact.event_id if isinstance(fact, EventStarted) else fact.event.id
+        event = region.events.get(event_id)
+        if event is not None and event.impact_began_at is None:
+            yield event_id

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, timedelta
+from typing import NamedTuple
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.operator.desk import Asker, Look, TheDesk, TheMover, ThePlane
-from forewarn.web.operator.history.on_the_way import on_the_way
+from forewarn.web.operator.history.on_the_way import Onlooker, on_the_way
 from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import ClockAnswer, ClockTurned, ClockTurnedToNext
 from forewarn.web.operator.schema.requests import AdvanceBody, InstantBody, NothingBody, SpeedBody
 
 router = routes_below("/v1/clock", "clock")
+
+
+class _Turn(NamedTuple):
+    """A turn of the clock: how things were before it, and who has seen what came of it."""
+
+    before: Look
+    onlooker: Onlooker
 
 
 @router.get("", summary="Show the clock")
@@ -30,17 +40,17 @@ async def advance(body: AdvanceBody, asker: TheMover) -> ClockTurned:
         to = now + timedelta(seconds=body.seconds)
     except OverflowError:
         raise Refused(Hint.INVALID, "The calendar ends before that.") from None
-    before = asker.look()
-    await asker.plane.advance(to, asker.origin)
-    return await _turned(asker, before)
+    with _looking_on(asker) as turn:
+        await asker.plane.advance(to, asker.origin)
+    return await _turned(asker, turn)
 
 
 @router.post("/next", summary="Move the clock to the next change")
 async def advance_to_next(asker: TheMover, body: NothingBody | None = None) -> ClockTurnedToNext:
     """To the instant at which something next happens by itself; nowhere if nothing is due."""
-    before = asker.look()
-    moved_to = await asker.plane.advance_to_next(asker.origin)
-    turned = await _turned(asker, before)
+    with _looking_on(asker) as turn:
+        moved_to = await asker.plane.advance_to_next(asker.origin)
+    turned = await _turned(asker, turn)
     return ClockTurnedToNext(**dict(turned), moved=moved_to is not None)
 
 
@@ -51,9 +61,9 @@ async def advance_to(body: InstantBody, asker: TheMover) -> ClockTurned:
         to = body.instant.astimezone(UTC)
     except OverflowError:
         raise Refused(Hint.INVALID, "The calendar ends before that.") from None
-    before = asker.look()
-    await asker.plane.advance(to, asker.origin)
-    return await _turned(asker, before)
+    with _looking_on(asker) as turn:
+        await asker.plane.advance(to, asker.origin)
+    return await _turned(asker, turn)
 
 
 @router.post("/speed", summary="Set how fast the clock runs")
@@ -65,8 +75,19 @@ async def set_speed(body: SpeedBody, plane: ThePlane, desk: TheDesk) -> ClockAns
     return clock_fields(plane)
 
 
-async def _turned(asker: Asker, before: Look) -> ClockTurned:
+@contextmanager
+def _looking_on(asker: Asker) -> Iterator[_Turn]:
+    before = asker.look()
+    turn = _Turn(before, Onlooker(before.seq))
+    stop = asker.plane.subscribe(turn.onlooker.note)
+    try:
+        yield turn
+    finally:
+        stop()
+
+
+async def _turned(asker: Asker, turn: _Turn) -> ClockTurned:
     plane = asker.plane
     clock = clock_fields(plane)
-    happened, left_out = await asyncio.to_thread(on_the_way, plane.journal, before, plane.seq)
+    happened, left_out = await asyncio.to_thread(on_the_way, plane.journal, turn.before, plane.seq, turn.onlooker)
     return ClockTurned(**dict(clock), happened=happened, happened_left_out=left_out)
