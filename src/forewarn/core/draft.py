@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any, TypeAlias, get_args
 
 from forewarn.core import facts as f
 from forewarn.core import keys
@@ -36,46 +38,10 @@ class Draft:
         self.facts.append(fact)
         if self.region.real_hosts:
             self.touched.extend(_of_machines(before, self.region, fact))
-        self.touched.extend(_consequences(before, self.region, fact))
-        if isinstance(fact, _LETS_CAMPAIGNS_GO_ON):
+        if (follows := _FOLLOWS.get(type(fact))) is not None:
+            self.touched.extend(follows(before, self.region, fact))
+        if self.region.campaigns_waiting and isinstance(fact, _LETS_CAMPAIGNS_GO_ON):
             self.touched.extend(map(keys.of_campaign, in_turn(self.region, self.region.campaigns_waiting)))
-
-
-def _consequences(before: Region, after: Region, fact: f.Fact) -> list[Key]:
-    match fact:
-        case f.EventScheduled(event=event):
-            return [keys.of_event(event.id)]
-        case f.EventAnnounced(event_id=event_id):
-            return [keys.of_event(event_id)]
-        case (
-            f.EventApproved(event_id=event_id) | f.EventStarted(event_id=event_id) | f.EventCanceled(event_id=event_id)
-        ):
-            return [*_freed(before, after, event_id), *_waiting_for(before, event_id)]
-        case f.EventCompleted(event_id=event_id):
-            return _waiting_for(before, event_id)
-        case f.ImpactEnded(event_id=event_id):
-            return [keys.of_event(event_id), *_whose_turn_may_come(after, event_id)]
-        case f.VmSpared(event_id=event_id):
-            return [keys.of_event(event_id)]
-        case f.VmDeallocated(vm=vm) | f.VmStopped(vm=vm):
-            return [keys.of_event(event_id) for event_id in before.vms[vm].events]
-        case f.VmDeleted(vm=vm):
-            gone = before.vms[vm]
-            return [*(keys.of_event(event_id) for event_id in gone.events), *_set_of(before, gone.scale_set)]
-        case f.ScaleSetDeletionAsked(scale_set=key):
-            return [keys.of_deleted_set(key)]
-        case f.RollingUpgradeStarted(scale_set=key) | f.RollingUpgradeBatched(scale_set=key):
-            return [keys.of_rolling_upgrade(key)]
-        case f.OperationStarted(operation_id=operation_id):
-            return [keys.of_operation(operation_id)]
-        case f.PolicySet(scope=scope):
-            return [keys.of_event(event_id) for event_id in after.scopes[scope].events]
-        case f.CampaignStarted() | f.CampaignResumed() | f.CampaignWaveBegan():
-            return [keys.of_campaign(fact.campaign_id)]
-        case f.CampaignHostsTaken(campaign_id=campaign_id):  # the agenda has it where others are still waiting
-            return [] if after.campaigns[campaign_id].waiting else [keys.of_campaign(campaign_id)]
-        case _:
-            return []
 
 
 def _of_machines(before: Region, after: Region, fact: f.Fact) -> list[Key]:
@@ -130,3 +96,50 @@ def _waiting_for(region: Region, event_id: str) -> list[Key]:
 def _set_of(region: Region, name: str) -> list[Key]:
     scale_set = region.scale_sets.get(fold(name)) if name else None
     return [keys.of_deleted_set(scale_set.key)] if scale_set is not None and scale_set.deleting else []
+
+
+def _awaits_no_longer(before: Region, after: Region, fact: _Step) -> list[Key]:
+    return [*_freed(before, after, fact.event_id), *_waiting_for(before, fact.event_id)]
+
+
+def _deleted(before: Region, _: Region, fact: f.VmDeleted) -> list[Key]:
+    gone = before.vms[fact.vm]
+    return [*map(keys.of_event, gone.events), *_set_of(before, gone.scale_set)]
+
+
+def _taken(_: Region, after: Region, fact: f.CampaignHostsTaken) -> list[Key]:
+    """The agenda has the campaign where others of its hosts are still waiting."""
+    return [] if after.campaigns[fact.campaign_id].waiting else [keys.of_campaign(fact.campaign_id)]
+
+
+_Step: TypeAlias = f.EventApproved | f.EventStarted | f.EventCanceled
+
+# What may follow from a fact, by its kind: from the region before, the region after, and the fact. A table, because
+# very many facts may follow from one command.
+_FOLLOWS: dict[type, Callable[[Region, Region, Any], list[Key]]] = {
+    f.EventScheduled: lambda _before, _after, fact: [keys.of_event(fact.event.id)],
+    f.EventAnnounced: lambda _before, _after, fact: [keys.of_event(fact.event_id)],
+    **dict.fromkeys(get_args(_Step), _awaits_no_longer),
+    f.EventCompleted: lambda before, _after, fact: _waiting_for(before, fact.event_id),
+    f.ImpactEnded: lambda _before, after, fact: [
+        keys.of_event(fact.event_id),
+        *_whose_turn_may_come(after, fact.event_id),
+    ],
+    f.VmSpared: lambda _before, _after, fact: [keys.of_event(fact.event_id)],
+    **dict.fromkeys(
+        (f.VmDeallocated, f.VmStopped), lambda before, _after, fact: [*map(keys.of_event, before.vms[fact.vm].events)]
+    ),
+    f.VmDeleted: _deleted,
+    f.ScaleSetDeletionAsked: lambda _before, _after, fact: [keys.of_deleted_set(fact.scale_set)],
+    **dict.fromkeys(
+        (f.RollingUpgradeStarted, f.RollingUpgradeBatched),
+        lambda _before, _after, fact: [keys.of_rolling_upgrade(fact.scale_set)],
+    ),
+    f.OperationStarted: lambda _before, _after, fact: [keys.of_operation(fact.operation_id)],
+    f.PolicySet: lambda _before, after, fact: [*map(keys.of_event, after.scopes[fact.scope].events)],
+    **dict.fromkeys(
+        (f.CampaignStarted, f.CampaignResumed, f.CampaignWaveBegan),
+        lambda _before, _after, fact: [keys.of_campaign(fact.campaign_id)],
+    ),
+    f.CampaignHostsTaken: _taken,
+}

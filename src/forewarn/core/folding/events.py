@@ -10,7 +10,7 @@ from forewarn.core.causes import CAUSES, USER_OPERATIONS, Cause, Effect
 from forewarn.core.folding import sets
 from forewarn.core.folding.machines import crashed
 from forewarn.core.folding.sets import put_scope
-from forewarn.core.lifecycle import EventFact, EventMoved, event_after
+from forewarn.core.lifecycle import EventMoved, event_after
 from forewarn.core.maps import Map
 from forewarn.core.phases import ENDED, PENDING, Phase
 from forewarn.core.region import DOWN, Event, Group, Power, Region, Vm, replace
@@ -27,22 +27,9 @@ _DURING = {
 }
 
 
-def fold_event(region: Region, fact: EventFact) -> Region:
-    """The region after a fact of an event's life."""
-    match fact:
-        case f.EventScheduled() | f.EventBornStarted():
-            return _event_added(region, event_after(None, fact), fact.at)
-        case f.EventAnnounced():
-            return _event_announced(region, fact)
-        case f.ImpactBegan(event_id=event_id):
-            return _impact_began(_event_moved(region, fact), event_id)
-        case f.ImpactEnded(event_id=event_id):
-            return _impact_ended(_event_moved(region, fact), event_id)
-        case _:
-            return _event_moved(region, fact)
-
-
-def _event_added(region: Region, event: Event, at: datetime) -> Region:
+def event_added(region: Region, fact: f.EventScheduled | f.EventBornStarted) -> Region:
+    """An event begins its life."""
+    event, at = event_after(None, fact), fact.at
     vms = region.vms
     for key in event.vms:
         vm = vms[key]
@@ -62,15 +49,15 @@ def _event_added(region: Region, event: Event, at: datetime) -> Region:
     return _document_changed(region, event, at, add=True)
 
 
-def _event_announced(region: Region, fact: f.EventAnnounced) -> Region:
+def event_announced(region: Region, fact: f.EventAnnounced) -> Region:
     """It is in the scope's list from here on; the enabling that follows shows the list, and counts once for it all."""
     vm = region.vms[region.events[fact.event_id].vms[0]]
-    region = _event_moved(region, fact)
+    region = event_moved(region, fact)
     region, scope = sets.scope_made(region, vm.scope, vm.spec.kind, vm.spec.set_name or vm.name)
     return put_scope(region, replace(scope, events=(*scope.events, fact.event_id)))
 
 
-def _event_moved(region: Region, fact: EventMoved) -> Region:
+def event_moved(region: Region, fact: EventMoved) -> Region:
     """Take an event along the table of its life."""
     before = region.events[fact.event_id]
     event = event_after(before, fact)
@@ -168,8 +155,10 @@ def _document_changed(region: Region, event: Event, at: datetime, *, add: bool =
     return put_scope(region, replace(scope, events=listed, incarnation=incarnation, changed_at=at))
 
 
-def _impact_began(region: Region, event_id: str) -> Region:
-    event = region.events[event_id]
+def impact_began(region: Region, fact: f.ImpactBegan) -> Region:
+    """The machines are disturbed from here on."""
+    region = event_moved(region, fact)
+    event = region.events[fact.event_id]
     power = _DURING[CAUSES[event.cause].effect]
     vms = region.vms
     for key in event.vms:
@@ -179,8 +168,10 @@ def _impact_began(region: Region, event_id: str) -> Region:
     return replace(region, vms=vms)
 
 
-def _impact_ended(region: Region, event_id: str) -> Region:
-    event = region.events[event_id]
+def impact_ended(region: Region, fact: f.ImpactEnded) -> Region:
+    """The machines are back."""
+    region = event_moved(region, fact)
+    event = region.events[fact.event_id]
     effect = CAUSES[event.cause].effect
     vms = region.vms
     for key in event.vms:

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from forewarn.core import facts as f
-from forewarn.core.folding import sets
+from forewarn.core.folding import events, sets
 from forewarn.core.folding.campaigns import CampaignFact, fold_campaign
-from forewarn.core.folding.events import fold_event, vm_spared
 from forewarn.core.folding.fleet import ScopeFact, VmFact, fold_scope, fold_vm
 from forewarn.core.folding.hosts import fold_host
 from forewarn.core.folding.machines import fold_errand, fold_host_of_machines, fold_machine
-from forewarn.core.lifecycle import EventFact
+from forewarn.core.lifecycle import EventMoved
 from forewarn.core.machines import facts as mf
 from forewarn.core.region import Region, replace
 from forewarn.core.tokens.facts import TokenFact, TokenMade
@@ -32,8 +31,12 @@ def fold_token(region: Region, fact: TokenFact) -> Region:
 
 # Which fold takes which kind of fact. A table, because a start folds millions of them.
 FOLDS: dict[type, Callable[[Region, Any], Region]] = {
-    **dict.fromkeys(get_args(EventFact), fold_event),
-    f.VmSpared: vm_spared,
+    **dict.fromkeys(get_args(EventMoved), events.event_moved),
+    **dict.fromkeys((f.EventScheduled, f.EventBornStarted), events.event_added),
+    f.EventAnnounced: events.event_announced,
+    f.ImpactBegan: events.impact_began,
+    f.ImpactEnded: events.impact_ended,
+    f.VmSpared: events.vm_spared,
     **dict.fromkeys(get_args(VmFact), fold_vm),
     **dict.fromkeys(get_args(ScopeFact), fold_scope),
     **dict.fromkeys((f.HostAdded, f.HostMarked), fold_host),

@@ -44,7 +44,8 @@ def errands_of(region: Region, event: Event) -> Iterator[OpenErrand]:
 
 def is_pretended(region: Region, event: Event) -> bool:
     """Whether any of its machines is: only then does somebody know in advance when its impact is over."""
-    return any(key not in region.machines for key in event.vms)
+    machines = region.machines
+    return any(key not in machines for key in event.vms) if machines else bool(event.vms)
 
 
 def is_real(region: Region, event: Event) -> bool:

@@ -52,7 +52,7 @@ def place_of(region: Region, event_id: str) -> tuple[object, ...]:
     if event is None:
         return (_LAST, event_id)  # it has ended, and nothing comes of it
     first = event.vms[0] if event.vms else ""
-    return (event.scheduled_at, event.scope, event.update_domain, first, event.cause.value, event_id)
+    return (event.scheduled_at, event.scope, event.update_domain, first, event.cause, event_id)
 
 
 def events_in_turn(region: Region, event_ids: Iterable[str]) -> list[str]:

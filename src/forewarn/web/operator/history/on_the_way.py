@@ -20,7 +20,7 @@ _HELD_MOST = 100_000  # ours: records, some 25 MB while the clock turns (240 byt
 _NOT_TOLD = (f.ClockMoved, f.ScopeRead, f.ScopesRead)
 
 
-class Onlooker:
+class SeenMeanwhile:
     """Holds what is published from a record on, so that it need not be read again; very much is left to the journal."""
 
     def __init__(self, seq: int) -> None:
@@ -44,13 +44,13 @@ class Onlooker:
         return (record for record in chain.from_iterable(self._held) if record.seq <= head)
 
 
-def on_the_way(journal: Journal, before: Look, head: int, onlooker: Onlooker) -> tuple[list[Happened], int]:
+def on_the_way(journal: Journal, before: Look, head: int, seen: SeenMeanwhile) -> tuple[list[Happened], int]:
     """The first and the last lines, oldest first, and how many between them were left out. Reads: not on the loop.
 
     ``before`` knows the events that were open when the turn began; the others come in the records.
     """
     book = Book(before.region, journal)
-    lines = (line for run in runs_of(onlooker.records(journal, head)) for line in _lines(run, book))
+    lines = (line for run in runs_of(seen.records(journal, head)) for line in _lines(run, book))
     first = list(islice(lines, MOST_TOLD))
     last: deque[Happened] = deque(maxlen=MOST_TOLD)
     further = 0

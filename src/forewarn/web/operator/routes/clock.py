@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from forewarn.core.refusal import Hint, Refused
 from forewarn.web.operator.desk import Asker, Look, TheDesk, TheMover, ThePlane
-from forewarn.web.operator.history.on_the_way import Onlooker, on_the_way
+from forewarn.web.operator.history.on_the_way import SeenMeanwhile, on_the_way
 from forewarn.web.operator.live.changes import clock_fields
 from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import ClockAnswer, ClockTurned, ClockTurnedToNext
@@ -23,7 +23,7 @@ class _Turn(NamedTuple):
     """A turn of the clock: how things were before it, and who has seen what came of it."""
 
     before: Look
-    onlooker: Onlooker
+    seen: SeenMeanwhile
 
 
 @router.get("", summary="Show the clock")
@@ -78,8 +78,8 @@ async def set_speed(body: SpeedBody, plane: ThePlane, desk: TheDesk) -> ClockAns
 @contextmanager
 def _looking_on(asker: Asker) -> Iterator[_Turn]:
     before = asker.look()
-    turn = _Turn(before, Onlooker(before.seq))
-    stop = asker.plane.subscribe(turn.onlooker.note)
+    turn = _Turn(before, SeenMeanwhile(before.seq))
+    stop = asker.plane.subscribe(turn.seen.note)
     try:
         yield turn
     finally:
@@ -89,5 +89,5 @@ def _looking_on(asker: Asker) -> Iterator[_Turn]:
 async def _turned(asker: Asker, turn: _Turn) -> ClockTurned:
     plane = asker.plane
     clock = clock_fields(plane)
-    happened, left_out = await asyncio.to_thread(on_the_way, plane.journal, turn.before, plane.seq, turn.onlooker)
+    happened, left_out = await asyncio.to_thread(on_the_way, plane.journal, turn.before, plane.seq, turn.seen)
     return ClockTurned(**dict(clock), happened=happened, happened_left_out=left_out)
