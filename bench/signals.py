@@ -1,59 +1,39 @@
-"""CPU of a VM's GET with metrics on beside off: two servers at a time, asked in turns, so that noise meets both."""
+"""CPU of a VM's GET with metrics on beside off: two servers on one core, asked in turns, so that noise meets both."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 from bench.figures import Figure, figure_of
-from bench.lines import Line, get
-from bench.processes import CannotMeasure
-from bench.region import DOCUMENT, Served
+from bench.load import Workload
+from bench.reads import VMS, in_turns, read_all
+from bench.region import served
 
 PART = "signals"
 _ROUNDS = 15  # as many as differences of a few percent take
-_GETS = 3000  # of one server in one round: some tenths of a second of CPU
+_LIMIT = 1.03  # of what a GET costs without
+_WORKLOADS = (
+    Workload("the same VM on every connection", 1),
+    Workload("a connection for each request", 1, each=True),
+)
 
 
 def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
-    """CPU of the whole process by the kernel's count in nanoseconds, of the same requests."""
-    with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as directory, ExitStack() as stack:
-        servers = {}
+    figures: list[Figure] = []
+    with ExitStack() as stack:
+        peers = {}
         for name in ("on", "off"):
-            place = Path(directory, name)
-            place.mkdir()
-            servers[name] = Served(place, "--metrics", name)
-            stack.callback(servers[name].end)
-        lines = {}
-        for name, server in servers.items():
-            server.wait()
-            server.create("web", 10)
-            lines[name] = Line(server.metadata_port)
-            _ask(lines[name], 300)
-        taken: dict[str, list[float]] = {"on": [], "off": []}
-        for number in range(max(rounds, _ROUNDS)):
-            for name in ("on", "off") if number % 2 else ("off", "on"):
-                before = _cpu_nanoseconds(servers[name].pid)
-                _ask(lines[name], _GETS)
-                taken[name].append((_cpu_nanoseconds(servers[name].pid) - before) / _GETS / 1000)
-            say(f"round {number + 1}: on {taken['on'][-1]:.1f} us, off {taken['off'][-1]:.1f} us")
-    figures = [figure_of(PART, f"GET, metrics {name}", each, "us CPU") for name, each in taken.items()]
-    ratios = [on / off for on, off in zip(taken["on"], taken["off"], strict=True)]
-    return [*figures, figure_of(PART, "GET, metrics on to off", ratios, "x")]
-
-
-def _ask(line: Line, times: int) -> None:
-    for number in range(times):
-        line.send(get(f"/vm/web-{number % 10}/{DOCUMENT}"))
-        while (heard := line.receive()) is None:
-            pass
-        if heard.status != 200:
-            raise CannotMeasure(f"a GET was answered with {heard.status}")
-
-
-def _cpu_nanoseconds(pid: int) -> int:
-    """Of all its threads."""
-    tasks = Path(f"/proc/{pid}/task")
-    return sum(int((each / "schedstat").read_text().split()[0]) for each in tasks.iterdir())
+            server = stack.enter_context(served("--metrics", name, pinned=True))
+            server.create("web", VMS)
+            read_all(server, VMS)
+            peers[name] = (server.metadata_port, server.pid)
+        for workload in _WORKLOADS:
+            taken = in_turns(peers, workload, max(rounds, _ROUNDS), say)
+            costs = {name: [each.cpu_microseconds for each in loads] for name, loads in taken.items()}
+            figures += [
+                figure_of(PART, f"metrics {name}, {workload.what}", each, "µs CPU") for name, each in costs.items()
+            ]
+            ratios = [on / off for on, off in zip(costs["on"], costs["off"], strict=True)]
+            figures.append(figure_of(PART, f"metrics on to off, {workload.what}", ratios, "x", _LIMIT))
+    return figures
