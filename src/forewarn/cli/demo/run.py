@@ -78,7 +78,7 @@ def _server(data: str, speed: float) -> Iterator[tuple[str, str]]:
     """The program itself, as a user would start it, on the usual ports where they are free."""
     metadata, control, manager = _addresses()
     command = [sys.executable, "-m", "forewarn.cli.demo.server", data, "--clock", f"x{speed:g}"]
-    command += ["--metadata", metadata, "--control", control, "--resource-manager", manager, "--log-level", "warning"]
+    command += ["--metadata", metadata, "--control", control, "--resource-manager", manager, "--log-level", "error"]
     # the settings of the user's own region are not the demo's
     plain = {name: value for name, value in os.environ.items() if not name.startswith("FOREWARN_")}
     process = subprocess.Popen(  # noqa: S603 - our own program

@@ -39,8 +39,11 @@ def reading_tidily(endpoint: str) -> Iterator[str]:
 
 
 def approving(endpoint: str, body: str) -> Iterator[str]:
+    """An approval as a VM's program would send it; with a whole id no line is wider than a terminal."""
     if sys.platform == "win32":
-        yield f"Invoke-RestMethod -Method Post {_HEADER} -Body '{body}' `"
+        yield f"Invoke-RestMethod -Method Post {_HEADER} `"
+        yield f"  -Body '{body}' `"
     else:
-        yield f"curl -s -H Metadata:true -d '{body}' \\"
+        yield "curl -s -H Metadata:true \\"
+        yield f"  -d '{body}' \\"
     yield f'  "{document_url(endpoint)}"'
