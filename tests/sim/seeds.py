@@ -9,6 +9,10 @@ FOUND: dict[SimulationPlan, str] = {
         "A host that failed again while its VMs were being rebuilt failed them a second time; and a VM that had come "
         "to another host was still hit by the maintenance of the one it had left."
     ),
+    SimulationPlan(5, vms=24, days=0.5, faults=(), pace=100.0): (
+        "What a VM had read within the last hour was forgotten when it was deleted, so that the others of its scope, "
+        "which did not read, lost the scope up to an hour before a day without reads was over."
+    ),
 }
 
 # Nothing is known of these but that they are different: a small fleet, much trouble, one node and three.

@@ -25,6 +25,16 @@ class ReadBook:
 
     def __init__(self) -> None:
         self.last: dict[str, datetime] = {}  # by name as given: folding it at each poll would cost more than the entry
+        self._gone: dict[str, datetime] = {}  # by scope: the last read of a VM that was deleted since
+
+    def deleted(self, region: Region, key: str) -> None:
+        """A VM goes, of this region. What it has read keeps its scope enabled, of which others may be left that do not
+        read. Called in the writer's thread.
+        """
+        vm = region.vms.get(key)
+        at = None if vm is None else self.last.get(vm.name)
+        if vm is not None and at is not None:
+            self._gone[vm.scope] = max(at, self._gone.get(vm.scope, at))
 
     def newer_than(self, region: Region, age: timedelta) -> list[tuple[str, datetime]]:
         """The last read of each scope that the journal does not know, where it is newer by ``age`` or more.
@@ -47,7 +57,9 @@ class ReadBook:
         """
         kept: list[tuple[str, datetime]] = []
         for scope in _lapsing(region, now, (commands + 1) * DUE_MOST):
-            reads = [(self.last.get(vm.name), vm.key) for vm in region.members_of(scope)]
+            members = region.members_of(scope)
+            reads = [(self.last.get(vm.name), vm.key) for vm in members]
+            reads += [(self._gone.get(scope.key), vm.key) for vm in members[:1]]
             newest = max(((at, key) for at, key in reads if at is not None), default=None)
             if newest is not None and _is_newer(scope, newest[0], timedelta(microseconds=1)):
                 kept.append((newest[1], newest[0]))
@@ -62,7 +74,18 @@ class ReadBook:
             known = newest.get(vm.scope)
             if known is None or at > known[1]:
                 newest[vm.scope] = (name, at, region.scope_of(vm))
+        for key in tuple(self._gone):
+            self._speak_for_gone(region, key, newest)
         return newest
+
+    def _speak_for_gone(self, region: Region, key: str, newest: dict[str, tuple[str, datetime, Scope]]) -> None:
+        """A read of a VM that was deleted is told in the name of another one, until the journal knows it."""
+        at, scope, known = self._gone[key], region.scopes.get(key), newest.get(key)
+        members = region.members_of(scope) if scope is not None else ()
+        if scope is None or not members or not _is_newer(scope, at, timedelta(0)):
+            del self._gone[key]
+        elif known is None or at > known[1]:
+            newest[key] = (members[0].name, at, scope)
 
 
 def _is_newer(scope: Scope, at: datetime, age: timedelta) -> bool:

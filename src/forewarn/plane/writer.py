@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from forewarn.core.commands import Command, Pulse
-from forewarn.core.facts import Fact
+from forewarn.core.facts import Fact, VmDeleted
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.looking.deadlines import is_behind, tidied
 from forewarn.core.refusal import Refused
@@ -194,13 +194,21 @@ class Writer:
         """The transaction is committed: from here on its region is the newest."""
         numbered = enumerate(entries, self.seq + 1)
         records = tuple(Record(seq, entry.fact, entry.command, entry.origin) for seq, entry in numbered)
+        self._keep_reads(entries)
         self.region, self.seq = region, self.seq + len(entries)
         return Written(region, self.seq, self._told() + records, tuple(answers))
 
     def _hear(self, records: Sequence[Record]) -> None:
+        self._keep_reads(records)
         for record in records:
             self.region, self.seq = evolve(self.region, record.fact), record.seq
             self._untold.append(record)
+
+    def _keep_reads(self, facts: Iterable[Entry | Record]) -> None:
+        """Of VMs that these facts delete from the region."""
+        for each in facts:
+            if isinstance(each.fact, VmDeleted):
+                self._reads.deleted(self.region, each.fact.vm)
 
     def _told(self) -> tuple[Record, ...]:
         told, self._untold = tuple(self._untold), []
