@@ -9,7 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from forewarn.core.commands import CancelEvents, DeleteVms
+from forewarn.core.causes import Cause
+from forewarn.core.commands import CancelEvents, DeallocateVms, DeleteVms, MaintainHosts, StartVms
+from forewarn.core.rules import Rules
 from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.web.metadata.settings import Limits, MetadataSettings
 from tests.e2e.metadata_region import Guest, MetadataRegion, approval, get, metadata_region
@@ -76,6 +78,22 @@ def test_each_step_of_an_event_is_news() -> None:
         guest.send(_wait("web", 5))
         region.submit(CancelEvents((second,), "changed our mind"))
         assert guest.answer().incarnation() == 6
+
+
+def test_an_event_that_names_a_vm_less_is_news_for_those_that_it_still_names() -> None:
+    """One VM of it is started at another host. Nothing else happens in the scope then that could wake its readers."""
+    with metadata_region(rules=Rules(update_domains=1, fault_domains=1, vms_per_host=2)) as region:
+        region.create("front-0", "front-1", spec=_PAIR)
+        region.get("front-0")
+        region.submit(MaintainHosts(("host-0",), Cause.REBOOT, "work"))
+        region.submit(DeallocateVms(("front-0",)))
+        region.create("other")
+        known = region.get("front-1").incarnation()
+        (guest,) = _waiting(region, "front-1", known)
+        region.submit(StartVms(("front-0",)))
+        answer = guest.answer()
+        assert answer.incarnation() == known + 1
+        assert json.loads(answer.body)["Events"][0]["Resources"] == ["front-1"]
 
 
 def test_a_reader_that_is_behind_is_answered_at_once() -> None:

@@ -13,6 +13,7 @@ from forewarn.core.retired import NONE_RETIRED
 from forewarn.guest.agent.barrier import members as barrier
 from forewarn.guest.agent.keeping.journal import AgentJournal
 from forewarn.plane.clock import RealClock
+from forewarn.plane.impacts import Impacts
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.writer import Writer
 from forewarn.sim.plan import Misfortune
@@ -36,6 +37,11 @@ def a_failed_commit_is_published(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(Writer, "_step_all", step_all)
     patch.setattr(Writer, "carry_out", carry_out)
+
+
+def owed_impacts_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Impacts, "_owe", lambda self, event_ids, fault: None)
+    patch.setattr(Impacts, "take_up", lambda self, region: None)
 
 
 def snapshots_forget_retired_numbers(patch: pytest.MonkeyPatch) -> None:
@@ -85,6 +91,13 @@ KEEPING = (
         "plane.writer.Writer.carry_out",
         a_failed_commit_is_published,
         faults=(Misfortune.STORE,),
+        seam=True,
+    ),
+    Plant(
+        "an impact that could not be recorded, or that a start finds open, is not begun again",
+        "plane.impacts.Impacts._owe",
+        owed_impacts_are_forgotten,
+        faults=(Misfortune.CRASH, Misfortune.STORE),
         seam=True,
     ),
     Plant(

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from forewarn.core.commands import Pulse
+from forewarn.core.deciding import approvals
 from forewarn.plane.plane import Plane
+from forewarn.plane.reads import ReadBook
 from forewarn.plane.writer import Writer, Written
 from forewarn.plane.writing import Writing
 from forewarn.sim.plan import Misfortune
@@ -46,6 +48,14 @@ def a_disabled_scope_is_still_answered(patch: pytest.MonkeyPatch) -> None:
 
 def reads_are_not_noted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Plane, "read_by", lambda self, vm: self.clock.now())
+
+
+def reads_of_deleted_vms_are_lost(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ReadBook, "deleted", lambda self, region, key: None)
+
+
+def an_enabling_announces_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(approvals, "announce_pending", lambda draft, scope: [])
 
 
 def a_lag_hides_a_new_enabling(patch: pytest.MonkeyPatch) -> None:
@@ -117,6 +127,24 @@ READERS = (
         seam=True,
     ),
     Plant("reads do not keep a scope enabled", "plane.plane.Plane.read_by", reads_are_not_noted),
+    Plant(
+        "what a VM has read within the hour counts no more once it is deleted",
+        "plane.reads.ReadBook.deleted",
+        reads_of_deleted_vms_are_lost,
+        vms=24,
+        days=0.5,
+        pace=100.0,  # it takes a set of which only one VM reads, and that one to be deleted
+        seam=True,
+    ),
+    Plant(
+        "a scope that begins to read is not told what is ahead of it",
+        "core.deciding.events.announce_pending",
+        an_enabling_announces_nothing,
+        vms=40,
+        days=3.0,  # it takes a scope that falls silent for a day while work is ordered for its host, and reads again
+        pace=3.0,
+        seam=True,
+    ),
     Plant(
         "behind a lag, a scope that is enabled again shows its last document of before",
         "web.metadata.answering.visibility.Lag.publish",
