@@ -29,11 +29,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return region.picture(tmp_path_factory.mktemp("page") / "three-days.html")
 
 
-def seen(page: Path, mark: str = "") -> str:
+def seen(page: Path, mark: str = "", width: int = 1400) -> str:
     """What the page has become after its script ran; nothing is asked of anybody else."""
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     done = subprocess.run(
-        [*command, "--window-size=1400,900", "--dump-dom", f"{page.as_uri()}{mark}"],
+        [*command, f"--window-size={width},900", "--dump-dom", f"{page.as_uri()}{mark}"],
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,
@@ -59,6 +59,17 @@ def test_ticks_follow_the_zoom_and_no_bar_is_narrower_than_three_pixels(page: Pa
         assert found is not None
         assert float(found[1]) >= 3
     assert float(re.search(r'data-narrowest="([\d.]+)"', minute)[1]) > 100  # type: ignore[index]  # nine seconds of sixty
+
+
+@pytest.mark.parametrize("width", [500, 1400])
+@pytest.mark.parametrize("mark", ["", "#look=0-3600", "#look=700-1000"])
+def test_the_last_label_ends_before_the_edge(page: Path, mark: str, width: int) -> None:
+    text = seen(page, mark, width)
+    room = re.search(r'data-room="(-?[\d.]+)"', text)
+
+    assert ticks(text)[-1]
+    assert room is not None
+    assert float(room[1]) >= 0
 
 
 def test_the_worst_moments_are_listed_and_lead_there(page: Path) -> None:
