@@ -48,8 +48,8 @@ def run(
     ``greet`` is called in a thread, once everything answers; the server ends when it has asked for that and returned.
     """
     log_lines.configure(settings.log_level, settings.log_format)
-    if settings.request_log:
-        request_log.switch_on()
+    if settings.notes_answers:
+        request_log.switch_on(written=settings.request_log)
     settings, token = desk.prepared(settings)
     take_all_files()
     try:

@@ -99,6 +99,8 @@ async def open_server(
         stack.callback(asyncio.create_task(plane.ticking.watch_on()).cancel)
         if told:
             opening.tell_people(plane, told)
+        if settings.otlp:
+            opening.tell_collector(name)
         yield RunningServer(plane, name, {**urls, **health_url})
 
 
@@ -108,6 +110,8 @@ def _look_for_packages(settings: Settings) -> None:
         import_part("forewarn.web.resource_manager.login.tls", "forewarn serve")
     if settings.portal and "control" in settings.faces:
         look_for("jinja2", "forewarn serve --portal on")
+    if settings.otlp:
+        import_part("forewarn.server.otlp.sender", "forewarn serve --otlp")
 
 
 def _kind_of_store(settings: Settings) -> str:
@@ -223,7 +227,7 @@ class _Opening:
 
     def _behind(self, app: ASGIApp, face: str) -> ASGIApp:
         """What stands before a face that may be behind a load balancer."""
-        counted = CountedFace(app, face, self.answers, SYSTEM.elapsed, logged=self._settings.request_log)
+        counted = CountedFace(app, face, self.answers, SYSTEM.elapsed, logged=self._settings.notes_answers)
         return HealthPaths(Forwarded(counted, self._settings.trusted_proxies), self.health)
 
     def tell_people(self, plane: Plane, notifications: Sequence[Notification]) -> None:
@@ -235,6 +239,16 @@ class _Opening:
         self._gauges.tells(notifier.told)
         self._stack.push_async_callback(notifier.close)
         self._stack.callback(asyncio.create_task(notifier.watch_on()).cancel)
+
+    def tell_collector(self, node: str) -> None:
+        """By OTLP, until the server ends."""
+        from forewarn.server.otlp.sender import OtlpSender  # not loaded where it is not wanted
+
+        settings = self._settings
+        spans, every = settings.otlp_traces, settings.otlp_every
+        sender = OtlpSender(settings.otlp, self.metrics.look, SYSTEM.wall, node=node, every=every, spans=spans)
+        self._stack.push_async_callback(sender.close)
+        self._stack.callback(asyncio.create_task(sender.send_on()).cancel)
 
     def _listen(self, address: Address, setting: str) -> socket.socket:
         listening = listen(address, setting)

@@ -51,7 +51,7 @@ def parts_of(
         token=settings.token,
         shown=tuple(SettingView(each.name, each.value, each.source, each.help) for each in settings.shown),
         portal=settings.portal,
-        request_log=settings.request_log,
+        request_log=settings.notes_answers,
         pace=Pace(staleness=settings.staleness),
     )
 
@@ -98,7 +98,7 @@ def metadata_settings(settings: Settings) -> MetadataSettings:
         unknown_event="ok" if settings.unknown_event == "ok" else "refuse",
         guest_sockets=guest_sockets(settings),
         desk=settings.desk,
-        request_log=settings.request_log,
+        request_log=settings.notes_answers,
         limits=limits.within(open_files_most()),
     )
 

@@ -22,7 +22,13 @@ _SERVER = (
     "uvicorn",
     "uvloop",
 )
-_EXTRAS = {**dict.fromkeys(_SERVER, "server"), "psycopg": "postgresql", "apprise": "notify", "greenlet": "sim"}
+_EXTRAS = {
+    **dict.fromkeys(_SERVER, "server"),
+    "psycopg": "postgresql",
+    "apprise": "notify",
+    "opentelemetry": "otlp",
+    "greenlet": "sim",
+}
 
 
 def import_part(module: str, command: str) -> ModuleType:

@@ -196,6 +196,22 @@ def _read_https_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def _read_collector_url(text: str) -> str:
+    """What stands before ``/v1/metrics``. It is shown to those who may read, so no secret stands in it."""
+    if not text:
+        return ""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment or not text.isprintable() or " " in text:
+        raise ValueError(f"{text!r} is not like http://127.0.0.1:4318")
+    if "@" in parts.netloc:
+        raise ValueError("a collector's secrets do not stand in its address; give them in OTEL_EXPORTER_OTLP_HEADERS")
+    return text.rstrip("/")
+
+
 def _read_interruption(text: str) -> int:
     if text == "-1":
         return -1
@@ -261,6 +277,7 @@ DIRECTORY_OR_NONE = SettingKind("DIR", _read_path_or_none)
 FACES_LIST = SettingKind("FACE,...", _read_faces, _show_words)
 HOSTS = SettingKind("HOST,...", _read_hosts, _show_words)
 HTTPS_URL = SettingKind("URL", _read_https_url)
+COLLECTOR_URL = SettingKind("URL", _read_collector_url)
 NAME = SettingKind("NAME", _read_name)
 NETWORKS = SettingKind("NETWORK,...", _read_networks, _show_words)
 STORE = SettingKind("URL", read_store, show_store)

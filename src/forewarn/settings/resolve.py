@@ -52,6 +52,9 @@ class Settings:
     guest_sockets: str
     request_log: bool
     metrics: bool
+    otlp: str
+    otlp_every: timedelta
+    otlp_traces: bool
     unread_after: timedelta
     update_domains: int
     fault_domains: int
@@ -91,6 +94,11 @@ class Settings:
             "health": self.health,
         }
         return {name: address for name, address in everything.items() if address is not None}
+
+    @property
+    def notes_answers(self) -> bool:
+        """Whether something is made of every answer: a line of the log, a span, or both."""
+        return self.request_log or self.otlp_traces
 
 
 @dataclass(frozen=True)
@@ -179,6 +187,8 @@ def check(settings: Settings) -> None:
     _check_keeping(settings)
     if settings.desk and settings.store:
         raise usage("desk mode lets whoever reaches the port be any VM, so it has no shared store: leave off one.")
+    if settings.otlp_traces and not settings.otlp:
+        raise usage("otlp_traces sends spans to a collector: name it by --otlp, such as http://127.0.0.1:4318.")
     if settings.store and settings.clock.kind != "real":
         raise usage("nodes that share a store go by its clock, which cannot be turned; leave off --clock or --store.")
 

@@ -130,6 +130,19 @@ _GENERAL = (
         "whether /metrics is answered: on the control port for those who may read, on the health port for everybody",
     ),
     Setting(
+        "otlp",
+        "",
+        kinds.COLLECTOR_URL,
+        "a collector that figures are sent to by OTLP over HTTP, such as http://127.0.0.1:4318; needs the extra otlp",
+    ),
+    Setting("otlp_every", "1m", kinds.duration("1s"), "how often they are sent there"),
+    Setting(
+        "otlp_traces",
+        "off",
+        kinds.SWITCH,
+        "on sends it a span for every answer, too; a VM's GET then costs several times as much",
+    ),
+    Setting(
         "unread_after",
         "2h",
         kinds.duration("1m"),

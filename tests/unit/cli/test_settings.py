@@ -296,6 +296,22 @@ def test_the_settings_command_shows_every_setting_and_its_source(
     assert "environment FOREWARN_CLOCK" in run("settings").out
 
 
+def test_a_collector_is_an_address_without_a_secret() -> None:
+    assert resolve({"otlp": "http://127.0.0.1:4318/"}, {}).otlp == "http://127.0.0.1:4318"
+    for text, why in (
+        ("https://user:hidden@collector.example", "do not stand in its address"),
+        ("collector:4318", "is not like http"),
+        ("http://collector.example?key=hidden", "is not like http"),
+    ):
+        with pytest.raises(CommandFailed, match=why):
+            resolve({"otlp": text}, {})
+
+
+def test_spans_without_a_collector_are_refused() -> None:
+    with pytest.raises(CommandFailed, match="name it by --otlp"):
+        resolve({"otlp_traces": "on"}, {})
+
+
 def test_the_settings_command_refuses_what_the_server_would_refuse(run: Run) -> None:
     result = run("settings", "--clock", "sundial")
 

@@ -55,23 +55,35 @@ class MetricsPage:
 
     async def answer(self) -> Response:
         """The page, in OpenMetrics' text."""
-        if self._plane is None or self._surveyor is None:
+        found = await self.look()
+        if found is None:
             return PlainTextResponse(_STARTING, 503, {"Cache-Control": "no-store"})
-        survey = await self._surveyor.look()
-        values = self._plane, self._answers, self._gauges.connections(), self._gauges.waiting()
-        written = partial(_written, survey, *values, self._health.reasons(), self._store, self._gauges.notified())
-        text, content_type = await asyncio.to_thread(written)
+        text, content_type = await asyncio.to_thread(_written, found)
         return Response(text, 200, {"Cache-Control": "no-store", "Content-Type": content_type})
 
+    async def look(self) -> list[Metric] | None:
+        """The figures as they are now, made in a thread; None while this node starts."""
+        if self._plane is None or self._surveyor is None:
+            return None
+        survey = await self._surveyor.look()
+        values = self._plane, self._answers, self._gauges.connections(), self._gauges.waiting()
+        found = partial(_found, survey, *values, self._health.reasons(), self._store, self._gauges.notified())
+        return await asyncio.to_thread(found)
 
-def _written(survey: Survey, *values: Any) -> tuple[bytes, str]:
-    """The text and its type. The library is loaded here, with the first page."""
-    from prometheus_client.openmetrics import exposition
+
+def _found(survey: Survey, *values: Any) -> list[Metric]:
+    """Ours and those of the process. The library is loaded here, with the first look."""
     from prometheus_client.process_collector import ProcessCollector
 
     from forewarn.web.signals.figures import FiguresOf, families
 
-    found = [*families(FiguresOf(*values), survey), *ProcessCollector(registry=None).collect()]
+    return [*families(FiguresOf(*values), survey), *ProcessCollector(registry=None).collect()]
+
+
+def _written(found: list[Metric]) -> tuple[bytes, str]:
+    """The text and its type."""
+    from prometheus_client.openmetrics import exposition
+
     write: Callable[[_Collected], bytes] = exposition.generate_latest
     return write(_Collected(found)), exposition.CONTENT_TYPE_LATEST
 

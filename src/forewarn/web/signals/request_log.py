@@ -50,9 +50,19 @@ class LoggedAnswer:
     traceparent: str = ""
 
 
-def switch_on() -> None:
-    """These lines are wanted whatever else is logged."""
+def switch_on(*, written: bool = True) -> None:
+    """These lines are wanted whatever else is logged; ``written``: in the log, not only by those who hear them."""
     _log.setLevel(logging.INFO)
+    _log.propagate = written
+
+
+def hear(handler: logging.Handler) -> None:
+    """Each answer comes to ``handler``, too, as the attribute ``answered`` of its record."""
+    _log.addHandler(handler)
+
+
+def hear_no_more(handler: logging.Handler) -> None:
+    _log.removeHandler(handler)
 
 
 def tell(answered: LoggedAnswer) -> None:
@@ -70,7 +80,9 @@ def tell(answered: LoggedAnswer) -> None:
     told = " ".join(f"{name}={value}" for name, value in said.items())
     about = {"method": answered.method, "target": answered.target, "status": answered.status, **said}
     line = "%s %s %d %s"
-    _log.info(line, answered.method, answered.target, answered.status, told, extra={"fields": about})
+    _log.info(
+        line, answered.method, answered.target, answered.status, told, extra={"fields": about, "answered": answered}
+    )
 
 
 def request_id_in(response: bytes) -> str:
