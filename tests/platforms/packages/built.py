@@ -12,6 +12,10 @@ from tests.e2e.program import ROOT, clean_environment
 
 TOOLS = ROOT / ".build" / "package" / "bin"
 _BASE = ROOT / ".build" / "image-base.tar"
+NAME = "localhost/forewarn"  # of the image
+BASE = "localhost/forewarn-base"  # and of the one below it: Debian with its Python
+# runc may not raise its own limits where it does not run as the machine's first root
+LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096")
 PATIENCE_SECONDS = 900.0  # what fetches packages takes a minute on a quiet machine
 
 

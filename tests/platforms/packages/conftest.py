@@ -1,13 +1,15 @@
-"""Wheel and sdist, and .deb and .rpm, each built once."""
+"""Wheel and sdist, .deb and .rpm, and the container image, each built once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from release import packages
-from tests.platforms.packages.built import build
+from tests.platforms.docker.daemons import Daemon, daemon, import_archive
+from tests.platforms.packages.built import BASE, NAME, build, debian, run
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +38,13 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("release")
     packages.build(directory)
     return directory
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """podman in namespaces of its own, with the image that ``make image`` builds."""
+    with daemon("podman", tmp_path_factory.mktemp("image") / "podman", "overlay") as started:
+        import_archive(started, debian(), BASE.removeprefix("localhost/"))
+        build_it = " ".join([*started.direct(), "build", "--isolation=chroot"])
+        run(["bash", "release/image.sh", NAME, BASE], BUILD=build_it)
+        yield started

@@ -11,32 +11,19 @@ from typing import Any
 import pytest
 
 from tests.e2e.program import EVENTS, FOREWARN, clean_environment
-from tests.platforms.docker.daemons import Daemon, daemon, import_archive
-from tests.platforms.packages.built import debian, run
+from tests.platforms.docker.daemons import Daemon
+from tests.platforms.packages.built import LIMITS, NAME, run
 from tests.waiting import until
 
-_NAME = "localhost/forewarn"
-# runc may not raise its own limits where it does not run as the machine's first root
-_LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096")
 _PORTS = ("--publish", "127.0.0.1:16925:16925", "--publish", "127.0.0.1:16926:16926")
 
 pytestmark = pytest.mark.timeout(1800)
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """podman in namespaces of its own, with the image that ``make image`` builds."""
-    with daemon("podman", tmp_path_factory.mktemp("image") / "podman", "overlay") as started:
-        import_archive(started, debian(), "forewarn-base")
-        build = " ".join([*started.direct(), "build", "--isolation=chroot"])
-        run(["bash", "release/image.sh", _NAME, "localhost/forewarn-base"], BUILD=build)
-        yield started
-
-
 @pytest.fixture
 def desk(engine: Daemon) -> Iterator[str]:
     """A container with published ports and a volume, ready."""
-    _podman(engine, "run", "--detach", "--name", "desk", *_LIMITS, *_PORTS, "--volume", "kept:/var/lib/forewarn", _NAME)
+    _podman(engine, "run", "--detach", "--name", "desk", *LIMITS, *_PORTS, "--volume", "kept:/var/lib/forewarn", NAME)
     yield "desk"
     _podman(engine, "rm", "--force", "desk")
 
@@ -94,15 +81,15 @@ def test_what_was_told_at_a_published_port_outlives_a_kill(engine: Daemon, desk:
 
 
 def test_the_image_is_not_root_and_needs_no_compiling(engine: Daemon) -> None:
-    settings = json.loads(_podman(engine, "image", "inspect", _NAME))[0]["Config"]
+    settings = json.loads(_podman(engine, "image", "inspect", NAME))[0]["Config"]
     asked = (
         "import forewarn, pathlib; here = pathlib.Path(forewarn.__file__).parent; "
         "print(*(p.relative_to(here) for p in here.rglob('*.py') "
         "if not list((p.parent / '__pycache__').glob(p.stem + '.*.pyc'))))"
     )
     entry = ("--network", "none", "--entrypoint", "/opt/forewarn/bin/python")
-    bare = _podman(engine, "run", "--rm", *_LIMITS, *entry, _NAME, "-c", asked)
-    pip = run([*engine.client(), "run", "--rm", *_LIMITS, *entry, _NAME, "-m", "pip", "--version"], status=None)
+    bare = _podman(engine, "run", "--rm", *LIMITS, *entry, NAME, "-c", asked)
+    pip = run([*engine.client(), "run", "--rm", *LIMITS, *entry, NAME, "-m", "pip", "--version"], status=None)
 
     assert settings["User"] == "10001:10001"
     assert list(settings["Volumes"]) == ["/var/lib/forewarn"]

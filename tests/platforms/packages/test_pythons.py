@@ -36,7 +36,7 @@ _MAP = "from forewarn.core.maps import Map; print(Map.__module__)"
 def test_all_packages_of_a_server_come_as_wheels(version: str, platform: str, wheel: Path, tmp_path: Path) -> None:
     """As uv sees it for that version, which need not be installed for it."""
     wanted = tmp_path / "wanted.in"
-    wanted.write_text(f"forewarn[server,postgresql,sim,notify] @ {wheel.as_uri()}\n")
+    wanted.write_text(f"forewarn[server,postgresql,sim,notify,otlp,testcontainers] @ {wheel.as_uri()}\n")
     words = ["--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:"]
     chosen = ["--python-version", version, "--python-platform", platform]
     told = run([TOOLS / "uv", "pip", "compile", *words, *chosen, wanted]).stdout
