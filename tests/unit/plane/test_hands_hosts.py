@@ -11,8 +11,10 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.region import HostHealth
 from forewarn.durable import FileLock
+from forewarn.engines.twin.hosts import TwinCall, TwinMisfortune, TwinMishap
 from forewarn.plane.hands.engine import EngineFault
 from forewarn.plane.hands.settings import MachineSettings
+from forewarn.plane.hands.sites import HUNG_MOST
 from tests.unit.plane.hands_bench import OFF, RUNNING, Ground, deeds, health_of, live
 
 
@@ -75,6 +77,28 @@ def test_a_fenced_host_that_comes_back_with_its_machines_has_them_turned_off() -
         assert [each.host for each in ground.platform.copies("web") if each.power is RUNNING] == ["beta"]
 
     live(story)
+
+
+def test_what_is_tried_again_after_its_host_was_lost_is_asked_of_the_host_that_it_goes_to() -> None:
+    """Between two tries the host was lost. Into that one calls hang: whoever still asked there would get no further."""
+    at_once = timedelta(seconds=1)
+
+    async def story(ground: Ground) -> None:
+        others = [f"web-{number}" for number in range(HUNG_MOST)]
+        await ground.adopt("web", *others)
+        for_ever = TwinMisfortune(TwinMishap.HANGS, TwinCall.RESTART, seconds=1e6)
+        not_now = TwinMisfortune(TwinMishap.FAILED, TwinCall.STOP)  # tried again after a minute in the end
+        ground.platform.misfortunes += [for_ever] * HUNG_MOST + [not_now] * 100
+        await ground.do(c.RedeployVms(("web",), "seed/redeploy"))
+        await asyncio.sleep(300.0)
+        await ground.do(c.RestartVms(tuple(others), "seed/restart"))
+        await ground.until(lambda: ground.fenced == ["alpha"])
+        await ground.until(lambda: ground.region.machines["web"].host == "beta")
+        assert ground.plane.hands.hung["alpha"] == HUNG_MOST
+        assert [each.host for each in ground.platform.copies("web") if each.power is RUNNING] == ["beta"]
+
+    settings = MachineSettings(silent_after=at_once, fence_after=at_once, listing_every=at_once, parallel=HUNG_MOST + 1)
+    live(story, settings=settings)
 
 
 def test_two_hands_at_one_local_host_end_with_a_sentence(tmp_path: Path) -> None:

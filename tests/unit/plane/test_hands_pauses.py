@@ -8,6 +8,8 @@ from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.machines.values import ErrandKind
 from forewarn.engines.twin.hosts import TwinCall, TwinMisfortune, TwinMishap
+from forewarn.plane.hands.settings import MachineSettings
+from forewarn.plane.hands.sites import HUNG_MOST
 from tests.unit.plane.hands_bench import PAUSED, RUNNING, Ground, deeds, live
 
 # Pauses
@@ -88,6 +90,26 @@ def test_a_resume_that_is_answered_and_not_done_is_asked_for_again() -> None:
         await ground.until(lambda: not ground.region.errands)
 
     live(story)
+
+
+def test_a_pause_is_ended_at_a_host_where_nothing_else_is_asked_any_more_because_calls_hang() -> None:
+    async def story(ground: Ground) -> None:
+        others = [f"web-{number}" for number in range(HUNG_MOST)]
+        await frozen(ground, "web")
+        await ground.adopt(*others)
+        for_ever = TwinMisfortune(TwinMishap.HANGS, TwinCall.RESTART, seconds=1e6)
+        not_now = TwinMisfortune(TwinMishap.FAILED, TwinCall.RESUME)  # so that it is paused still when they hang
+        ground.platform.misfortunes += [for_ever] * HUNG_MOST + [not_now] * 9
+        await ground.do(c.RestartVms(tuple(others), "seed/restart"))
+        await ground.until(lambda: ground.plane.hands.hung["alpha"] == HUNG_MOST)
+        assert ground.machine("web").power is PAUSED
+        await ground.until(lambda: ground.machine("web").power is RUNNING)
+        assert ground.plane.hands.hung["alpha"] == HUNG_MOST
+        assert "restart" not in deeds(ground)
+        ground.platform.let_go()
+        await ground.until(lambda: not ground.region.errands)
+
+    live(story, settings=MachineSettings(fence_after=None, parallel=HUNG_MOST))
 
 
 # Migrations
