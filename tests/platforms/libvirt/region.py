@@ -79,7 +79,7 @@ class MachineRegion:
             fence = json.dumps(["/bin/sh", "-c", f"test -e {self.folder}/{name}.dead"])
             text += f'[[host]]\nname = "{name}"\nengine = "metal"\nuri = "{daemon.host.uri}"\nnode = "{name}"\n'
             text += f'migrate_uri = "{daemon.host.migrate_uri}"\npeer_uri = "{daemon.host.uri}"\n'
-            text += f"fence = {fence}\ncapacity = 20\nadded = true\n"
+            text += f"fence = {fence}\ncapacity = 30\nadded = true\n"
             text += f"update_domain = {number}\nfault_domain = {number}\n"
         return text + self.tables
 

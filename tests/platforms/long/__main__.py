@@ -1,7 +1,7 @@
 """``make machines``: what is done to real machines is killed in the middle, again and again, and a table is kept.
 
 python -m tests.platforms.long [--minutes 20] [--instants 5] [--kinds restart,...] [--victims node,...]
-                               [--only kills,troubles,hundred]
+                               [--only kills,troubles,restored,hundred]
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from tests.platforms.libvirt.region import MachineRegion, machine_region
 from tests.platforms.libvirt.vms import Guest, clear, on_bridge
 from tests.platforms.long.kills import INSTANTS, NAME, case
 from tests.platforms.long.many import hundred
+from tests.platforms.long.restored import twenty
 from tests.platforms.long.tally import KINDS, VICTIMS, Tally
 from tests.platforms.long.troubles import all_of_them, blueprint, lay_pool, open_pool
 
 _QUICK = ("--notice-freeze", "1s", "--notice-live-migration", "1s")
-_PARTS = ("kills", "troubles", "hundred")
+_PARTS = ("kills", "troubles", "restored", "hundred")
 
 
 def kills(region: MachineRegion, args: argparse.Namespace, tally: Tally) -> None:
@@ -56,6 +57,8 @@ def virtual_machines(folder: Path, args: argparse.Namespace, tally: Tally) -> No
             region.adopt(guest, "alpha")
             if "troubles" in args.only:
                 all_of_them(region, tally)
+            if "restored" in args.only:
+                twenty(region, tally)
             if "kills" in args.only:
                 kills(region, args, tally)
             clear(daemons)
@@ -78,7 +81,7 @@ def main() -> int:
             print(f"not run: {why}")
             return 1
         try:
-            if {"kills", "troubles"} & set(args.only.split(",")):
+            if {"kills", "troubles", "restored"} & set(args.only.split(",")):
                 virtual_machines(folder, args, tally)
             if "hundred" in args.only:
                 (folder / "many").mkdir()

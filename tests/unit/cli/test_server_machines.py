@@ -71,6 +71,21 @@ def test_what_is_usual_in_the_file_is_usual_for_hands() -> None:
     assert not shared, "each number has one reader"
 
 
+def test_each_number_of_the_file_reaches_the_hands() -> None:
+    second = MachinesEntry(
+        migration_timeout=SECOND,
+        migration_downtime=SECOND,
+        listing_every=SECOND,
+        call_timeout=SECOND,
+        silent_after=SECOND,
+        fence_after=SECOND,
+        parallel=1,
+    )
+    told, usual = settings_of(second), MachineSettings()
+    for name in MachineSettings.__struct_fields__:
+        assert getattr(told, name) == (1 if name == "parallel" else SECOND) != getattr(usual, name), name
+
+
 def test_a_fence_that_ends_with_0_has_turned_the_host_off() -> None:
     fence_by((sys.executable, "-c", ""), "rack-1", 60 * SECOND)()
 

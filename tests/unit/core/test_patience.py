@@ -11,6 +11,7 @@ from forewarn.core.machines.values import ErrandKind, Listing, SeenWhy, Sighting
 from forewarn.core.region import Power
 from forewarn.core.specs import VmSpec
 from tests.unit.core.real_world import ENGINE, OFF, RUNNING, RealWorld
+from tests.unit.core.world import in_set
 
 LONG = timedelta(minutes=20)
 
@@ -64,6 +65,26 @@ def test_crashes_inside_an_event_count_as_well() -> None:
         world.report(found, "done", seen=Sighting("ref-web", "alpha", RUNNING, f"boot-{number + 2}"))
         world.maintain(Cause.FREEZE, "alpha")  # the next crash is in the middle of this
         world.try_it("web")
+    world.sees("alpha", "web", power=OFF, why=SeenWhy.CRASH)
+    assert world.power("web") is Power.STOPPED
+    assert "has crashed 4 times" in world.machine("web").alarm
+
+
+def test_crashes_of_one_machine_while_an_event_pauses_another_count_too() -> None:
+    world = RealWorld("alpha")
+    for name in ("db", "web"):
+        world.adopt(name, spec=in_set("front"))
+    world.read("db")  # a VM of a set that reads is announced its events together with the others
+    (event_id,) = world.maintain(Cause.FREEZE, "alpha")
+    world.approve(event_id)
+    assert set(world.event(event_id).vms) == {"db", "web"}
+    world.try_it("db")  # it stands still all the while
+    world.try_it("web")
+    for number in range(3):
+        world.sees("alpha", "web", power=OFF, why=SeenWhy.CRASH)
+        found = world.try_it("web")
+        assert (found.errand.kind, found.errand.event) == (ErrandKind.RESTART, event_id)
+        world.report(found, "done", seen=Sighting("ref-web", "alpha", RUNNING, f"boot-{number + 2}"))
     world.sees("alpha", "web", power=OFF, why=SeenWhy.CRASH)
     assert world.power("web") is Power.STOPPED
     assert "has crashed 4 times" in world.machine("web").alarm

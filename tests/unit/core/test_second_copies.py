@@ -45,6 +45,42 @@ def test_a_redeployment_is_done_when_what_it_made_runs_and_not_when_the_machine_
     assert not world.region.errands
 
 
+def test_a_redeployment_is_not_done_by_what_somebody_else_has_started_where_it_was_to_go() -> None:
+    world = RealWorld()
+    world.adopt("web")
+    world.redeploy("web")
+    found = world.try_it("web")
+    world.sees("alpha", "web", power=OFF)
+    by_hand = Sighting("ref-web", found.errand.to, RUNNING, "boot-2", errand="")
+    world.do(c.Sight(ENGINE, Listing(found.errand.to, True, (by_hand,)), world.now))
+    assert found.errand.id in world.region.errands
+    made = Sighting("ref-web", found.errand.to, RUNNING, "boot-3", errand=found.errand.id)
+    world.do(c.Sight(ENGINE, Listing(found.errand.to, True, (made,)), world.now))
+    assert not world.region.errands
+
+
+def test_what_its_lost_host_is_told_to_run_all_the_same_is_not_known_to_be_off_any_more() -> None:
+    world = RealWorld()
+    world.adopt("web")
+    lost(world)
+    found = world.try_it("web")
+    assert found.errand.source_off
+    runs = Sighting("ref-web", "alpha", RUNNING, "boot-1")
+    world.report(found, "failed", "it runs at alpha", seen=runs)
+    assert not world.region.errands[found.errand.id].errand.source_off
+
+
+def test_one_that_is_off_elsewhere_is_followed_once_every_other_host_has_said_that_it_is_not_there() -> None:
+    world = RealWorld("alpha", "beta", "gamma")
+    world.adopt("web")
+    world.sees("alpha", complete=True)  # it may have been left out
+    world.sees("beta", "web", power=OFF)
+    assert world.machine("web").host == "alpha"
+    world.sees("gamma", complete=True)
+    world.sees("beta", "web", power=OFF)
+    assert world.machine("web").host == "beta"
+
+
 def test_what_was_known_to_be_off_with_its_host_is_looked_for_when_the_host_is_back() -> None:
     world = RealWorld("alpha", "beta", capacity=1)
     world.adopt("web", "alpha")
@@ -114,6 +150,26 @@ def test_a_deletion_after_an_unfinished_move_waits_for_the_host_that_it_was_to_g
     world.sees("beta", "web", power=OFF, complete=True)
     assert world.due()["web"].errand.host == "beta"
     world.carry_out("web")
+    assert "web" not in world.region.vms
+
+
+def test_a_deletion_waits_for_what_a_lost_host_may_have_left_and_says_so() -> None:
+    world = RealWorld()
+    world.adopt("web")
+    lost(world)
+    world.carry_out("web")
+    assert (world.home("web"), world.machine("web").loose) == ("beta", ("alpha",))
+    world.delete("web")
+    found = world.try_it("web")
+    gone = Sighting("ref-web", "beta", GONE)
+    for _ in range(3):
+        world.report(found, "done", seen=gone)
+        world.sees("beta", complete=True)
+    assert world.power("web") is Power.DELETING
+    assert "what is left at alpha" in world.machine("web").alarm
+    world.sees("alpha", complete=True)  # it is back, with nothing of it
+    world.sees("alpha", complete=True)
+    world.sees("beta", complete=True)
     assert "web" not in world.region.vms
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read, with_stamp, written
+from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read, stamp_in, with_stamp, written
 
 FULL = Stamp("web-0", "6f1d6a3c", "e-1", "old@alpha#3", "beta", "pool/one.qcow2 pool/two.qcow2")
 
@@ -44,3 +44,9 @@ def test_a_definition_gets_one_stamp_whatever_it_had(inside: str) -> None:
     twice = with_stamp(with_stamp(f"<domain>{inside}</domain>", Stamp("web-0")), FULL)
     (element,) = ElementTree.fromstring(twice).findall(f"./metadata/{{{NAMESPACE}}}machine")
     assert read(ElementTree.tostring(element, encoding="unicode")) == FULL
+    assert stamp_in(twice) == FULL
+
+
+@pytest.mark.parametrize("inside", ["", "<metadata/>", "<metadata><machine vm='another'/></metadata>"])
+def test_a_definition_without_a_stamp_has_an_empty_one(inside: str) -> None:
+    assert stamp_in(f"<domain>{inside}</domain>") == Stamp()

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from forewarn.core import commands as c
-from forewarn.core.machines.values import Errand, SeenWhy
+from forewarn.core.machines.values import Errand, ErrandKind, SeenWhy
 from forewarn.core.region import HostHealth, Power
 from forewarn.engines.twin.engine import TwinEngine
 from forewarn.engines.twin.hosts import TwinCall, TwinMisfortune, TwinMishap
-from forewarn.plane.hands.engine import ErrandResult, Warrant
+from forewarn.plane.hands.engine import ErrandResult, NotYet, Warrant
 from forewarn.plane.hands.settings import MachineSettings
 from tests.unit.plane.hands_bench import CALL_SECONDS, RUNNING, Ground, deeds, health_of, live, restarted
 
@@ -103,6 +103,26 @@ def test_a_host_into_which_eight_calls_hang_counts_as_silent() -> None:
         assert sorted(deeds(ground)) == ["restart"] * 8
 
     live(story, settings=MachineSettings(fence_after=None))
+
+
+class DeafEngine(TwinEngine):
+    """Says of each restart that it is under way, and never that it is done."""
+
+    def carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
+        if errand.kind is ErrandKind.RESTART:
+            return NotYet("the guest is shutting down", 0.5)
+        return super().carry_out(errand, warrant)
+
+
+def test_what_is_under_way_for_ever_is_given_up_when_its_patience_is_over_and_somebody_is_told() -> None:
+    async def story(ground: Ground) -> None:
+        await ground.adopt("web")
+        await restarted(ground, "web")
+        assert "ErrandGivenUp" in ground.told()
+        assert "the guest is shutting down" in ground.region.machines["web"].alarm
+        assert not deeds(ground)
+
+    live(story, engine=DeafEngine)
 
 
 class CountingEngine(TwinEngine):

@@ -15,10 +15,11 @@ from forewarn.engines.libvirt.binding import (
     is_libvirts,
     libvirt,
 )
-from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read, with_stamp
+from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read, stamp_in, with_stamp
 
 # virDomainState and virDomainShutoffReason of include/libvirt/libvirt-domain.h
 _PAUSED, _SHUTOFF, _CRASHED = 3, 5, 6
+_OFF = (_SHUTOFF, _CRASHED)
 # VIR_DOMAIN_PAUSED_IOERROR, WATCHDOG, CRASHED, POSTCOPY_FAILED: resuming one would push it on over what broke
 _PAUSED_BY_A_FAULT = frozenset({5, 6, 10, 13})
 _PAUSED_MIGRATING_IN = 2  # VIR_DOMAIN_PAUSED_MIGRATION: the half of a machine that is on its way
@@ -59,16 +60,23 @@ def sighting_of(domain: Any, host: str) -> Sighting | None:
 
 def _sighting_of(domain: Any, host: str) -> Sighting | None:
     state, reason = domain.state()
-    ref = domain.name()
-    if state in (_SHUTOFF, _CRASHED):
-        why = SeenWhy.CRASH if state == _CRASHED else _WHY_OFF.get(reason, SeenWhy.UNKNOWN)
-        return Sighting(ref, host, MachinePower.OFF, why=why, errand=stamp_of(domain, running=False).errand)
+    if state in _OFF:
+        return _off(domain, host, state, reason, stamp_of(domain, running=False))
+    return _awake(domain, host, state, reason)
+
+
+def _off(domain: Any, host: str, state: int, reason: int, stamp: Stamp) -> Sighting:
+    why = SeenWhy.CRASH if state == _CRASHED else _WHY_OFF.get(reason, SeenWhy.UNKNOWN)
+    return Sighting(domain.name(), host, MachinePower.OFF, why=why, errand=stamp.errand)
+
+
+def _awake(domain: Any, host: str, state: int, reason: int) -> Sighting | None:
     if state == _PAUSED and reason == _PAUSED_MIGRATING_IN and not _is_leaving(domain):
         return None
     stamp = stamp_of(domain, running=True)
     power = MachinePower.PAUSED if state == _PAUSED else MachinePower.RUNNING  # one that sleeps by itself is not paused
     why = SeenWhy.CRASH if state == _PAUSED and reason in _PAUSED_BY_A_FAULT else SeenWhy.UNKNOWN
-    return Sighting(ref, host, power, boot_mark(stamp, host, domain.ID()), why, stamp.errand)
+    return Sighting(domain.name(), host, power, boot_mark(stamp, host, domain.ID()), why, stamp.errand)
 
 
 def _is_leaving(domain: Any) -> bool:
@@ -92,23 +100,34 @@ def seen(connection: Any, ref: str, host: str) -> Sighting:
 
 
 def listing_of(connection: Any, host: str) -> Listing:
-    """All domains of that daemon, transient ones too."""
-    every = ((domain, sighting_of(domain, host)) for domain in connection.listAllDomains())
-    found_there = tuple(
-        structs.replace(seen_so, definition=_definition_of(domain)) for domain, seen_so in every if seen_so is not None
+    """All domains of that daemon, transient ones too.
+
+    A daemon with a thousand is asked as little as can be: the states of all come in one answer, and each domain tells
+    its next definition, stamp and all, and one that is awake the stamp of its running one.
+    """
+    module = libvirt()
+    transient = {each.UUID() for each in connection.listAllDomains(module.VIR_CONNECT_LIST_DOMAINS_TRANSIENT)}
+    told = connection.getAllDomainStats(module.VIR_DOMAIN_STATS_STATE, 0)
+    every = (
+        _listed(domain, host, states["state.state"], states["state.reason"], domain.UUID() not in transient)
+        for domain, states in told
     )
-    return Listing(host, complete=True, machines=found_there)
+    return Listing(host, complete=True, machines=tuple(each for each in every if each is not None))
 
 
-def _definition_of(domain: Any) -> str:
-    """What the next start uses, without passwords and without our own stamp, which differs from errand to errand."""
+def _listed(domain: Any, host: str, state: int, reason: int, is_persistent: bool) -> Sighting | None:
+    """None as for ``sighting_of``. What the next start uses stands there without passwords and without our own stamp,
+    which differs from errand to errand."""
     try:
-        if not domain.isPersistent():
-            return ""
-        stamp = stamp_of(domain, running=False)
-        text = str(domain.XMLDesc(libvirt().VIR_DOMAIN_XML_INACTIVE))
+        text = str(domain.XMLDesc(libvirt().VIR_DOMAIN_XML_INACTIVE)) if is_persistent else ""
+        stamp = stamp_in(text) if text else Stamp()
+        off = state in _OFF
+        seen_so = _off(domain, host, state, reason, stamp) if off else _awake(domain, host, state, reason)
     except Exception as fault:
         if is_libvirts(fault) and code_of(fault) == NO_DOMAIN:
-            return ""
+            return None
         raise
-    return with_stamp(text, Stamp(vm=stamp.vm, vm_id=stamp.vm_id, disks=stamp.disks))
+    if seen_so is None or not text:
+        return seen_so
+    kept = with_stamp(text, Stamp(vm=stamp.vm, vm_id=stamp.vm_id, disks=stamp.disks))
+    return structs.replace(seen_so, definition=kept)

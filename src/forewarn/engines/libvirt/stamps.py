@@ -59,6 +59,17 @@ def read(element: str) -> Stamp:
         found = ElementTree.fromstring(element)  # noqa: S314 - libvirt has parsed and written it before
     except ElementTree.ParseError:
         return Stamp()
+    return _of(found)
+
+
+def stamp_in(definition: str) -> Stamp:
+    """The one of a whole definition; an empty one where it has none."""
+    root = ElementTree.fromstring(definition)  # noqa: S314 - libvirt has parsed and written it before
+    found = root.find(f"metadata/{{{NAMESPACE}}}machine")
+    return Stamp() if found is None else _of(found)
+
+
+def _of(found: ElementTree.Element) -> Stamp:
     known = {name: found.get(name.replace("_", "-"), "") for name in Stamp.__struct_fields__}
     return Stamp(**known)
 

@@ -1,0 +1,121 @@
+"""The engine beside two real daemons, where the contract suite has nothing to ask of every engine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from forewarn.core.machines.values import ErrandKind, MachinePower
+from forewarn.plane.hands.engine import Done, NotYet
+from forewarn.server.machines import machines_of
+from forewarn.settings.region_file import read_region_file
+from forewarn.settings.resolve import resolve
+from tests.contract.engines.bench import Permit, carry_through, done, errand_for
+from tests.platforms.libvirt.bench import LibvirtBench, libvirt_bench
+from tests.platforms.libvirt.daemons import Daemon
+from tests.waiting import until
+
+pytestmark = pytest.mark.timeout(300)
+_NOT_ASKED = {"virDomainFree", "virDomainGetName", "virDomainGetUUID"}  # the binding knows it by itself
+_REGION = """
+[machines]
+migration_downtime = "137ms"
+[[engine]]
+name = "metal"
+kind = "libvirt"
+node = "here"
+shared_disks = true
+"""
+
+
+@pytest.fixture
+def bench(daemons: dict[str, Daemon], folder: Path) -> Iterator[LibvirtBench]:
+    with libvirt_bench(daemons, folder) as made:
+        yield made
+
+
+def test_what_ran_at_a_lost_host_runs_elsewhere_from_what_was_told_of_it_and_that_host_is_not_asked(
+    bench: LibvirtBench, daemons: dict[str, Daemon]
+) -> None:
+    copy = bench.make("web-1", "alpha")
+    (seen,) = (each for each in bench.engine.listing("alpha").machines if each.ref == "web-1")
+    errand = errand_for(bench, ErrandKind.REDEPLOY, copy, to="beta")
+    errand = structs.replace(errand, source_off=True, definition=seen.definition)
+    daemons["alpha"].lose()
+    try:
+        arrived = done(carry_through(bench, errand)).sighting
+        assert (arrived.host, arrived.power, arrived.errand) == ("beta", MachinePower.RUNNING, errand.id)
+        assert "web-1" in bench.virsh("beta", "list", "--name").split()
+    finally:
+        daemons["alpha"].start()
+        words = ["virsh", "-q", "--connect", daemons["alpha"].host.uri, "pool-start", "machines"]
+        subprocess.run(words, capture_output=True)  # it may have found that the pool is active still
+
+
+def test_one_that_somebody_starts_between_the_look_and_the_change_is_looked_at_again(bench: LibvirtBench) -> None:
+    copy = bench.make("web-1", "alpha")
+    bench.do("stop", "web-1", "alpha")
+    errand = errand_for(bench, ErrandKind.START, copy, to="alpha")
+
+    def ask(asked: int) -> bool:
+        if asked == 2:  # for the start itself; the first was for the stamp
+            bench.do("boot", "web-1", "alpha")
+        return True
+
+    result = bench.engine.carry_out(errand, Permit(ask=ask))
+    assert isinstance(result, NotYet), result
+    assert isinstance(bench.engine.carry_out(errand, Permit(True)), Done)
+
+
+def test_a_migration_may_let_the_machine_stand_as_long_as_the_servers_file_says(
+    bench: LibvirtBench, daemons: dict[str, Daemon], tmp_path: Path
+) -> None:
+    text = _REGION
+    for name, daemon in daemons.items():
+        text += f'[[host]]\nname = "{name}"\nengine = "metal"\nuri = "{daemon.host.uri}"\n'
+        text += f'migrate_uri = "{daemon.host.migrate_uri}"\n'
+    (tmp_path / "region.toml").write_text(text)
+    file = read_region_file(tmp_path / "region.toml")
+    machines = machines_of(file.declared, resolve({}, {}, {**file.settings, "node_name": "here"}, file.path))
+    engine = machines.hosts[0].engine
+    errand = errand_for(bench, ErrandKind.MIGRATE, bench.make("web-1", "alpha"), to="beta")
+    bench.virsh("alpha", "migrate-setspeed", "web-1", "1")  # MiB a second, so that it can be caught under way
+    try:
+        assert isinstance(engine.carry_out(errand, Permit()), NotYet)
+        until(lambda: "Unbounded" in bench.virsh("alpha", "domjobinfo", "web-1"), "the migration to be under way")
+        assert bench.virsh("alpha", "migrate-getmaxdowntime", "web-1").strip() == "137"
+        engine.abandon(errand)
+        until(lambda: "None" in bench.virsh("alpha", "domjobinfo", "web-1"), "it to be aborted")
+        assert "web-1" in bench.virsh("alpha", "list", "--name").split()
+    finally:
+        engine.close()
+
+
+def test_a_listing_asks_a_daemon_once_for_each_machine_that_is_off(bench: LibvirtBench, tmp_path: Path) -> None:
+    """A thousand are listed every ten seconds: one question more for each is seen in its figures."""
+    for number in range(30):
+        text = f"<domain type='qemu'><name>off-{number}</name><memory>1024</memory><os><type>hvm</type></os></domain>"
+        (tmp_path / "off.xml").write_text(text)
+        bench.virsh("alpha", "define", str(tmp_path / "off.xml"))
+    bench.engine.listing("alpha")
+    asked: list[str] = []
+
+    def note(_frame: FrameType, what: str, called: Any) -> None:
+        if what == "c_call" and str(getattr(called, "__module__", "")).startswith("libvirtmod"):
+            asked.append(called.__name__)
+
+    sys.setprofile(note)
+    try:
+        told = bench.engine.listing("alpha")
+    finally:
+        sys.setprofile(None)
+    assert len(told.machines) == 30
+    assert {name for name in asked if asked.count(name) >= 30} - _NOT_ASKED == {"virDomainGetXMLDesc"}
+    assert asked.count("virDomainGetXMLDesc") == 30
