@@ -118,6 +118,18 @@ def test_a_trial_left_alone_starts_its_event_when_the_clock_is_turned(tmp_path: 
         assert "web-0: 1 Reboot event started" in typed("forewarn clock next", tmp_path, environment)
 
 
+def test_a_terminal_that_does_not_know_the_command_is_told_how(tmp_path: Path) -> None:
+    """As from a clone: ``make try`` runs it by its path."""
+    with running(tmp_path, "try") as process:
+        lines = told_by(process, _LAST_LINE)
+        first = lines.index("or leave it alone, and turn the clock to what happens then:\n") + 1
+        typing = "".join(lines[first : first + 2])
+        bare = environment_of(lines) | {"PATH": "/usr/bin:/bin"}
+        done = subprocess.run(["bash", "-ec", typing], env=bare, capture_output=True, text=True, timeout=60)
+
+    assert "web-0: 1 Reboot event started" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize(
     "how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda how: how.name
 )

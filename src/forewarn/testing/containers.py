@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from http.client import HTTPConnection
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from testcontainers.core.container import DockerContainer
-from testcontainers.core.wait_strategies import LogMessageWaitStrategy
-
 from forewarn.guest.endpoint import ADDRESS_VARIABLE
-from forewarn.testing.arguments import Duration, read_duration
+from forewarn.settings.times import parse_duration
+
+try:
+    from testcontainers.core.container import DockerContainer
+    from testcontainers.core.wait_strategies import LogMessageWaitStrategy
+except ModuleNotFoundError as _problem:
+    raise ImportError(
+        f"forewarn.testing.containers needs {_problem.name}, a package of the testcontainers extra; "
+        "install it in a clone of forewarn: pip install '.[testcontainers]'"
+    ) from None
 
 IMAGE = "localhost/forewarn"
 _HOST = "127.0.0.1"
@@ -115,9 +122,10 @@ class ForewarnContainer:
         """Its story: ``phase``, ``approved_by``, ``in_time`` and more, as ``forewarn event show`` has it."""
         return self.ask("GET", f"/v1/events/{event_id}")
 
-    def advance(self, by: Duration) -> None:
+    def advance(self, by: timedelta | str) -> None:
         """Turn the clock: ``"15m"`` or a ``timedelta``."""
-        self.ask("POST", "/v1/clock/advance", {"seconds": read_duration("advance", by).total_seconds()})
+        length = parse_duration(by) if isinstance(by, str) else by
+        self.ask("POST", "/v1/clock/advance", {"seconds": length.total_seconds()})
 
     def _at(self, port: int) -> str:
         return f"http://{_HOST}:{self.container.get_exposed_port(port)}"

@@ -7,6 +7,7 @@ one thread of its own, spans from the library's.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -26,6 +27,7 @@ from forewarn.web.signals import request_log
 if TYPE_CHECKING:
     from prometheus_client.core import Metric as Family
 
+_log = logging.getLogger(__name__)
 _TRY_SECONDS = 5.0  # ours: one export with its repetitions; the next one tells the same and more
 _NANOSECONDS = 1_000_000_000  # of a second: OTLP counts in them
 Look = Callable[[], Awaitable["list[Family] | None"]]
@@ -59,10 +61,13 @@ class OtlpSender:
 
     async def send(self) -> None:
         """Figures as they are now. What the collector does not take is logged by the library."""
-        families = await self._look()
-        if families is not None:
-            data = metrics_data(families, self._resource, self._since, self._now())
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._figures.export, data)
+        try:
+            families = await self._look()
+            if families is not None:
+                data = metrics_data(families, self._resource, self._since, self._now())
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._figures.export, data)
+        except Exception:
+            _log.exception("The collector was told no figures this time.")  # the server goes on, or goes on ending
 
     async def close(self) -> None:
         """The last figures and what waits of spans still go out, where the collector takes them at once."""
