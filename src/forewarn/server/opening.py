@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,7 @@ from forewarn.server.notifying.notifier import Notifier, targets_of
 from forewarn.server.parts import journal_of, parts_of, tell_if_short_of_files
 from forewarn.server.process import ServerEnd
 from forewarn.settings.binding_file import BindingEntry
-from forewarn.settings.errors import CommandFailed
+from forewarn.settings.errors import CommandFailed, usage
 from forewarn.settings.extras import import_part, look_for
 from forewarn.settings.fleet_file import FleetEntry
 from forewarn.settings.kinds import Address
@@ -41,6 +42,7 @@ from forewarn.web.forwarded import Forwarded
 from forewarn.web.health import HealthPaths, NodeHealth, nothing_else
 from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
+from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.operator.app import end_streams
 from forewarn.web.operator.desk import Visible
 from forewarn.web.seen import LookingOn
@@ -108,6 +110,8 @@ def _look_for_packages(settings: Settings) -> None:
     """Before anything is opened. A face is loaded only where it is wanted, and the portal's pages not even then."""
     if "resource_manager" in settings.addresses:
         import_part("forewarn.web.resource_manager.login.tls", "forewarn serve")
+    if settings.readers and sys.platform != "linux":
+        raise usage("readers need sockets and memory that processes share, as Linux alone has them: leave off readers.")
     if settings.portal and "control" in settings.faces:
         look_for("jinja2", "forewarn serve --portal on")
     if settings.otlp:
@@ -182,12 +186,33 @@ class _Opening:
         tell_if_short_of_files(server.parts.metadata.limits)
         face = server.metadata_face()
         self._visible = face.visible
+        if self._settings.readers:
+            await self._open_readers(server, face, address)
+            return f"http://{Address(address.host, face.port)}"
         self._gauges.has("metadata", lambda: face.connections)
         self._gauges.waits(lambda: face.waiting)
         with explained(address, "metadata"):
             await face.start(address.host, address.port)
         self._stack.push_async_callback(face.close)
         return f"http://{Address(address.host, face.port)}"
+
+    async def _open_readers(self, server: Assembly, face: MetadataFace, address: Address) -> None:
+        """The metadata port is theirs; the face itself serves the places that VMs have of their own."""
+        from forewarn.server.readers.crew import Readers
+        from forewarn.server.readers.sockets import bind_for_readers
+
+        settings, backlog = self._settings, server.parts.metadata.limits.backlog
+        with explained(address, "metadata"):
+            sockets = await bind_for_readers(address.host, address.port, settings.readers, backlog)
+        await face.start_beside(sockets[0])
+        self._stack.push_async_callback(face.close)
+        log = (settings.log_level, settings.log_format)
+        readers = Readers(server.plane, face, server.parts, sockets, log=log)
+        self._gauges.has("metadata", lambda: face.connections + readers.connections)
+        self._gauges.waits(lambda: face.waiting + readers.waiting)
+        self._gauges.reads(readers)
+        await readers.start()
+        self._stack.push_async_callback(readers.close)
 
     async def _open_resource_manager(self, server: Assembly, address: Address) -> tuple[Introduction, str]:
         """The face for az and the SDKs, which insist on https; where it is told to be found, and where it listens."""

@@ -69,6 +69,7 @@ class Settings:
     not_before_format: str
     unknown_event: str
     faces: tuple[str, ...]
+    readers: int
     node_name: str
     staleness: timedelta
     drain: timedelta
@@ -185,12 +186,22 @@ def check(settings: Settings) -> None:
     _check_faces(settings)
     _check_addresses(settings)
     _check_keeping(settings)
+    _check_readers(settings)
     if settings.desk and settings.store:
         raise usage("desk mode lets whoever reaches the port be any VM, so it has no shared store: leave off one.")
     if settings.otlp_traces and not settings.otlp:
         raise usage("otlp_traces sends spans to a collector: name it by --otlp, such as http://127.0.0.1:4318.")
     if settings.store and settings.clock.kind != "real":
         raise usage("nodes that share a store go by its clock, which cannot be turned; leave off --clock or --store.")
+
+
+def _check_readers(settings: Settings) -> None:
+    if settings.readers and "metadata" not in settings.faces:
+        raise usage("readers answer at the metadata port, and faces leaves the metadata face off: change one of them.")
+    if settings.readers and settings.clock.kind != "real":
+        raise usage("readers go by a clock that nobody turns: leave off readers, or take --clock real.")
+    if settings.readers and settings.otlp_traces:
+        raise usage("readers answer VMs without telling of each answer, as otlp_traces has it: leave off one of them.")
 
 
 def _check_faces(settings: Settings) -> None:

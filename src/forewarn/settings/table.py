@@ -191,6 +191,13 @@ _GENERAL = (
 
 _NODES = (
     Setting("faces", ",".join(FACES), kinds.FACES_LIST, "what this node does, as a list"),
+    Setting(
+        "readers",
+        "0",
+        kinds.whole(0, 64),
+        "processes that answer at the metadata port beside the server, as many as cores for the most reads; 0: the "
+        "server alone. On Linux",
+    ),
     Setting("node_name", "", kinds.NAME, "what this node is called among the others; else its host and port"),
     Setting(
         "staleness",

@@ -8,11 +8,15 @@ counted for each GET is counted here. Everything is counted on the loop.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 _METHODS = {each.encode(): each for each in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")}
 _NAMES = frozenset(_METHODS.values())
 _OTHER = "other"  # anything may stand in a request: what is not in the list has one name together
+
+
+Taken: TypeAlias = tuple[str, bytes, bytes, int]  # which table, verb, status, how many
 
 
 class Count:
@@ -44,6 +48,24 @@ class Answers:
     def note(self, face: str, method: str, status: int) -> None:
         """An answer of another face."""
         self._told[face, method if method in _NAMES else _OTHER, status] += 1
+
+    def take_out(self) -> list[Taken]:
+        """What was counted of the metadata face since the last time; from here on it is counted from nothing."""
+        cells = [("memorable", b"", status, cell) for status, cell in self.memorable.items()]
+        cells += [("documents", b"", status, cell) for status, cell in self.documents.items()]
+        cells += [("reply", verb, status, cell) for (verb, status), cell in self._replies.items()]
+        found = [(kind, verb, status, cell.n) for kind, verb, status, cell in cells if cell.n]
+        for *_, cell in cells:
+            cell.n = 0
+        return found
+
+    def put_in(self, taken: Iterable[Taken]) -> None:
+        """Count here what was counted in another process."""
+        for kind, verb, status, number in taken:
+            if kind == "reply":
+                self._replies.setdefault((verb, status), Count()).n += number
+            else:
+                (self.memorable if kind == "memorable" else self.documents)[status].n += number
 
     def told(self) -> Iterator[tuple[str, str, int, int]]:
         """Face, method, status, and how many."""

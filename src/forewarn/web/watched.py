@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -35,16 +36,29 @@ class WatchedVms:
 
     def __init__(self) -> None:
         self.names: dict[str, _Watch] = {}  # in the order of asking; looked at for every request, so a plain attribute
+        self._watchers: list[Callable[[], None]] = []
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Be called after names came or went."""
+        self._watchers.append(watcher)
 
     def ask(self, name: str, elapsed: float) -> tuple[NotedRead, ...]:
         """What was noted of this VM, newest first; it is watched from now on."""
         self._forget(elapsed)
+        is_new = name not in self.names
         watch = self.names.pop(name, None) or _Watch(elapsed)
         watch.asked = elapsed
         if len(self.names) >= MOST_VMS:
             del self.names[next(iter(self.names))]
         self.names[name] = watch
+        if is_new:
+            self._changed()
         return tuple(reversed(watch.reads))
+
+    def show(self, names: Iterable[str]) -> None:
+        """These are watched elsewhere, for as long as nothing else is said."""
+        self.names.clear()
+        self.names.update((name, _Watch(0.0)) for name in names)
 
     def note(self, name: str, read: NotedRead) -> None:
         """A VM has read. Where nobody has asked about it for long, it is watched no more."""
@@ -54,5 +68,12 @@ class WatchedVms:
             watch.reads.append(read)
 
     def _forget(self, elapsed: float) -> None:
+        before = len(self.names)
         while self.names and next(iter(self.names.values())).asked + SECONDS_WATCHED <= elapsed:
             del self.names[next(iter(self.names))]
+        if len(self.names) < before:
+            self._changed()
+
+    def _changed(self) -> None:
+        for watcher in self._watchers:
+            watcher()

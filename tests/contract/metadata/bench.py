@@ -1,4 +1,4 @@
-"""A region whose VMs are served by whatever serves the metadata face: the node itself, or a relay on its news."""
+"""A region whose VMs are served by whatever serves the metadata face: the node itself, a relay on its news, readers."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import sys
 from datetime import timedelta
 
 import pytest
@@ -10,9 +11,13 @@ import pytest
 from forewarn.web.metadata.settings import MetadataSettings
 from tests.contract.metadata.bench import FaceBench, RelayBench
 from tests.contract.metadata.cases import CASES
+from tests.contract.metadata.readers_bench import ReadersBench
 from tests.e2e.metadata_region import get, region_of
 
-FACES = {"node": FaceBench, "relay": RelayBench}
+# Elsewhere there are none
+READERS: dict[str, type[FaceBench]] = {"readers": ReadersBench} if sys.platform == "linux" else {}
+
+FACES: dict[str, type[FaceBench]] = {"node": FaceBench, "relay": RelayBench, **READERS}
 
 
 @pytest.mark.parametrize("name", CASES)

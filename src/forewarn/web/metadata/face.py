@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -46,11 +47,12 @@ class MetadataFace:
         settings: MetadataSettings,
         answers: Answers,
         onlooker: LookingOn | None = None,
+        service: type[Service] = Service,
     ) -> None:
         self._plane = plane
         self._settings = settings
         parts = (plane, faults, watched, settings, plane.system.random_bytes(8), answers)
-        self._service = Service(*parts) if onlooker is None else WitnessedService(*parts, onlooker)
+        self._service = service(*parts) if onlooker is None else WitnessedService(*parts, onlooker)
         self._connections = Connections(settings.limits)
         self._lane: Lane | None = None
         self._listeners = Listeners(self._connect, settings)
@@ -59,6 +61,11 @@ class MetadataFace:
     @property
     def port(self) -> int:
         return self._listeners.port
+
+    @property
+    def service(self) -> Service:
+        """What answers, for one that hands on requests."""
+        return self._service
 
     @property
     def connections(self) -> int:
@@ -77,12 +84,28 @@ class MetadataFace:
 
     async def start(self, host: str, port: int) -> None:
         """Listen for guests; port 0 takes any free one."""
+        self._begin()
+        await self._listeners.start(host, port, self._plane.region, self._lane)
+        self._connections.start()
+
+    async def start_on(self, sockets: Sequence[socket.socket]) -> None:
+        """Listen at sockets that another process has bound, and nowhere else."""
+        self._begin()
+        await self._listeners.take(sockets, self._lane)
+        self._connections.start()
+
+    async def start_beside(self, sockets: Sequence[socket.socket]) -> None:
+        """Listen at the places of VMs alone: other processes have these sockets, and may ask our service."""
+        self._begin()
+        names = [listening.getsockname() for listening in sockets]
+        await self._listeners.leave_main(names, self._plane.region, self._lane)
+        self._connections.start()
+
+    def _begin(self) -> None:
         self._unsubscribe = self._plane.subscribe(self._publish)
         self._service.reading.begin()
         if self._settings.short_way and CAN_BE_SHORT:
             self._lane = Lane(self._service, self._settings.limits, self._connections, self._connect)
-        await self._listeners.start(host, port, self._plane.region, self._lane)
-        self._connections.start()
 
     async def close(self) -> None:
         """Take no more requests, answer those that came, and go."""

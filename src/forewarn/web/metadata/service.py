@@ -103,6 +103,13 @@ class Service:
         except Exception:
             return self._failed()
 
+    def go_on(self, request: Request, caller: Caller) -> Outcome:
+        """The same for one who was let in before and has waited: neither throttle nor fault rules are asked again."""
+        try:
+            return self._go_on(request, caller)
+        except Exception:
+            return self._failed()
+
     async def carry_out(self, later: Later) -> Outcome:
         """Await what a ``Later`` needs: the journal, news, or a delay."""
         try:
@@ -120,6 +127,16 @@ class Service:
         if isinstance(question, ErrorReply):
             return self._refuse(question, request, caller)
         outcome = self._decide(request, question, caller)
+        if self._watched and isinstance(question, ReadDocument):
+            return self._noting.noted(outcome, question, request)
+        return outcome
+
+    def _go_on(self, request: Request, caller: Caller) -> Outcome:
+        region = self._published.region
+        question = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)
+        if isinstance(question, ErrorReply):
+            return self._refuse(question, request, caller)
+        outcome = self._answer(request, question, caller)
         if self._watched and isinstance(question, ReadDocument):
             return self._noting.noted(outcome, question, request)
         return outcome

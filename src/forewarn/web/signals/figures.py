@@ -46,6 +46,7 @@ class FiguresOf:
     reasons: Sequence[str]  # why requests should go elsewhere
     store: str  # the kind of the journal
     notified: Mapping[tuple[str, str], int]  # messages to people, by kind of channel and outcome
+    readers: tuple[int, int] = (0, 0)  # how many answer VMs, and how many have ended that were not to
 
 
 def families(server: FiguresOf, survey: Survey) -> Iterator[Metric]:
@@ -75,6 +76,9 @@ def _of_answers(server: FiguresOf) -> Iterator[Metric]:
     yield _gauge("waiting_reads", "GETs that are held until there is news.", server.waiting)
     connections = [((face,), number) for face, number in sorted(server.connections.items())]
     yield _gauges("connections", "Open connections.", ("face",), connections)
+    answering, ended = server.readers
+    yield _gauge("readers", "Processes that answer at the metadata port beside the server.", answering)
+    yield _counter("readers_ended", "Of these, those that ended and were not to.", (), [((), ended)])
     notified = [((kind, end), server.notified.get((kind, end), 0)) for kind in CHANNEL_KINDS for end in CHANNEL_ENDS]
     yield _counter("notifications", "Messages to people.", ("kind", "outcome"), notified)
 

@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
+
+
+class ReadersSeen(Protocol):
+    """Processes that answer VMs beside the server, as figures tell of them."""
+
+    @property
+    def answering(self) -> int:
+        """How many of them answer now."""
+
+    @property
+    def ended(self) -> int:
+        """How many have ended that were not to."""
 
 
 class Gauges:
@@ -11,6 +24,7 @@ class Gauges:
     def __init__(self) -> None:
         self._connections: dict[str, Callable[[], int]] = {}
         self._waiting: Callable[[], int] | None = None
+        self._readers: ReadersSeen | None = None
         self._notified: Mapping[tuple[str, str], int] = {}
 
     def has(self, face: str, connections: Callable[[], int]) -> None:
@@ -20,6 +34,15 @@ class Gauges:
     def waits(self, waiting: Callable[[], int]) -> None:
         """How many GETs the metadata face holds."""
         self._waiting = waiting
+
+    def reads(self, readers: ReadersSeen) -> None:
+        """The readers of this server."""
+        self._readers = readers
+
+    def told(self) -> tuple[dict[tuple[str, str], int], tuple[int, int]]:
+        """Messages to people; and how many readers answer, and how many have ended that were not to."""
+        readers = (0, 0) if self._readers is None else (self._readers.answering, self._readers.ended)
+        return self.notified(), readers
 
     def tells(self, notified: Mapping[tuple[str, str], int]) -> None:
         """What became of messages to people, by kind of channel and outcome; it goes on counting."""

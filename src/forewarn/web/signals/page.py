@@ -67,7 +67,7 @@ class MetricsPage:
             return None
         survey = await self._surveyor.look()
         values = self._plane, self._answers, self._gauges.connections(), self._gauges.waiting()
-        found = partial(_found, survey, *values, self._health.reasons(), self._store, self._gauges.notified())
+        found = partial(_found, survey, *values, self._health.reasons(), self._store, *self._gauges.told())
         return await asyncio.to_thread(found)
 
 

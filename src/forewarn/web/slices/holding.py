@@ -27,6 +27,7 @@ class Holding:
     def __init__(self) -> None:
         self.region = Region()
         self._residents: Counter[str] = Counter()  # how many VMs of a scope are here
+        self._left: dict[str, None] = {}  # scopes that a VM has left since the last look
         self._resources: dict[str, tuple[Resource, ...]] = {}  # by VM
         self._parts: list[Bulletin] = []
 
@@ -57,6 +58,7 @@ class Holding:
             if found is None:
                 continue
             self._residents[found.scope] -= 1
+            self._left[found.scope] = None
             for claim in found.binding.claims():
                 addresses.pop(claim, None)
         for vm in (each.vm for each in slices):
@@ -88,7 +90,8 @@ class Holding:
 
     def _know(self, told: Sequence[ScopeSlice]) -> None:
         """The scopes as they are now; those that no VM here is in are forgotten, with their events."""
-        left = [key for key, count in self._residents.items() if not count]
+        left = [key for key in self._left if not self._residents[key]]
+        self._left.clear()
         if not left and not told:
             return
         scopes, events = self.region.scopes.mutate(), self.region.events.mutate()

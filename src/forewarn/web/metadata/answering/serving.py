@@ -161,13 +161,28 @@ class Serving:
             else:
                 if self._standing.stale:
                     return STALE._replace(request_id=request_id)
-                served = self._served(vm, scope, question)
-                if patience.over or not question.unless.covers(served.incarnation):
-                    reply = _pick(served, question)
-                    self._answers.documents[reply.before[STATUS]].n += 1
+                reply = self.news(vm, question, patience)
+                if reply is not None:
                     return reply._replace(request_id=request_id)
-                await patience.until_news(self._waiters, scope.key)
+                await self.until_news(scope, patience)
         return STALE if self._standing.stale else _NOT_FOUND
+
+    def news(self, vm: Vm, question: ReadDocument, patience: Patience) -> Reply | None:
+        """The answer for one who waits, whose scope has a document; None where there is nothing new to tell yet."""
+        served = self._served(vm, self._published.region.scope_of(vm), question)
+        if not patience.over and question.unless.covers(served.incarnation):
+            return None
+        reply = _pick(served, question)
+        self._answers.documents[reply.before[STATUS]].n += 1
+        return reply
+
+    async def until_news(self, scope: Scope, patience: Patience) -> None:
+        """Come back when the scope may have changed, or when patience is over."""
+        await patience.until_news(self._waiters, scope.key)
+
+    def has_document(self, vm: Vm) -> bool:
+        """Whether a reader of this VM need not wait for its scope's first document."""
+        return self._is_ready(self._published.region.scope_of(vm))
 
     def _is_ready(self, scope: Scope) -> bool:
         """Whether the scope has a document. A region's owner may have first answers delayed, as Azure's are."""

@@ -36,6 +36,11 @@ class Patience:
             timer.cancel()
             waiters.remove(scope, self)
 
+    @property
+    def ends_at(self) -> float | None:
+        """By the loop's time; None before the waiting has begun."""
+        return self._ends_at
+
     def wake(self) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)

@@ -80,12 +80,31 @@ class Listeners:
         self._wanted: dict[str, frozenset[ListeningPlace]] = {}  # by VM
         self._open: dict[ListeningPlace, _Open] = {}
         self._told: dict[ListeningPlace, str] = {}  # what was last said of a place that cannot be opened
+        self._has_places = True
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
+    async def take(self, sockets: Sequence[socket.socket], lane: Lane | None = None) -> None:
+        """Listen at main sockets that another process has bound, and nowhere else."""
+        self._has_places = False
+        self._know_main([listening.getsockname() for listening in sockets])
+        if lane is not None:
+            self._main = [lane.listen(listening, self._entrance) for listening in sockets]
+            return
+        loop = asyncio.get_running_loop()
+        backlog = self._settings.limits.backlog
+        for listening in sockets:
+            served = await loop.create_server(lambda: self._build(self._entrance), sock=listening, backlog=backlog)
+            self._main = [*self._main, served]
+
+    async def leave_main(self, names: Sequence[tuple[Any, ...]], region: Region, lane: Lane | None = None) -> None:
+        """Listen at the places of VMs alone: others serve the main sockets, which have these names."""
+        self._lane = lane
+        self._know_main(names)
+        await self._begin(region)
+
     async def start(self, host: str, port: int, region: Region, lane: Lane | None = None) -> None:
         """Listen, by the short way where there is one. Only the main socket must succeed."""
-        loop = asyncio.get_running_loop()
         self._lane = lane
         if lane is None:
             server = await self._server(lambda: self._entrance, host, port)
@@ -96,10 +115,14 @@ class Listeners:
             bound = await self._bind(host, port)
             self._know_main([listening.getsockname() for listening in bound])
             self._main = [lane.listen(listening, self._entrance) for listening in bound]
+        await self._begin(region)
+
+    async def _begin(self, region: Region) -> None:
+        """Listen where VMs have places of their own, from now on."""
         for key in set(region.addresses.values()):
             self._want(key, region.vms[key].binding)
         await self._reconcile()
-        self._task = loop.create_task(self._follow_on())
+        self._task = asyncio.get_running_loop().create_task(self._follow_on())
 
     def _know_main(self, names: Sequence[tuple[Any, ...]]) -> None:
         self._entrance = Entrance(loopback=all(is_loopback(name[0]) for name in names), desk=self._settings.desk)
@@ -128,8 +151,9 @@ class Listeners:
 
     def bind(self, vm: str, binding: Binding) -> None:
         """A VM is known by this from now on."""
-        self._want(vm, binding)
-        self._changed.set()
+        if self._has_places:
+            self._want(vm, binding)
+            self._changed.set()
 
     def _want(self, vm: str, binding: Binding) -> None:
         places = {ListeningPlace(netns=binding.netns, interface=binding.interface)} if binding.netns else set()
