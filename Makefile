@@ -23,7 +23,7 @@ demo: $(if $(MACHINES),$(VENV)/dev,$(VENV)/server) ## see the product do its job
 serve: $(VENV)/server ## a region that stays, in ./forewarn-data
 	@$(BIN)/forewarn serve
 
-check: system-check $(VENV)/dev ## the fast part: style, types, import layers, unit tests (some three minutes)
+check: system-check $(VENV)/dev ## the fast part: style, types, import layers, unit tests (two minutes on two quiet cores; the first time it installs, too)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

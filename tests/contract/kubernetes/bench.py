@@ -7,7 +7,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.client import HTTPSConnection
 from pathlib import Path
@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 from forewarn.guest.agent.deciding.state import StepEnd
 from forewarn.guest.agent.doing.budget import Budget
 from forewarn.guest.agent.doing.programs import Receipts
-from forewarn.guest.agent.steps import KINDS, Task
+from forewarn.guest.agent.steps import Task
+from forewarn.guest.agent.steps.kubernetes_node import ApiPace, KubernetesNode
 from forewarn.guest.agent.values import Step
 from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
@@ -38,6 +39,7 @@ class ClusterBench:
     authority: Path
     directory: Path
     policy: str  # the group and version of evictions and budgets
+    pace: ApiPace = field(default_factory=ApiPace)  # of the step
 
     # As a person with all rights
 
@@ -145,7 +147,7 @@ class ClusterBench:
         return Task(MACHINE, step, event, "web-0", Budget(MACHINE, seconds), Receipts(self.directory, "run"))
 
     def do(self, event: ScheduledEvent = EVENT, seconds: float = 60, **settings: object) -> StepEnd:
-        return KINDS["kubernetes-node"].do(self.task(event, settings, seconds))
+        return KubernetesNode(self.pace).do(self.task(event, settings, seconds))
 
     def undo(self, event: ScheduledEvent = EVENT, **settings: object) -> StepEnd:
-        return KINDS["kubernetes-node"].undo(self.task(event, settings))
+        return KubernetesNode(self.pace).undo(self.task(event, settings))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
-from forewarn.guest.agent.steps import kubernetes_node
+from forewarn.guest.agent.steps.kubernetes_node import ApiPace
 from tests.contract.kubernetes.bench import MERGE, OTHER, ClusterBench
 from tests.waiting import until
 
@@ -94,8 +92,8 @@ def test_the_step_waits_until_the_pods_are_gone(bench: ClusterBench) -> None:
     assert pod["metadata"]["deletionGracePeriodSeconds"] == 7
 
 
-def test_a_disruption_budget_is_waited_for(bench: ClusterBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_node, "_AGAIN_SECONDS", 0.2)
+def test_a_disruption_budget_is_waited_for(bench: ClusterBench) -> None:
+    bench.pace = ApiPace(again_seconds=0.2)
     bench.add_node()
     bench.add_pod("db", labels={"app": "db"})
     bench.budget("db", {"app": "db"})

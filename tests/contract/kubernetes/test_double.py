@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
-from forewarn.guest.agent.steps import kubernetes_node
+from forewarn.guest.agent.steps.kubernetes_node import ApiPace, KubernetesNode
 from forewarn.plane.clock import wall_time
 from forewarn.web.resource_manager.login.tls import prepare
 from tests.contract.kubernetes.bench import ClusterBench
@@ -65,11 +65,8 @@ def test_one_who_is_always_faster_is_given_up_when_the_time_is_over(cluster: Clu
     assert not bench.node()["spec"].get("unschedulable")
 
 
-def test_a_server_that_is_busy_or_broken_is_asked_again(
-    cluster: Cluster, bench: ClusterBench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kubernetes_node, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(kubernetes_node, "_AGAIN_SECONDS", 0.01)
+def test_a_server_that_is_busy_or_broken_is_asked_again(cluster: Cluster, bench: ClusterBench) -> None:
+    bench.pace = ApiPace(look_seconds=0.01, again_seconds=0.01)
     bench.add_node()
     bench.add_pod("web")
     seen: dict[str, int] = {}
@@ -118,8 +115,8 @@ def test_who_may_not_evict_says_so_at_once(cluster: Cluster, bench: ClusterBench
     assert ended == StepEnd(StepOutcome.FAILED, "default/web was not evicted: 403 pods/eviction is forbidden")
 
 
-def test_many_pods_are_read_in_portions(bench: ClusterBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_node, "_PAGE", 3)
+def test_many_pods_are_read_in_portions(bench: ClusterBench) -> None:
+    bench.pace = ApiPace(page=3)
     bench.add_node()
     for number in range(8):
         bench.add_pod(f"web-{number}")
@@ -160,7 +157,7 @@ def test_what_pods_are_told_is_where_it_looks(bench: ClusterBench, monkeypatch: 
     host, _, port = str(settings.pop("server")).removeprefix("https://").partition(":")
     bench.add_node("node-of-the-cluster")
     told = replace(task, step=replace(task.step, settings=settings))
-    kind = kubernetes_node.KubernetesNode()
+    kind = KubernetesNode()
     assert "KUBERNETES_SERVICE_HOST" in kind.do(told).detail
     for name, value in (("SERVICE_HOST", host), ("SERVICE_PORT", port)):
         monkeypatch.setenv(f"KUBERNETES_{name}", value)
@@ -171,5 +168,5 @@ def test_what_pods_are_told_is_where_it_looks(bench: ClusterBench, monkeypatch: 
 
 @pytest.mark.parametrize("server", ["http://10.0.0.1", "10.0.0.1:6443"])
 def test_a_server_that_is_not_asked_by_https_is_refused(server: str) -> None:
-    (wrong,) = kubernetes_node.KubernetesNode().keys.check({"server": server})
+    (wrong,) = KubernetesNode().keys.check({"server": server})
     assert "https://" in wrong.message

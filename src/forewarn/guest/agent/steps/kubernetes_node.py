@@ -7,6 +7,7 @@ itself: an agent that is started anew, or another one, takes back what was done 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -35,12 +36,21 @@ CONDITION = "ScheduledEvent"
 
 _ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # where pods find it
 _PATIENCE_SECONDS = 10.0  # ours: for one answer; kubectl waits as long as it takes
-_LOOK_SECONDS = 1.0  # ours: between two looks at the pods that are to go
-_AGAIN_SECONDS = 5.0  # as kubectl drain, for an eviction that a disruption budget does not allow now
 _FASTER_SECONDS = 0.1  # ours: at most, before a change that somebody else was faster with is tried again
 _MOST_BYTES = 32 * 2**20  # ours: of one answer; 500 pods are some 5 MB
-_PAGE = 500  # as kubectl has it, of pods in one answer
 _MERGE, _STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiPace:
+    """How often the API server is asked, and for how much at once."""
+
+    look_seconds: float = 1.0  # ours: between two looks at the pods that are to go
+    again_seconds: float = 5.0  # as kubectl drain, for an eviction that a disruption budget does not allow now
+    page: int = 500  # as kubectl has it, of pods in one answer
+
+
+_USUAL = ApiPace()
 
 
 class KubernetesNode:
@@ -57,6 +67,9 @@ class KubernetesNode:
             "ca_file": Key(check_path, f"default `{_ACCOUNT}/ca.crt`", f'"{_ACCOUNT}/ca.crt"'),
         }
     )
+
+    def __init__(self, pace: ApiPace = _USUAL) -> None:
+        self._pace = pace
 
     def does(self, settings: Settings) -> str:
         drained = " and drain" if settings.get("drain", True) else ""
@@ -76,10 +89,10 @@ class KubernetesNode:
         return True
 
     def do(self, task: Task) -> StepEnd:
-        return _carry_out(task, _free)
+        return _carry_out(_free, task, self._pace)
 
     def undo(self, task: Task) -> StepEnd:
-        return _carry_out(task, _give_back)
+        return _carry_out(_give_back, task, self._pace)
 
 
 def _shown(settings: Settings) -> str:
@@ -94,9 +107,9 @@ class _OutOfTime(Exception):  # noqa: N818 - it says what happened
     """The step's time is over. Its text says what was being waited for."""
 
 
-def _carry_out(task: Task, work: Callable[[Task, _Api], str]) -> StepEnd:
+def _carry_out(work: Callable[[Task, _Api], str], task: Task, pace: ApiPace) -> StepEnd:
     try:
-        unsaid = work(task, _Api(task))
+        unsaid = work(task, _Api(task, pace))
     except _OutOfTime as why:
         return over(task, str(why))
     except (_ApiRefusal, OSError, ValueError) as why:
@@ -129,8 +142,7 @@ def _events_on(node: Mapping[str, Any]) -> list[str]:
 
 def _marked(node: Mapping[str, Any], event_id: str, type_: str) -> dict[str, Any]:
     """The changes to a node that is to be freed for an event: its mark, and that it takes no new pods."""
-    events = _events_on(node)
-    spec = node.get("spec") or {}
+    events, spec = _events_on(node), node.get("spec") or {}
     ours = not spec.get("unschedulable") or CORDONED in (node["metadata"].get("annotations") or {})
     annotations = {EVENTS: ",".join([*(each for each in events if each != event_id), event_id])}
     taint = {"key": MARK, "value": type_, "effect": "NoSchedule"}
@@ -160,10 +172,7 @@ def _other_taints(spec: Mapping[str, Any]) -> list[Any]:
 
 
 def _tell(task: Task, api: _Api, node: Mapping[str, Any], *, begun: bool) -> str:
-    """Say on the node which event is at hand, by a condition and an Event.
-
-    A failure does not stop the step; it is returned as a sentence, empty where all was said.
-    """
+    """Say on the node which event is at hand. What could not be said is returned as a sentence, and stops nothing."""
     event, now = task.event, task.system.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     when = "" if event.not_before is None else f", not before {format_rfc1123(event.not_before)}"
     message = f"{event.type} {event.event_id}{when}" if begun else f"{event.type} {event.event_id} is over"
@@ -226,7 +235,7 @@ def _drain(task: Task, api: _Api) -> None:
                 not_now[uid] = now + seconds, why
             else:
                 asked.add(uid)
-        if not task.budget.pause(_LOOK_SECONDS):
+        if not task.budget.pause(api.pace.look_seconds):
             raise _OutOfTime(_still_there(pods, {uid: why for uid, (_, why) in not_now.items() if uid not in asked}))
 
 
@@ -255,8 +264,8 @@ def _still_there(pods: list[Any], reasons: Mapping[str, str]) -> str:
 class _Api:
     """What is asked of it. The token is read for each question: those of pods are exchanged every hour."""
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
+    def __init__(self, task: Task, pace: ApiPace) -> None:
+        self._task, self.pace = task, pace
         self._host, self._port = _server(task, task.system)
         self._token = task.text("token_file", f"{_ACCOUNT}/token")
         self._ca = task.text("ca_file", f"{_ACCOUNT}/ca.crt")
@@ -281,7 +290,7 @@ class _Api:
         """All that are bound to the node."""
         more = ""
         while True:
-            query = {"fieldSelector": f"spec.nodeName={self.node}", "limit": str(_PAGE)}
+            query = {"fieldSelector": f"spec.nodeName={self.node}", "limit": str(self.pace.page)}
             found = self.ask("GET", f"/api/v1/pods?{urlencode(query | ({'continue': more} if more else {}))}")
             yield from found.get("items") or []
             more = (found.get("metadata") or {}).get("continue", "")
@@ -297,10 +306,7 @@ class _Api:
         return f"{found[0].get('group', 'policy')}/{found[0].get('version', 'v1')}"
 
     def evict(self, pod: Mapping[str, Any], version: str, grace: str) -> tuple[str, float]:
-        """Ask for the eviction of a pod.
-
-        Returns why it is refused for now and after how many seconds to ask again, ``("", 0)`` where it goes or is gone.
-        """
+        """Ask for a pod's eviction: why it is refused for now and when to ask again, ``("", 0)`` where it goes."""
         about = pod["metadata"]
         name, namespace = about.get("name", ""), about.get("namespace", "")
         options: dict[str, Any] = {"preconditions": {"uid": about.get("uid", "")}}  # not one that took its name
@@ -317,7 +323,7 @@ class _Api:
         if status in (404, 409) or 200 <= status < 300:  # gone; or another one has its name by now
             return "", 0.0
         if status in (429, 500, 502, 503, 504) or not status:
-            return _message(status, answer), wait or _AGAIN_SECONDS
+            return _message(status, answer), wait or self.pace.again_seconds
         raise _ApiRefusal(f"{namespace}/{name} was not evicted: {_message(status, answer)}")
 
     def ask(self, verb: str, path: str, body: object = None, form: str = "application/json") -> dict[str, Any]:
@@ -331,7 +337,7 @@ class _Api:
             status, answer, wait = self._call(verb, path, body, form)
             if status and status != 429 and status < 500:
                 return status, answer, wait
-            if not self._task.budget.pause(wait or _LOOK_SECONDS):
+            if not self._task.budget.pause(wait or self.pace.look_seconds):
                 raise _OutOfTime(f"{verb} {path.partition('?')[0]}: {_message(status, answer)}")
 
     def _call(self, verb: str, path: str, body: object, form: str) -> tuple[int, Any, float]:
