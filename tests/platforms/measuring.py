@@ -43,7 +43,11 @@ def between(facts: Sequence[dict[str, Any]], first: str, last: str) -> float:
 
 @dataclass
 class Gap:
+    """The longest silence; and when the first and the last answer came, by the monotonic clock."""
+
     seconds: float = 0.0
+    first: float = float("nan")
+    last: float = float("nan")
 
 
 @contextmanager
@@ -57,6 +61,8 @@ def longest_gap(inside: Sequence[str], address: str) -> Iterator[Gap]:
     finally:
         heard = [float(each) for each in pinging.communicate()[0].split()]  # its input ends, and so does it
         found.seconds = max((later - earlier for earlier, later in pairwise(heard)), default=0.0)
+        if heard:
+            found.first, found.last = heard[0], heard[-1]
 
 
 def idle_cost(pid: int) -> tuple[int, float]:

@@ -21,6 +21,7 @@ from tests.platforms.libvirt.daemons import Daemon, two_hosts
 from tests.platforms.libvirt.region import MachineRegion, machine_region
 from tests.platforms.libvirt.vms import Guest, clear, on_bridge, virsh
 from tests.platforms.measuring import between, idle_cost, longest_gap
+from tests.waiting import until
 
 _NAME = "web-0"
 
@@ -60,9 +61,15 @@ def round_of(region: MachineRegion, guest: Guest, boots: int) -> dict[str, float
 
     source = str(region.machine(_NAME)["host"])
     at, migrations = len(region.facts()), len(region.ended("migrate"))
-    region.forewarn("host", "maintain", source, "--kind", "live-migration")
-    region.until_ended(migrations + 1, "migrate")
-    moved = time.monotonic()
+    target = next(host for host in region.daemons if host != source)
+    here, there = (longest_gap(region.daemons[host].inside, "192.0.2.10") for host in (source, target))
+    with here as before, there as after:
+        region.forewarn("host", "maintain", source, "--kind", "live-migration")
+        region.until_ended(migrations + 1, "migrate")
+        moved = time.monotonic()
+        until(lambda: target in region.running(_NAME), "it to run there")
+        time.sleep(1.0)  # ten pings
+    found["… from the last answer to a ping at the one bridge to the first at the other"] = after.first - before.last
     found["live migration, its downtime as libvirt measured it"] = downtime(region, str(region.machine(_NAME)["host"]))
     guest.until("restored Freeze", 2 * boots - 1)
     found["… seen there, until its agent has read there (3 s of recovery left out)"] = time.monotonic() - moved - 3.0
