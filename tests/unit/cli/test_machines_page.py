@@ -79,9 +79,10 @@ def test_each_line_about_blueprints_names_one(run: Run, region: Region) -> None:
 
 
 def test_each_line_about_ways_binds_a_vm(run: Run, region: Region) -> None:
+    run("host", "add", "rack-1")
     for line in commands("Metadata to guests"):
         assert run(*shlex.split(line)).status == 0, line
-        run("vm", "delete", "web-0")
+        assert run("machine" if "adopt" in line else "vm", "release" if "adopt" in line else "delete", "web-0").out
 
 
 def test_no_other_part_of_the_page_has_a_command_that_nobody_types() -> None:

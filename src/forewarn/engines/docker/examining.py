@@ -63,9 +63,9 @@ def _by_namespace(container: Container, others: Sequence[Container]) -> list[Fin
     return [
         Finding(
             REACHABLE,
-            False,
-            f"Only while its network has the name {container.name}, which nothing gives it again after a start: "
-            f"ip netns attach {container.name} PID.",
+            True,
+            f"Once its network is named {container.name} and has {METADATA_ADDRESS} at its loopback, anew with each "
+            "start: docs/machines.md has a program that does so.",
         ),
         Finding(NAMESPACE, True, "Its network is its own.", container.name),
     ]
