@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from forewarn.core.machines.values import ErrandKind
-from tests.contract.engines.bench import Permit, carry_through, errand_for
+from tests.contract.engines.bench import EngineBench, Permit, carry_through, errand_for
 from tests.platforms.docker.agents import Contained, ContainerRegion, container_region
 from tests.platforms.docker.bench import ContainerBench
 from tests.platforms.docker.daemons import Daemon, daemon
@@ -28,8 +28,8 @@ def _seconds(what: Callable[..., object], *arguments: object) -> float:
     return time.monotonic() - begun
 
 
-def _one_life(bench: ContainerBench) -> dict[str, float]:
-    """A container from its making to its end."""
+def one_life(bench: EngineBench) -> dict[str, float]:
+    """A machine from its making to its end, by the engine's own calls."""
     found = {"create, until it runs": _seconds(carry_through, bench, errand_for(bench, ErrandKind.CREATE, None))}
     (copy,) = bench.truth("web-1")
     pause = errand_for(bench, ErrandKind.PAUSE, copy)
@@ -107,7 +107,7 @@ def main() -> None:
             (Path(room) / "agents").mkdir()
             _show(kind, _agents(only, Path(room) / "agents"))
             bench = ContainerBench((only,))
-            lives = [_one_life(bench) for _ in range(_ROUNDS)]
+            lives = [one_life(bench) for _ in range(_ROUNDS)]
             _show(kind, {name: statistics.median(life[name] for life in lives) for name in lives[0]})
             _show(kind, _many(bench, only))
             bench.close()

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from forewarn.engines.libvirt.binding import libvirt
 from forewarn.engines.libvirt.engine import LibvirtEngine
+from tests.platforms.docker.figures import one_life
+from tests.platforms.libvirt.bench import libvirt_bench
 from tests.platforms.libvirt.binding import put_binding
 from tests.platforms.libvirt.daemons import Daemon, two_hosts
 from tests.platforms.libvirt.region import MachineRegion, machine_region
@@ -113,6 +115,7 @@ def main() -> int:
     told: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory(prefix="fw-") as place, two_hosts(Path(place) / "hosts") as daemons:
         folder = Path(place)
+        (folder / "calls").mkdir()
         if why := put_binding(folder):
             print(f"not run: {why}")
             return 1
@@ -129,6 +132,10 @@ def main() -> int:
             kilobytes, share = idle_cost(region.nodes["alpha"].process.pid)
             print(f"a node with one machine: {kilobytes} KiB, {share:.2f} % of a core when idle", flush=True)
             clear(daemons)
+        with libvirt_bench(daemons, folder / "calls") as bench:
+            lives = [one_life(bench) for _ in range(rounds)]
+        for name in lives[0].keys() - {"redeploy"}:  # at its own host that is the restart, which was just done
+            print(f"{name}: {1000 * statistics.median(life[name] for life in lives):.0f} ms", flush=True)
         listings(daemons)
     for name in told[0]:
         values = sorted(each[name] for each in told)

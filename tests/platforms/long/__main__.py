@@ -36,8 +36,11 @@ def kills(region: MachineRegion, args: argparse.Namespace, tally: Tally) -> None
                 begun = time.monotonic()
                 if begun > ends:
                     return
+                known = set(tally.found)
                 case(region, kind, victim, instant, tally)
                 print(f"{kind}, {victim} after {instant:g} s: {time.monotonic() - begun:.0f} s", flush=True)
+                for each in set(tally.found) - known:
+                    print(f"    {each}", flush=True)
 
 
 def virtual_machines(folder: Path, args: argparse.Namespace, tally: Tally) -> None:

@@ -27,7 +27,12 @@ class Tally:
     @property
     def is_fine(self) -> bool:
         failed = any(not told.startswith("ok") for told in self.troubles.values())
-        return not (failed or self.doubled or self.twice or self.forgotten or self.early or self.stuck)
+        return not (failed or self.found)
+
+    @property
+    def found(self) -> list[str]:
+        """All that should not have been, in groups."""
+        return [*self.doubled, *self.twice, *self.forgotten, *self.early, *self.stuck]
 
     def table(self) -> str:
         count = sum(self.cases.values())
