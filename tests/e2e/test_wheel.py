@@ -86,6 +86,13 @@ def test_the_wire_and_the_vocabulary_import_alone(bare: Path) -> None:
     assert _run([bare / "python", "-I", "-W", "error", "-c", program]).stdout == "Document(incarnation=1, events=())\n"
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_needs_no_package(bare: Path, shell: str) -> None:
+    assert "completion --words" in _run([bare / "forewarn", "completion", shell]).stdout
+    known = _run([bare / "forewarn", "completion", "--words", "forewarn", "vm", "re"]).stdout.split()
+    assert known == ["read", "redeploy", "reimage", "restart"]
+
+
 @pytest.mark.parametrize("arguments", [["serve"], ["try"], ["demo"], ["completion", "tcsh"]])
 def test_what_needs_the_server_extra_says_so_in_a_sentence(bare: Path, arguments: list[str]) -> None:
     done = _run([bare / "forewarn", *arguments], status=3)

@@ -140,7 +140,7 @@ _GENERAL = (
         "otlp_traces",
         "off",
         kinds.SWITCH,
-        "on sends it a span for every answer, too; a VM's GET then costs several times as much",
+        "on sends it a span for every answer, too; a VM's GET then costs some twelve times as much",
     ),
     Setting(
         "unread_after",

@@ -45,6 +45,19 @@ def test_a_moved_clock_is_told_as_what_its_mover_did(run: Run, region: Region) -
     assert (line["door"], line["text"], line["at"]) == ("operator", "move the clock", "2026-01-01T13:00:00Z")
 
 
+def test_what_was_done_since_is_counted_back_from_the_regions_clock(run: Run, region: Region) -> None:
+    run("vm", "create", "web")
+    run("clock", "advance", "5h")
+    run("vm", "create", "db")
+
+    def done(*words: str) -> list[list[str]]:
+        return [line["about"] for line in run("activity", *words, "--door", "operator", "--json").json]
+
+    assert done("--since", "1h") == [["clock"], ["vm/db"]]
+    assert done("--until", "1h") == [["vm/web"]]
+    assert done("--since", "2026-01-01T17:00:01Z") == []
+
+
 def test_lines_can_be_chosen_by_number_door_and_thing(run: Run, region: Region) -> None:
     run("vm", "create", "web", "--count", "2")
     run("vm", "create", "db")

@@ -132,3 +132,22 @@ def test_an_events_story_is_printed_as_a_test(run: Run, region: Region) -> None:
     assert run("event", "export-test", "4CAEA225-A741-474D-A72E-428C86FCD853").status == 4
     assert run("event", "export-test", "--after", "0").out == module
     assert run("event", "export-test").status == run("event", "export-test", "x", "--after", "0").status == 2
+
+
+def test_ended_events_are_listed_by_when_they_were_open_on_the_regions_clock(run: Run, region: Region) -> None:
+    """``--since 30m`` is half an hour before the region's time, and an instant is an instant."""
+    [first] = schedule(run, region, "web-0")
+    run("clock", "advance", "10h")
+    assert run("vm", "restart", "web-1").status == 0
+    [second] = [event["id"] for event in run("event", "list", "--json").json]
+    run("clock", "advance", "1h")
+
+    def listed(*words: str) -> list[str]:
+        return [event["id"] for event in run("event", "list", *words, "--json").json]
+
+    assert listed() == []
+    assert listed("--all") == [first, second]
+    assert listed("--since", "2h") == [second]
+    assert listed("--all", "--since", "2026-01-01T22:00:00Z") == [second]
+    assert listed("--since", "12h", "--until", "9h") == [first]
+    assert run("event", "list", "--since", "yesterday").status == 2
