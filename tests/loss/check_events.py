@@ -93,7 +93,7 @@ def _of_engine(history: History, stories: dict[str, list[Record]]) -> Iterator[s
     for note in history.notes:
         if isinstance(note, Begun):
             calls[note.event_id].append(note)
-    troubles = [note for note in history.notes if isinstance(note, Trouble)]
+    troubles = [note for note in history.notes if isinstance(note, Trouble) and not note.is_a_relays]
     for event_id, begun in calls.items():
         begun.sort(key=lambda call: call.at)
         start = _start_of(stories.get(event_id, ()))

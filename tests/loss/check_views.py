@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from forewarn.core import facts as f
@@ -14,6 +14,8 @@ from tests.loss.replay import Replay, Span
 
 _SLACK_SECONDS = 0.1
 _CALM_SECONDS = 5.0  # after a fault, before what only holds in calm is asked for
+_SURE_SHARE = 0.4  # of the staleness bound, less than what a relay has left when it has just heard anything
+_CUTS = ("relay cut off",)  # what a relay outlives for as long as it may be sure
 
 
 class _Known:
@@ -45,9 +47,12 @@ class _Views:
         for known in (self.on[node], self.anywhere, self.long_ago):
             known.learn(at, seq)
 
-    def calm(self, note: Look) -> bool:
+    def calm(self, since: float, until: float, but_for: Collection[str] = ()) -> bool:
+        """Whether nothing had been done to nodes and stores, nor to this relay but for such things."""
         return not any(
-            trouble.began <= note.answered and trouble.ended + _CALM_SECONDS >= note.asked for trouble in self.troubles
+            trouble.began <= until and trouble.ended + _CALM_SECONDS >= since
+            for trouble in self.troubles
+            if not trouble.is_a_relays or (but_for and trouble.kind not in but_for)
         )
 
 
@@ -60,6 +65,8 @@ def of_views(history: History, replay: Replay) -> Iterator[str]:
         match note:
             case Sight() if note.status < 500:
                 yield from _of_sight(views, note)
+            case Sight(status=503):
+                yield from _of_turning_away(views, note)
             case Look():
                 yield from _of_look(views, note)
             case Write() | Approval():
@@ -107,12 +114,31 @@ def _of_sight(views: _Views, sight: Sight) -> Iterator[str]:
     yield from _of_future(views, sight, _least(fit, known), told)
 
 
+def _of_turning_away(views: _Views, sight: Sight) -> Iterator[str]:
+    """A door that has shown a record was sure of its region when that was made, and stays so for a while.
+
+    Not for all of the bound: the first word of a relay's upstream may have been long on its way. First reads are turned
+    away wherever they cannot be kept.
+    """
+    known = views.on[sight.node].before(sight.asked)
+    scope = views.replay.scope_of(sight.vm)
+    if not known or not views.replay.is_enabled(scope, known):
+        return
+    made = views.history.journal[known - 1].fact.at.timestamp() - views.history.wall_offset
+    passed = sight.answered - made
+    if passed < views.history.staleness_seconds * _SURE_SHARE and views.calm(made, sight.answered, _CUTS):
+        yield (
+            f"{sight.vm} was turned away by {sight.node} at {views.history.wall(sight.asked):%H:%M:%S.%f}, which had "
+            f"shown record {known}, made {passed:.1f} s before"
+        )
+
+
 def _of_look(views: _Views, look: Look) -> Iterator[str]:
     spans = views.replay.spans_of_presence(look.vm, present=look.found)
     bound = views.history.staleness_seconds
     known = max(views.on[look.node].before(look.asked), views.long_ago.before(look.asked - bound - _SLACK_SECONDS))
     current = views.anywhere.before(look.asked)
-    if views.calm(look):
+    if views.calm(look.asked, look.answered):
         known = max(known, current)
     fit = [span for span in spans if span.public is not None and span.last >= known]
     if not fit:

@@ -66,8 +66,11 @@ def figures(history: History) -> Counter[str]:
                 found[f"writes {note.outcome}"] += 1
                 if note.outcome is Outcome.OK:
                     found[f"acknowledged {note.deed if isinstance(note, Write) else 'approval'}"] += 1
+            case Sight(status=503):
+                found["turned away"] += 1
             case Sight():
                 found["documents"] += 1
+                found[f"documents at {note.node}"] += 1
             case Look():
                 found["looks"] += 1
             case Begun():

@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 import psycopg
 
-from tests.loss import file_faults
+from tests.loss import file_faults, relay_faults
 from tests.loss.history import Notebook, Trouble
 from tests.loss.machines import Node
-from tests.loss.proxy import Wires
+from tests.loss.supervised import Supervised
 from tests.loss.world import World
 from tests.postgres import Server
 
@@ -87,26 +87,26 @@ class Nemesis:
             pass
 
 
-_Fault: TypeAlias = Callable[[Nemesis, Node], Node | None]
+_Fault: TypeAlias = Callable[[Nemesis, Node], Supervised | None]
 
-# Each does it, waits, and heals it; the node that it struck, or None for all
+# Each does it, waits, and heals it; the program that it struck, or None for all
 
 
-def _kill(nemesis: Nemesis, node: Node) -> Node | None:
+def _kill(nemesis: Nemesis, node: Node) -> Supervised | None:
     node.kill()
     nemesis.last(0.2)
     node.start()
     return node
 
 
-def _restart(nemesis: Nemesis, node: Node) -> Node | None:
+def _restart(nemesis: Nemesis, node: Node) -> Supervised | None:
     """In good order, as for an upgrade: it keeps a snapshot, if it leads."""
     node.stop()
     node.start()
     return node
 
 
-def _kill_all(nemesis: Nemesis, node: Node) -> Node | None:
+def _kill_all(nemesis: Nemesis, node: Node) -> Supervised | None:
     for each in nemesis.world.nodes:
         each.kill()
     for each in nemesis.world.nodes:
@@ -114,20 +114,20 @@ def _kill_all(nemesis: Nemesis, node: Node) -> Node | None:
     return None
 
 
-def _sleep(nemesis: Nemesis, node: Node) -> Node | None:
+def _sleep(nemesis: Nemesis, node: Node) -> Supervised | None:
     node.sleep()
     nemesis.last()
     node.wake()
     return node
 
 
-def _turn_clock(nemesis: Nemesis, node: Node) -> Node | None:
+def _turn_clock(nemesis: Nemesis, node: Node) -> Supervised | None:
     node.turn_clock(nemesis.chance.choice((-1, 1)) * nemesis.chance.randrange(60, _HOUR_SECONDS))
     nemesis.last(0.3)
     return node
 
 
-def _kill_database(nemesis: Nemesis, node: Node) -> Node | None:
+def _kill_database(nemesis: Nemesis, node: Node) -> Supervised | None:
     server = _server(nemesis)
     server.kill()
     nemesis.last(0.3)
@@ -135,19 +135,19 @@ def _kill_database(nemesis: Nemesis, node: Node) -> Node | None:
     return None
 
 
-def _restart_database(nemesis: Nemesis, node: Node) -> Node | None:
+def _restart_database(nemesis: Nemesis, node: Node) -> Supervised | None:
     _server(nemesis).restart()
     return None
 
 
-def _freeze_database(nemesis: Nemesis, node: Node) -> Node | None:
+def _freeze_database(nemesis: Nemesis, node: Node) -> Supervised | None:
     _server(nemesis).freeze()
     nemesis.last(0.5)
     _server(nemesis).thaw()
     return None
 
 
-def _end_sessions(nemesis: Nemesis, node: Node) -> Node | None:
+def _end_sessions(nemesis: Nemesis, node: Node) -> Supervised | None:
     """Some of all sessions, three times, so that some of them are in the middle of something."""
     for _ in range(3):
         for (pid,) in _server(nemesis).execute(_SESSIONS):
@@ -157,43 +157,43 @@ def _end_sessions(nemesis: Nemesis, node: Node) -> Node | None:
     return None
 
 
-def _cut(nemesis: Nemesis, node: Node) -> Node | None:
-    _wires(nemesis).cut(node.name)
+def _cut(nemesis: Nemesis, node: Node) -> Supervised | None:
+    nemesis.world.wires.cut(node.name)
     nemesis.last(0.7)
-    _wires(nemesis).heal(node.name)
+    nemesis.world.wires.heal(node.name)
     return node
 
 
-def _snap(nemesis: Nemesis, node: Node) -> Node | None:
+def _snap(nemesis: Nemesis, node: Node) -> Supervised | None:
     """Again and again, for only some moments are bad ones."""
     for _ in range(5):
-        _wires(nemesis).snap(node.name)
+        nemesis.world.wires.snap(node.name)
         nemesis.last(0.05)
     return node
 
 
-def _ambush(nemesis: Nemesis, node: Node) -> Node | None:
-    _wires(nemesis).ambush(node.name, nemesis.chance.choice((0.02, 0.1)))
+def _ambush(nemesis: Nemesis, node: Node) -> Supervised | None:
+    nemesis.world.wires.ambush(node.name, nemesis.chance.choice((0.02, 0.1)))
     nemesis.last()
-    _wires(nemesis).heal(node.name)
+    nemesis.world.wires.heal(node.name)
     return node
 
 
-def _swallow(nemesis: Nemesis, node: Node) -> Node | None:
-    _wires(nemesis).swallow(node.name)
+def _swallow(nemesis: Nemesis, node: Node) -> Supervised | None:
+    nemesis.world.wires.swallow(node.name)
     nemesis.last()
-    _wires(nemesis).heal(node.name)
+    nemesis.world.wires.heal(node.name)
     return node
 
 
-def _delay(nemesis: Nemesis, node: Node) -> Node | None:
-    _wires(nemesis).delay(node.name, nemesis.chance.uniform(0.02, 0.3))
+def _delay(nemesis: Nemesis, node: Node) -> Supervised | None:
+    nemesis.world.wires.delay(node.name, nemesis.chance.uniform(0.02, 0.3))
     nemesis.last()
-    _wires(nemesis).heal(node.name)
+    nemesis.world.wires.heal(node.name)
     return node
 
 
-def _fill_disk(nemesis: Nemesis, node: Node) -> Node | None:
+def _fill_disk(nemesis: Nemesis, node: Node) -> Supervised | None:
     """On PostgreSQL sometimes so that it needs a new file for its log, at which it falls over."""
     nemesis.world.disk.fill()
     if nemesis.world.server is not None and nemesis.chance.random() < 0.5:
@@ -203,11 +203,6 @@ def _fill_disk(nemesis: Nemesis, node: Node) -> Node | None:
     nemesis.world.disk.free()
     nemesis.world.raise_database()
     return None
-
-
-def _wires(nemesis: Nemesis) -> Wires:
-    assert nemesis.world.wires is not None, "this world has no wires"
-    return nemesis.world.wires
 
 
 def _server(nemesis: Nemesis) -> Server:
@@ -227,6 +222,13 @@ _OF_NODES: dict[str, _Fault] = {
     "packets lost": _ambush,
     "black hole": _swallow,
     "slow wire": _delay,
+}
+_OF_RELAYS: dict[str, _Fault] = {
+    "relay killed": relay_faults.kill,
+    "relay restarted": relay_faults.restart,
+    "relay asleep": relay_faults.sleep,
+    "relay cut off": relay_faults.cut_off,
+    "relay misled": relay_faults.mislead,
 }
 _OF_STORES: dict[str, _Fault] = {
     "database killed": _kill_database,
@@ -249,11 +251,11 @@ _OF_FILES: dict[str, _Fault] = {
     "journal deleted": file_faults.unlink_journal,
     "bits flipped": file_faults.flip_bits,
 }
-_FAULTS = _OF_NODES | _OF_STORES | _OF_CALLS | _OF_FILES
-EVERY = (*_OF_NODES, *_OF_STORES)
+_FAULTS = _OF_NODES | _OF_RELAYS | _OF_STORES | _OF_CALLS | _OF_FILES
+EVERY = (*_OF_NODES, *_OF_RELAYS, *_OF_STORES)
 # Two may be at work at once where neither undoes what the other does.
-OF_NODES, OF_STORES = tuple(_OF_NODES), tuple(_OF_STORES)
-SOLE = ("node killed", "node restarted", "node asleep", "disk full", *_OF_CALLS)
+OF_NODES, OF_STORES = (*_OF_NODES, *_OF_RELAYS), tuple(_OF_STORES)
+SOLE = ("node killed", "node restarted", "node asleep", "disk full", *_OF_CALLS, *_OF_RELAYS)
 BEHIND_ITS_BACK = tuple(_OF_FILES)  # done to the files by others: a record of the node's own calls does not have them
 
 

@@ -189,7 +189,14 @@ def _of_server(data: Path, like: Node, logs: Path) -> str:
     """A server like this one serves what is there, or ends with a sentence."""
     apart = logs / "damaged"  # what it writes down is no part of the round
     apart.mkdir(exist_ok=True)
-    node = Node("damaged", apart, data, OPTIONS, like.environment, turnable=False)
+    node = Node(
+        name="damaged",
+        directory=apart,
+        data=data,
+        options=OPTIONS,
+        environment=like.environment,
+        turnable=False,
+    )
     node.start()
     try:
         until(lambda: node.is_ready() or node.has_ended(), "it starts or ends")

@@ -1,4 +1,4 @@
-"""VMs: they read their documents at any node, wait for news, hop between nodes, and approve what they see."""
+"""VMs: they read their documents at any node or relay, wait for news, hop between them, and approve what they see."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from forewarn.wire.document import decode_document
 from forewarn.wire.json_bytes import WireError
 from forewarn.wire.versions import API_VERSIONS, NEWEST
+from tests.loss.doors import Door
 from tests.loss.history import Approval, Notebook, Outcome, Sight
 from tests.loss.line import Lines, Reply
-from tests.loss.machines import Node
 from tests.loss.roster import Roster
 
 _METADATA = {"Metadata": "true"}
@@ -25,14 +25,15 @@ _APPROVED_SHARE = 0.6  # the rest waits for its NotBefore
 
 
 class Guests:
-    """One thread that speaks for a share of the VMs. Half of such threads stay with a node, half hop."""
+    """One thread that speaks for a share of the VMs. Half of such threads stay with a door, half hop."""
 
     def __init__(
-        self, number: int, of: int, nodes: Sequence[Node], roster: Roster, chance: random.Random, directory: Path
+        self, number: int, of: int, doors: Sequence[Door], roster: Roster, chance: random.Random, directory: Path
     ) -> None:
         self._number, self._of = number, of
-        self._nodes = nodes
-        self._home = None if number % 2 else nodes[number // 2 % len(nodes)]
+        self._doors = doors
+        homes = [door for door in doors if door.knows_who_is_there]
+        self._home = None if number % 2 else homes[number // 2 % len(homes)]
         self._roster = roster
         self._chance = chance
         self._book = Notebook(directory / f"guests-{number}.notes")
@@ -74,8 +75,13 @@ class Guests:
         """Some VMs read for a while and then not for a while, so that their scopes may be disabled."""
         return vm.startswith("quiet") and int(time.monotonic() / _SILENCE_SECONDS) % 2 == 1
 
+    def _door(self, vm: str) -> Door:
+        if self._home is not None and self._home.serves(vm):
+            return self._home
+        return self._chance.choice([door for door in self._doors if door.serves(vm)])
+
     def _turn(self, vm: str) -> None:
-        node = self._home or self._chance.choice(self._nodes)
+        door = self._door(vm)
         version, incarnation = self._seen.get(vm, ("", 0))
         version = version or self._chance.choice((*API_VERSIONS, NEWEST, NEWEST, NEWEST)).date
         headers, wait = dict(_METADATA), 0
@@ -85,20 +91,22 @@ class Guests:
                 wait = _WAIT_SECONDS
                 headers["Prefer"] = f"wait={wait}"
         target = f"/vm/{vm}/metadata/scheduledevents?api-version={version}"
-        reply = self._lines.ask(node.metadata_port, "GET", target, headers, wait=wait)
-        if reply.status in (200, 304, 404, 500):
-            self._note(vm, node, version, reply)
+        reply = self._lines.ask(door.metadata_port, "GET", target, headers, wait=wait)
+        if reply.status == 404 and not door.knows_who_is_there:
+            return
+        if reply.status in (200, 304, 404, 500, 503):
+            self._note(vm, door, version, reply)
         if reply.status == 200:
             self._react(vm, version, reply)
         self._missed[vm] = self._missed.get(vm, 0) + 1 if reply.status == 404 else 0
         if self._missed[vm] >= _MISSED_MOST:
             self._roster.remove(vm)
 
-    def _note(self, vm: str, node: Node, version: str, reply: Reply) -> None:
+    def _note(self, vm: str, door: Door, version: str, reply: Reply) -> None:
         tag = reply.headers.get("etag", "").strip('"')
         incarnation = int(tag) if tag else 0
         body = reply.body.decode() if reply.status in (200, 500) else ""
-        self._book.add(Sight(vm, node.name, version, reply.asked, reply.answered, reply.status, incarnation, body))
+        self._book.add(Sight(vm, door.name, version, reply.asked, reply.answered, reply.status, incarnation, body))
         if reply.status == 200:
             self._seen[vm] = (version, incarnation)
 
@@ -121,13 +129,13 @@ class Guests:
             self._approve(vm, version, tuple(wanted))
 
     def _approve(self, vm: str, version: str, event_ids: tuple[str, ...]) -> None:
-        node = self._home or self._chance.choice(self._nodes)
+        door = self._door(vm)
         body = {"StartRequests": [{"EventId": event_id} for event_id in event_ids]}
         target = f"/vm/{vm}/metadata/scheduledevents?api-version={version}"
-        reply = self._lines.ask(node.metadata_port, "POST", target, _METADATA, body)
+        reply = self._lines.ask(door.metadata_port, "POST", target, _METADATA, body)
         request_id = reply.headers.get("x-ms-request-id", "")
         self._book.add(
-            Approval(vm, node.name, event_ids, reply.asked, reply.answered, reply.outcome, reply.status, request_id)
+            Approval(vm, door.name, event_ids, reply.asked, reply.answered, reply.outcome, reply.status, request_id)
         )
         if reply.outcome is not Outcome.UNKNOWN:
             self._approved.update(dict.fromkeys(event_ids, True))

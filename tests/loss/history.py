@@ -55,7 +55,11 @@ class Approval(Struct, frozen=True, tag=True):
 
 
 class Sight(Struct, frozen=True, tag=True):
-    """A VM was told its document: whole (200), that it has it already (304), or that there is no such VM (404)."""
+    """A VM was told its document: whole (200), that it has it already (304), or that there is no such VM (404).
+
+    Or nothing: 503 where whoever was asked cannot be sure, 500 where a first read may have been kept.
+    ``node`` is the door at which it asked: a node, or a relay.
+    """
 
     vm: str
     node: str
@@ -93,6 +97,11 @@ class Trouble(Struct, frozen=True, tag=True):
     node: str
     began: float
     ended: float
+
+    @property
+    def is_a_relays(self) -> bool:
+        """Then it excuses nothing that a node does."""
+        return self.kind.startswith("relay ")
 
 
 class Gone(Struct, frozen=True, tag=True):

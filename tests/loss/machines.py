@@ -6,24 +6,20 @@ import errno
 import http.client
 import os
 import random
-import re
-import signal
 import socket
 import struct
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.e2e.program import ServerProgram, clean_environment
+from tests.loss.supervised import PATIENCE_SECONDS, Supervised, status_of
 from tests.loss.watched_disk import WatchedDisk, library
 
-_NODE = Path(__file__).with_name("node.py")
-_PATIENCE_SECONDS = 30.0
-_STUMBLE = re.compile(r"ERROR (Request \S+|request \S+|A \w+|Following the store) failed|^AssertionError|^Traceback")
+RUNNER = Path(__file__).with_name("node.py")  # of all programs of a world: it lets them be broken on purpose
 
 
 def steady_port() -> int:
@@ -35,12 +31,10 @@ def steady_port() -> int:
             return port
 
 
-@dataclass
-class Node:
-    """One ``forewarn serve``. It may be killed, put to sleep and told another time; it is started again as it was."""
+@dataclass(kw_only=True)
+class Node(Supervised):
+    """One ``forewarn serve``, which can be told another time. It is a door of VMs, too."""
 
-    name: str
-    directory: Path  # of its log and its notes
     data: Path
     options: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -48,16 +42,7 @@ class Node:
     disk: WatchedDisk | None = None  # what stands between it and its files
     metadata_port: int = field(default_factory=steady_port)
     control_port: int = field(default_factory=steady_port)
-    wanted: bool = False
-    exits: list[int] = field(default_factory=list)  # statuses of those that ended unasked after they were ready
-    hung: int = 0  # how often it did not end in time when it was told to
-    _server: ServerProgram | None = None
-    _was_ready: bool = False
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-
-    @property
-    def log(self) -> Path:
-        return self.directory / f"{self.name}.log"
+    knows_who_is_there: bool = True
 
     @property
     def notes(self) -> Path:
@@ -67,22 +52,22 @@ class Node:
     def _time(self) -> Path:
         return self.directory / f"{self.name}.time"
 
-    def start(self) -> None:
-        with self._lock:
-            if not self._time.exists():
-                self.turn_clock(0)
-            faces = ["--faces", "metadata,control", "--metadata", f"127.0.0.1:{self.metadata_port}"]
-            faces += ["--control", f"127.0.0.1:{self.control_port}"]
-            if self._server is not None:
-                self._server.close()
-            self._server = ServerProgram.launch(
-                self.data,
-                *("--node-name", self.name, *faces, *self.options),
-                env=clean_environment(**self._preloaded(), **self.environment),
-                wrapper=(sys.executable, str(_NODE), str(self.notes), self.name),
-                log=self.log,
-            )
-            self.wanted, self._was_ready = True, False
+    def serves(self, vm: str) -> bool:
+        """Everybody."""
+        return bool(vm)
+
+    def _launch(self) -> subprocess.Popen[str]:
+        if not self._time.exists():
+            self.turn_clock(0)
+        faces = ["--faces", "metadata,control", "--metadata", f"127.0.0.1:{self.metadata_port}"]
+        faces += ["--control", f"127.0.0.1:{self.control_port}"]
+        return ServerProgram.launch(
+            self.data,
+            *("--node-name", self.name, *faces, *self.options),
+            env=clean_environment(**self._preloaded(), **self.environment),
+            wrapper=(sys.executable, str(RUNNER), str(self.notes), self.name),
+            log=self.log,
+        ).process
 
     def _preloaded(self) -> dict[str, str]:
         """The libraries that stand between it and the machine, and what they are told."""
@@ -92,79 +77,17 @@ class Node:
             told |= clock | {"LD_PRELOAD": ":".join(each["LD_PRELOAD"] for each in (told, clock) if each)}
         return told
 
-    def tend(self) -> None:
-        """What a supervisor does: start it again where it has ended."""
-        with self._lock:
-            if not self.wanted or self._server is None:
-                return
-            status = self._server.process.poll()
-            if status is None:
-                self._was_ready = self._was_ready or self.is_ready()
-                return
-            if self._was_ready:
-                self.exits.append(status)
-            self.start()
-
-    def has_ended(self) -> bool:
-        return self._server is not None and self._server.process.poll() is not None
-
     def is_ready(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=1)
-        try:
-            connection.request("GET", "/health/ready")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
+        return status_of(self.control_port, "/health/ready") == 200
 
     def write_one(self) -> int:
         """Ask it for a VM; the status of the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=_PATIENCE_SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=PATIENCE_SECONDS)
         try:
             connection.request("POST", "/v1/vms", '{"name": "afterwards"}', {"Content-Type": "application/json"})
             return connection.getresponse().status
         finally:
             connection.close()
-
-    def kill(self) -> None:
-        """``kill -9``, and gone until it is started."""
-        with self._lock:
-            self.wanted = False
-            if self._server is not None:
-                self._server.kill()
-                self._server.close()
-
-    def sleep(self) -> None:
-        self._signal(signal.SIGSTOP)
-
-    def wake(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def stop(self) -> int:
-        """In good order; its exit status."""
-        with self._lock:
-            self.wanted = False
-            if self._server is None:
-                return 0
-            self._server.process.terminate()
-            try:
-                return self._server.process.wait(_PATIENCE_SECONDS)
-            except subprocess.TimeoutExpired:
-                self.hung += 1
-                self._server.kill()
-                return self._server.process.returncode
-            finally:
-                self._server.close()
-
-    def _signal(self, number: signal.Signals) -> None:
-        with self._lock:
-            if self._server is not None and self._server.process.poll() is None:
-                self._server.process.send_signal(number)
-
-    def stumbles(self) -> list[str]:
-        """What its log says of faults that are the program's own, not its store's."""
-        return [line for line in self.log.read_text(errors="replace").splitlines() if _STUMBLE.search(line)]
 
     def turn_clock(self, seconds: int) -> None:
         """Its wall time is so far off from now on. Written in place, for the node has the file mapped."""

@@ -11,7 +11,7 @@ from typing import Any
 from tests.loss.history import Look, Notebook, Outcome, Write
 from tests.loss.line import Lines, Reply
 from tests.loss.machines import Node
-from tests.loss.roster import Roster
+from tests.loss.roster import FLEET, INSTANCES, QUIET, Roster
 
 _TIMEOUT_SECONDS = 3.0  # shorter than some faults, so that some outcomes stay unknown
 _DEAD_SECONDS = 0.2  # before the next request, where a node is not even there
@@ -56,11 +56,11 @@ class Operator:
 
     def prepare(self) -> None:
         """The fleet that a round begins with. Everything here must succeed."""
-        for kind, body in (*_FLEET, ("quiet", {"name": "quiet", "count": 2})):
+        for kind, body in (*FLEET, ("quiet", QUIET)):
             assert self._create(kind, body) is Outcome.OK, "the fleet cannot be made"
         made = self._write("scale-set", (), "/v1/scale-sets", {"name": "herd", "capacity": 3})
         assert made.outcome is Outcome.OK, f"the scale set cannot be made: {made.status} {made.body!r}"
-        self._roster.add("instance", *(f"herd_{number}" for number in range(6)))
+        self._roster.add("instance", *INSTANCES)
 
     def _run(self) -> None:
         deeds: tuple[tuple[Callable[[], object], int], ...] = (
@@ -112,7 +112,7 @@ class Operator:
 
     def _make(self) -> None:
         if self._roster.size < _MOST_VMS:
-            kind, body = self._chance.choice(_FLEET)
+            kind, body = self._chance.choice(FLEET)
             name = f"{kind}-{self._name[9:]}x{self._asked}"
             self._create(kind, {**body, "name": name, "count": self._chance.randint(1, 3)})
 
@@ -189,15 +189,6 @@ class Operator:
             )
         )
         return reply
-
-
-_FLEET: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("lone", {"name": "lone", "count": 5}),
-    ("member", {"name": "front", "count": 4, "availability_set": "front"}),
-    ("spot", {"name": "spot", "count": 3, "spot": True, "eviction_policy": "Deallocate"}),
-    ("spot", {"name": "brief", "count": 2, "spot": True, "eviction_policy": "Delete"}),
-    ("lone", {"name": "told", "count": 2, "terminate_notice_seconds": 300}),
-)
 
 
 def _told(deed: str, answer: dict[str, Any]) -> tuple[str, ...]:

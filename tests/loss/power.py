@@ -167,7 +167,7 @@ def _by_request(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 def _of_start(recording: Recording, cut: Cut, data: Path, image: Path) -> Iterator[str]:
     """The real server, which must start, take a write, and end in good order."""
-    node = Node("after", image, data, OPTIONS, turnable=False)
+    node = Node(name="after", directory=image, data=data, options=OPTIONS, turnable=False)
     node.start()
     try:
         until(node.is_ready, "the server starts after a power cut", lambda: node.log.read_text()[-1500:])

@@ -1,6 +1,6 @@
-"""Wires that can be cut: for each node a TCP proxy between it and the database, all in a process of their own.
+"""Wires that can be cut: TCP proxies between a node and the database, or a relay and a node, in a process of their own.
 
-``python proxy.py PORT NAME…`` says where each wire begins, then obeys one line at a time until its input ends.
+``python proxy.py NAME=PORT…`` says where each wire begins, then obeys one line at a time until its input ends.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 _CHUNK_BYTES = 65_536
@@ -24,9 +24,10 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: what is closed is reset, as by a 
 class Wires:
     """The handle of that process."""
 
-    def __init__(self, target_port: int, names: Sequence[str]) -> None:
+    def __init__(self, targets: Mapping[str, int]) -> None:
+        self._targets = dict(targets)
         self._process = subprocess.Popen(
-            [sys.executable, __file__, str(target_port), *names],
+            [sys.executable, __file__, *(f"{name}={port}" for name, port in targets.items())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -55,8 +56,13 @@ class Wires:
         """This share of what is said, either way, gets lost, each time with its connection."""
         self._tell("ambush", name, str(share))
 
+    def lead(self, name: str, port: int) -> None:
+        """Whoever connects from now on comes to somebody else."""
+        self._tell("lead", name, str(port))
+
     def heal(self, name: str) -> None:
-        """Everything passes again, also what was held back."""
+        """Everything passes again, also what was held back, and to where it should."""
+        self._tell("lead", name, str(self._targets[name]))
         self._tell("heal", name)
 
     def _tell(self, *words: str) -> None:
@@ -103,6 +109,8 @@ class _Wire:
                 self._delay_seconds = float(values[0])
             case "ambush":
                 self._lost_share = float(values[0])
+            case "lead":
+                self._target_port = int(values[0])
             case "heal":
                 self._is_cut, self._delay_seconds, self._lost_share = False, 0.0, 0.0
                 self._open.set()
@@ -153,8 +161,8 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-async def _run(target_port: int, names: Sequence[str]) -> None:
-    wires = {name: _Wire(target_port) for name in names}
+async def _run(targets: Sequence[str]) -> None:
+    wires = {name: _Wire(int(port)) for name, port in (target.split("=") for target in targets)}
     print(json.dumps({name: await wire.listen() for name, wire in wires.items()}), flush=True)
     while line := await asyncio.to_thread(sys.stdin.readline):
         word, name, *values = line.split()
@@ -165,6 +173,6 @@ async def _run(target_port: int, names: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     try:
-        asyncio.run(_run(int(sys.argv[1]), sys.argv[2:]))
+        asyncio.run(_run(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -144,6 +144,12 @@ class Replay:
         """How often somebody began to read for the VM's scope."""
         return self._enablings[self.scope_of(vm)]
 
+    def is_enabled(self, scope: str, seq: int) -> bool:
+        """Whether somebody reads for it after this record, and to the end."""
+        regions = (self.regions[seq], self.regions[-1])
+        enablings = [found.enabled_at for region in regions if (found := region.scopes.get(scope)) is not None]
+        return len(enablings) == 2 and enablings[0] is not None and enablings[0] == enablings[1]
+
     def scope_of(self, vm: str) -> str:
         return self._scopes.get(fold(vm), "")
 

@@ -6,8 +6,30 @@ import random
 import threading
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 _MOST_EVENTS = 30
+
+# The fleet that a round begins with: what kind each is to whoever acts on it, and how it is asked for.
+FLEET: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("lone", {"name": "lone", "count": 5}),
+    ("member", {"name": "front", "count": 4, "availability_set": "front"}),
+    ("spot", {"name": "spot", "count": 3, "spot": True, "eviction_policy": "Deallocate"}),
+    ("spot", {"name": "brief", "count": 2, "spot": True, "eviction_policy": "Delete"}),
+    ("lone", {"name": "told", "count": 2, "terminate_notice_seconds": 300}),
+)
+QUIET: dict[str, Any] = {"name": "quiet", "count": 2}
+INSTANCES = tuple(f"herd_{number}" for number in range(6))
+FIRST_VMS = frozenset(
+    (
+        *(
+            f"{body['name']}-{number}"
+            for body in (*(each for _, each in FLEET), QUIET)
+            for number in range(body["count"])
+        ),
+        *INSTANCES,
+    )
+)
 
 
 @dataclass

@@ -104,7 +104,7 @@ def _live_through(plan: Plan, world: World) -> list[str]:
         Operator(number, world.nodes, roster, random.Random(chance.random()), directory) for number in range(_OPERATORS)
     ]
     guests = [
-        Guests(number, _GUESTS, world.nodes, roster, random.Random(chance.random()), directory)
+        Guests(number, _GUESTS, world.doors, roster, random.Random(chance.random()), directory)
         for number in range(_GUESTS)
     ]
     with ExitStack() as stack:
@@ -130,12 +130,17 @@ def _live_through(plan: Plan, world: World) -> list[str]:
 
 
 def _of_healed(world: World, operator: Operator) -> Iterator[str]:
-    """Nothing of what was done to a node may stay with it: each takes writes again."""
+    """Nothing of what was done to a program may stay with it: each node takes writes again, each relay reads."""
     for node in world.nodes:
         try:
             until(partial(operator.works_through, node), "it takes a write")
         except AssertionError:
             yield f"node {node.name} takes no writes, though everything is healed"
+    for relay in world.relays:
+        try:
+            until(relay.answers, "it knows what there is")
+        except AssertionError:
+            yield f"{relay.name} turns everybody away, though everything is healed"
 
 
 def _harm(plan: Plan, world: World, chance: random.Random) -> None:

@@ -5,6 +5,7 @@ Each is a mistake that somebody could really make; ``node.py`` puts it in before
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import stat
@@ -14,16 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from msgspec.structs import replace
 
 from forewarn import durable
+from forewarn.core.commands import Approve
 from forewarn.plane.clock import RealClock
-from forewarn.plane.ports import JournalFault, Transaction
+from forewarn.plane.ports import JournalFault, Origin, Transaction
 from forewarn.plane.standing import Standing
+from forewarn.server.relaying import life
+from forewarn.server.relaying.ground import RelayGround, RelayStanding
 from forewarn.stores.postgres import writer as postgres_writer
 from forewarn.stores.postgres.errors import fault
 from forewarn.stores.sqlite import file as sqlite_file
 from forewarn.stores.sqlite import head_note, opened_files, write_ahead
 from forewarn.stores.sqlite import journal as sqlite
+from forewarn.web.slices.bulletins import Bulletin, StreamOrder
+from forewarn.web.slices.holding import HeldChange, Holding
 
 VARIABLE = "LOSS_SABOTAGE"
 
@@ -126,7 +133,50 @@ def _trusts_its_log() -> None:
     head_note.read = lambda _: None  # type: ignore[assignment]  # planted
 
 
+def _relay_never_stale() -> None:
+    RelayStanding.stale = ""  # type: ignore[assignment,method-assign]  # planted
+
+
+def _relay_gives_up_at_once() -> None:
+    heard = RelayStanding.heard
+
+    def hardly_heard(self: RelayStanding, as_of: float) -> None:
+        heard(self, as_of - self._staleness_seconds * 0.99)
+
+    RelayStanding.heard = hardly_heard  # type: ignore[method-assign]  # planted
+
+
+def _relay_answers_first() -> None:
+    submit = RelayGround.submit
+    asked: set[asyncio.Task[None]] = set()
+
+    async def hasty(self: RelayGround, command: Approve, origin: Origin) -> None:
+        asked.add(asyncio.ensure_future(submit(self, command, origin)))
+
+    RelayGround.submit = hasty  # type: ignore[method-assign]  # planted
+
+
+def _relay_forgets_its_history() -> None:
+    """It follows whoever answers, from wherever that is."""
+
+    def everything(vms: tuple[str, ...], host: str, _after: int, _mark: str) -> StreamOrder:
+        return StreamOrder(vms, host)
+
+    vars(life)["StreamOrder"] = everything
+
+
+def _relay_keeps_what_went() -> None:
+    """What it is told when it comes back is added to what it knew."""
+    apply = Holding.apply
+
+    def added(self: Holding, bulletin: Bulletin) -> HeldChange | None:
+        return apply(self, replace(bulletin, whole=False, gone=()))
+
+    Holding.apply = added  # type: ignore[method-assign]  # planted
+
+
 _RESTART = ("node restarted",)
+_CUT_OFF = ("relay cut off",)
 _LOST_PACKETS = ("packets lost", "packets lost", "packets lost")
 SABOTAGES = {
     "believes": Sabotage("a commit whose answer got lost is believed in", _believe_in_commits, _LOST_PACKETS),
@@ -147,6 +197,15 @@ SABOTAGES = {
         ("directory moved", "directory deleted"),
         shared=False,
     ),
+    "relay-never-stale": Sabotage("a relay that hears nothing answers as ever", _relay_never_stale, _CUT_OFF * 5),
+    "relay-gives-up": Sabotage("a relay that hears nothing gives up at once", _relay_gives_up_at_once, _CUT_OFF * 3),
+    "relay-answers-first": Sabotage(
+        "a relay says yes to an approval before its node has", _relay_answers_first, _CUT_OFF * 5
+    ),
+    "relay-forgets": Sabotage(
+        "a relay goes on with whatever answers at its upstream", _relay_forgets_its_history, ("relay misled",) * 2
+    ),
+    "relay-keeps": Sabotage("a relay that comes back keeps what went", _relay_keeps_what_went, _CUT_OFF * 3),
     "trusts-its-log": Sabotage("damage is taken for the end", _trusts_its_log, ("bits flipped",) * 3, shared=False),
 }
 

@@ -219,6 +219,10 @@ def document_of_the_future(story: Story) -> None:
     story.notes.append(replace(note, node="b", asked=0.1, answered=0.2))
 
 
+def turned_away_by_who_was_sure(story: Story) -> None:
+    story.notes.append(Sight("web", "a", NEWEST.date, 3.6, 3.61, 503))
+
+
 def event_started_early(story: Story) -> None:
     _drop(story, f.EventApproved)
     del story.notes[_note(story, Approval)]
@@ -296,6 +300,7 @@ FORGERIES: tuple[tuple[Callable[[], Story], Callable[[Story], None], str], ...] 
     (a_restart, same_incarnation_other_bytes, "two things under incarnation"),
     (a_restart, document_that_never_was, "that never was"),
     (a_restart, document_of_the_future, "was only made at"),
+    (a_restart, turned_away_by_who_was_sure, "was turned away by a"),
     (a_restart, event_started_early, "and nobody had approved it"),
     (an_unheard_restart, event_started_before_its_not_before_by_a_tick, "started early"),
     (a_restart, forgotten_event, "is forgotten"),
@@ -331,6 +336,19 @@ def test_a_second_beginning_is_allowed_where_a_fault_lay_between() -> None:
     impact_begun_twice_in_calm(story)
     story.notes.append(Trouble("kill", "a", 4.31, 4.35))
     assert losses(story.told()) == []
+
+
+def test_who_may_not_be_sure_turns_readers_away() -> None:
+    """Long after the last news, or while something was wrong with more than a relay's wires."""
+    for second, kind in ((3.6, "relay killed"), (3.6, "wire cut"), (12.0, "relay cut off")):
+        story = a_restart()
+        story.notes.append(Sight("web", "a", NEWEST.date, second, second + 0.01, 503))
+        story.notes.append(Trouble(kind, "a", 3.55, 3.65))
+        assert losses(story.told()) == []
+    story = a_restart()
+    turned_away_by_who_was_sure(story)
+    story.notes.append(Trouble("relay cut off", "a", 3.55, 3.65))
+    assert losses(story.told()), "a relay that is cut off stays sure for a while"
 
 
 def test_a_lagging_node_may_show_an_older_document_within_the_bound() -> None:

@@ -26,6 +26,9 @@ THREE_NODES = Plan(
         "black hole",
         "database restarted",
         "all nodes killed",
+        "relay killed",
+        "relay cut off",
+        "relay asleep",
     ),
     longest_fault_seconds=3.0,
 )
@@ -41,6 +44,7 @@ ONE_NODE = Plan(
         "directory replaced",
         "journal deleted",
         "bits flipped",
+        "relay misled",
     ),
     longest_fault_seconds=2.0,
 )

@@ -43,7 +43,7 @@ def _echo(connection: socket.socket) -> None:
 
 @pytest.fixture
 def wires(echo_port: int) -> Iterator[Wires]:
-    made = Wires(echo_port, ["x"])
+    made = Wires({"x": echo_port})
     yield made
     made.close()
 

@@ -1,11 +1,11 @@
-"""A region in danger: nodes, the store they share, the wires between, and a supervisor that starts what has died."""
+"""A region in danger: nodes, relays, the store, the wires between, and a supervisor that starts what has died."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,14 +17,18 @@ from forewarn.plane.clock import wall_time
 from forewarn.plane.ports import Journal, Record
 from forewarn.stores.postgres.journal import PostgresJournal
 from forewarn.stores.sqlite.journal import SqliteJournal
+from tests.loss.doors import Door, RelayDoor
 from tests.loss.machines import Disk, Node, steady_port
 from tests.loss.proxy import Wires
+from tests.loss.roster import FIRST_VMS
+from tests.loss.supervised import Supervised
 from tests.loss.watched_disk import WatchedDisk
 from tests.postgres import Server
 from tests.waiting import until
 
 STALENESS_SECONDS = 2.0
 NODES = ("a", "b", "c")
+RELAYS = {"beside-vms": "", "beside-host": "host-1"}  # with the host of whose VMs each has news; or of a list
 _SCHEMA = "region"
 _DISK_MEGABYTES = 160
 _LOOK_SECONDS = 0.2
@@ -36,6 +40,7 @@ _WAL_PAGES = "100"  # so few that it happens many times in a round
 _NOTICES = ("freeze", "live_migration", "network", "reboot", "redeploy", "user_restart", "user_redeploy", "eviction")
 _RECOVERIES = (*_NOTICES, "failure", "deletion")
 OPTIONS = (
+    *("--staleness", f"{STALENESS_SECONDS:g}s"),
     *(part for cause in _NOTICES for part in (f"--notice-{cause.replace('_', '-')}", "3s")),
     *(part for cause in _RECOVERIES for part in (f"--recovery-{cause.replace('_', '-')}", "1s")),
     *("--duration-freeze", "1", "--duration-live-migration", "1"),
@@ -46,38 +51,48 @@ OPTIONS = (
 
 @dataclass
 class World:
-    """What a round has to do with. ``server`` and ``wires`` are there where nodes share a PostgreSQL."""
+    """What a round has to do with. ``server`` is there where nodes share a PostgreSQL."""
 
     directory: Path
     disk: Disk
     nodes: list[Node]
-    wires: Wires | None = None
+    wires: Wires  # of nodes to the database, by their names, and of relays to nodes
+    relays: list[RelayDoor]
     server: Server | None = None
     watched: WatchedDisk | None = None  # the disk of a node that has a store of its own
     _tending: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def programs(self) -> list[Supervised]:
+        return [*self.nodes, *self.relays]
+
+    @property
+    def doors(self) -> list[Door]:
+        """Where VMs read and approve."""
+        return [*self.nodes, *self.relays]
+
     # Life
 
     def await_ready(self) -> None:
-        until(lambda: all(node.is_ready() for node in self.nodes), "every node is ready", self.logs)
+        until(lambda: all(each.is_ready() for each in self.programs), "every program is ready", self.logs)
 
     def tend(self) -> None:
         """The supervisor's thread."""
         while not self._tending.wait(_LOOK_SECONDS):
-            for node in self.nodes:
-                node.tend()
+            for each in self.programs:
+                each.tend()
 
     def heal(self) -> None:
         """Whatever was done to it is undone; what is dead runs again."""
         self.disk.free()
         if self.watched is not None:
             self.watched.heal()
-        for node in self.nodes:
-            if self.wires is not None:
-                self.wires.heal(node.name)
-            node.wake()
-            if not node.wanted:
-                node.start()
+        for wire in self.wires.ports:
+            self.wires.heal(wire)
+        for each in self.programs:
+            each.wake()
+            if not each.wanted:
+                each.start()
         self.raise_database()
 
     def raise_database(self) -> None:
@@ -92,21 +107,13 @@ class World:
             self.server.start()
 
     def close(self) -> list[str]:
-        """End the nodes in good order; what was wrong with that."""
+        """End all in good order, those first that live on others; what was wrong with that."""
         self._tending.set()
-        wrong = []
-        for node in self.nodes:
-            wrong += [f"node {node.name} ended by itself with status {status}" for status in node.exits]
-            if (status := node.stop()) != 0:
-                wrong.append(f"node {node.name} was told to end and did so with status {status}")
-            wrong += [f"node {node.name} stumbled: {line}" for line in node.stumbles()]
-            if node.hung:
-                wrong.append(f"node {node.name} was told to end and did not, {node.hung} times")
-        return wrong
+        return [what for each in (*self.relays, *self.nodes) for what in each.farewell()]
 
     def logs(self) -> str:
         """The end of every log, for whoever wants to know what happened."""
-        return "\n".join(f"{node.name}: {node.log.read_text()[-1500:]}" for node in self.nodes if node.log.exists())
+        return "\n".join(f"{each.name}: {each.log.read_text()[-1500:]}" for each in self.programs if each.log.exists())
 
     # What there is
 
@@ -166,19 +173,17 @@ def shared_world(directory: Path, environment: Mapping[str, str]) -> Iterator[Wo
         stack.enter_context(server)
         stack.callback(_keep_log, server, directory)
         server.execute(f"CREATE SCHEMA {_SCHEMA}")
-        wires = Wires(server.port, NODES)
-        stack.callback(wires.close)
         nodes = [
-            Node(
-                name,
-                directory,
-                directory / f"{name}.data",
-                ("--staleness", f"{STALENESS_SECONDS:g}s", *OPTIONS),
-                {"FOREWARN_STORE": server.url(schema=_SCHEMA, port=wires.ports[name]), **environment},
-            )
-            for name in NODES
+            Node(name=name, directory=directory, data=directory / f"{name}.data", options=OPTIONS) for name in NODES
         ]
-        with _running(World(directory, disk, nodes, wires, server)) as world:
+        wires = _wires(stack, nodes, dict.fromkeys(NODES, server.port))
+        for node in nodes:
+            node.environment = {
+                "FOREWARN_STORE": server.url(schema=_SCHEMA, port=wires.ports[node.name]),
+                **environment,
+            }
+        relays = _relays(directory, environment, wires, nodes)
+        with _running(World(directory, disk, nodes, wires, relays, server)) as world:
             yield world
 
 
@@ -189,24 +194,57 @@ def lone_world(directory: Path, environment: Mapping[str, str]) -> Iterator[Worl
         disk = _disk(stack)
         watched = WatchedDisk(disk.place, directory / "disk.record", directory / "disk.rules")
         node = Node(
-            "sole",
-            directory,
-            disk.place / "data",
-            OPTIONS,
-            {WAL_PAGES: _WAL_PAGES, **environment},
+            name="sole",
+            directory=directory,
+            data=disk.place / "data",
+            options=OPTIONS,
+            environment={WAL_PAGES: _WAL_PAGES, **environment},
             turnable=False,
             disk=watched,
         )
-        with _running(World(directory, disk, [node], watched=watched)) as world:
+        wires = _wires(stack, [node], {})
+        relays = _relays(directory, environment, wires, [node])
+        with _running(World(directory, disk, [node], wires, relays, watched=watched)) as world:
             yield world
+
+
+def _wires(stack: ExitStack, nodes: Sequence[Node], to_store: Mapping[str, int]) -> Wires:
+    to_nodes = {_way(relay, node): node.control_port for relay in RELAYS for node in nodes}
+    wires = Wires({**to_store, **to_nodes})
+    stack.callback(wires.close)
+    return wires
+
+
+def _way(relay: str, node: Node) -> str:
+    return f"{relay}-{node.name}"
+
+
+def _relays(directory: Path, environment: Mapping[str, str], wires: Wires, nodes: Sequence[Node]) -> list[RelayDoor]:
+    """One for the VMs that a round begins with, one for whoever is on a host; each comes to another node first."""
+    made = []
+    for number, (name, host) in enumerate(RELAYS.items()):
+        ways = [_way(name, node) for node in (*nodes[number:], *nodes[:number])]
+        vms = frozenset() if host else FIRST_VMS
+        made.append(
+            RelayDoor(
+                name=name,
+                directory=directory,
+                upstreams=ways,
+                wires=wires,
+                vms=vms,
+                host=host,
+                environment=environment,
+            )
+        )
+    return made
 
 
 @contextmanager
 def _running(world: World) -> Iterator[World]:
     supervisor = threading.Thread(target=world.tend, name="supervisor")
     try:
-        for node in world.nodes:
-            node.start()
+        for each in world.programs:
+            each.start()
         supervisor.start()
         world.await_ready()
         yield world
@@ -214,8 +252,8 @@ def _running(world: World) -> Iterator[World]:
         world._tending.set()
         if supervisor.is_alive():
             supervisor.join()
-        for node in world.nodes:
-            node.kill()
+        for each in world.programs:
+            each.kill()
 
 
 def _disk(stack: ExitStack) -> Disk:

@@ -100,6 +100,7 @@ class RealClock:
         self._latest = max(self._not_before, min(self._wall(), _END))
         self._read_at = self._elapsed()
         self._jumped_at: float | None = None
+        self._jumped_by = timedelta(0)  # when it was last looked at
         self._is_behind = False
 
     def now(self) -> datetime:
@@ -142,8 +143,8 @@ class RealClock:
         return machine
 
     def _is_believed(self, gap: timedelta, at: float) -> bool:
-        """Whether the machine's clock has been so far ahead for long enough."""
-        if self._jumped_at is None:
+        """Whether the machine's clock has been so far ahead for long enough. A jump further ahead is another one."""
+        if self._jumped_at is None or gap > self._jumped_by + _JUMP:
             self._jumped_at = at
             _log.warning(
                 "The machine's clock has jumped ahead by %s. The region's time goes on as before, and follows if that "
@@ -151,6 +152,7 @@ class RealClock:
                 _rounded(gap),
                 _BELIEVED_AFTER_SECONDS,
             )
+        self._jumped_by = gap
         if at - self._jumped_at < _BELIEVED_AFTER_SECONDS:
             return False
         _log.warning("The region's time follows the machine's clock, and is %s later at once.", _rounded(gap))

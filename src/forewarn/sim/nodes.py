@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from random import Random
-from typing import Any
 
 from fastapi import FastAPI
 
@@ -22,6 +19,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault
 from forewarn.plane.system import Pace, ServerSystem
 from forewarn.server.assembly import Parts, assemble
+from forewarn.sim.control import CONTROL_PORT, ControlConnection, OperatorAnswer, ask
 from forewarn.sim.fabric.loop import PLACE, SimLoop
 from forewarn.sim.fabric.network import Network
 from forewarn.sim.fabric.store import LEAD_SECONDS, Handle, Store
@@ -46,18 +44,6 @@ class NoAnswer(Exception):  # noqa: N818 - it is what a person got
     """The connection broke, or nothing came in time: whether it was done is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorAnswer:
-    """What the operator face said."""
-
-    status: int
-    body: Any
-
-    @property
-    def good(self) -> bool:
-        return 200 <= self.status < 300
-
-
 class SimNode:
     """One node. ``up`` from the moment it answers until it is killed or ends."""
 
@@ -71,10 +57,14 @@ class SimNode:
         random: Random,
         system: ServerSystem,
         lag: timedelta = timedelta(0),
+        *,
+        has_relays: bool = False,
     ) -> None:
+        """With relays it listens for them; people call its control face itself."""
         self._loop, self._network, self._store, self._rules, self._random = loop, network, store, rules, random
         self._system, self._lag = system, lag
         self.place = place
+        self.has_relays = has_relays
         self.up = False
         self.starts = 0
         self.plane: Plane | None = None
@@ -121,6 +111,8 @@ class SimNode:
         app = server.operator_app(metadata_url="http://169.254.169.254", hosts=("*",))
         app.by_noun.load_all()  # no thread of a first request: two runs in one process are the same
         self._app = app
+        if self.has_relays:
+            await self._loop.create_server(partial(ControlConnection, app), "127.0.0.1", CONTROL_PORT)
         plane.membership.introduce(self.place, ("metadata", "control"), ())
         self.plane, self.faults, self.up = plane, server.parts.faults, True
         self.starts += 1
@@ -150,7 +142,7 @@ class SimNode:
             await asyncio.sleep(_ANSWER_SECONDS if self._app is not None else 0.0)
             raise NoAnswer
         context = self._context.copy()
-        work = self._loop.create_task(_ask(self._app, verb, path, body, who), context=context)
+        work = self._loop.create_task(ask(self._app, verb, path, body, who), context=context)
         await asyncio.wait([work], timeout=_ANSWER_SECONDS)
         if not work.done() or work.cancelled():
             raise NoAnswer
@@ -161,8 +153,13 @@ class SimNode:
 
 
 def metadata_settings(lag: timedelta) -> MetadataSettings:
+    """Production's, on a network without sockets."""
+    return MetadataSettings(limits=metadata_limits(), visibility_lag=lag, short_way=False)
+
+
+def metadata_limits() -> Limits:
     """Production's, with the times of idle and stalled connections stretched: one look a minute is enough."""
-    limits = Limits(
+    return Limits(
         wait_seconds=7200,
         idle_seconds=14_400.0,
         request_seconds=240.0,
@@ -170,41 +167,3 @@ def metadata_settings(lag: timedelta) -> MetadataSettings:
         linger_seconds=120.0,
         sweep_seconds=SWEEP_SECONDS,
     )
-    return MetadataSettings(limits=limits, visibility_lag=lag, short_way=False)  # its network has no sockets
-
-
-async def _ask(app: FastAPI, verb: str, path: str, body: object, who: str) -> OperatorAnswer:
-    """One request as ASGI servers put it."""
-    data = b"" if body is None else json.dumps(body).encode()
-    headers = [(b"host", b"localhost"), (b"x-forewarn-client", who.encode()), (b"content-type", b"application/json")]
-    headers.append((b"content-length", str(len(data)).encode()))
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": verb,
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "scheme": "http",
-        "query_string": b"",
-        "headers": headers,
-        "client": ("127.0.0.1", 40_000),
-        "server": ("127.0.0.1", 16_926),
-        "state": {},
-    }
-    messages = [{"type": "http.request", "body": data, "more_body": False}]
-    status, said = 0, bytearray()
-
-    async def receive() -> dict[str, Any]:
-        return messages.pop() if messages else {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        nonlocal status
-        if message["type"] == "http.response.start":
-            status = message["status"]
-        elif message["type"] == "http.response.body":
-            said.extend(message.get("body", b""))
-
-    await app(scope, receive, send)
-    return OperatorAnswer(status, json.loads(bytes(said)) if said else None)

@@ -14,7 +14,8 @@ from forewarn.core.causes import HOST_MAINTENANCE
 from forewarn.core.phases import Phase
 from forewarn.core.region import DOWN, Power, Vm
 from forewarn.core.specs import ScopeKind
-from forewarn.sim.nodes import NoAnswer, OperatorAnswer
+from forewarn.sim.control import OperatorAnswer
+from forewarn.sim.nodes import NoAnswer
 from forewarn.sim.world import World
 
 # Ours: something happens on average, where there are 200 VMs; with a quarter of them, half as often

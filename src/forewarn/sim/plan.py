@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Misfortune(StrEnum):
@@ -29,7 +30,7 @@ MEANINGS = {
 }
 ALL = tuple(Misfortune)
 # Fewer than twelve have no VM of every kind; the rest bounds what one run may take
-LEAST_VMS, MOST_VMS, MOST_DAYS, MOST_NODES = 12, 5_000, 365.0, 3
+LEAST_VMS, MOST_VMS, MOST_DAYS, MOST_NODES, MOST_RELAYS = 12, 5_000, 365.0, 3, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,20 @@ class SimulationPlan:
     faults: tuple[Misfortune, ...] = ALL
     nodes: int = 1
     pace: float = 1.0  # how much happens, times the usual
+    relays: int = 0  # one for each of the first hosts
+
+    def told(self) -> dict[str, Any]:
+        """Its fields as a record and a digest have them: what came later counts only where it is used."""
+        fields = asdict(self)
+        if not self.relays:
+            del fields["relays"]
+        return fields
 
     def words(self) -> str:
         """The options that say the same."""
         faults = "all" if self.faults == ALL else ",".join(self.faults) or "none"
         words = f"--seed {self.seed} --vms {self.vms} --days {self.days:g} --faults {faults} --nodes {self.nodes}"
+        words += f" --relays {self.relays}" if self.relays else ""
         return words if self.pace == 1.0 else f"{words} --pace {self.pace:g}"
 
 

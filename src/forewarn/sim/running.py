@@ -19,6 +19,7 @@ from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.misfortunes import Misfortunes
 from forewarn.sim.people import People
 from forewarn.sim.plan import SimulationPlan, Violation
+from forewarn.sim.relay_misfortunes import strike_relays
 from forewarn.sim.silence import Silence
 from forewarn.sim.strangers import Strangers
 from forewarn.sim.telling.trace import Trace
@@ -94,9 +95,13 @@ async def _story(world: World, tell: Progress) -> None:
     for server in world.servers:
         server.boot()
     await asyncio.sleep(5.0)
+    for relay in world.relays.values():
+        relay.boot()
     await people.build()
     telling = world.loop.create_task(_tell_on(world, tell))
-    lives = (people.live(), misfortunes.strike(), Strangers(world).live(), Silence(world, people).live())
+    lives = [people.live(), misfortunes.strike(), Strangers(world).live(), Silence(world, people).live()]
+    if world.relays:
+        lives.append(strike_relays(world))
     works = [world.loop.create_task(life) for life in lives]
     try:
         await asyncio.wait(works, timeout=world.plan.days * DAY, return_when=asyncio.FIRST_EXCEPTION)
@@ -131,6 +136,9 @@ async def _rest(world: World, people: People) -> None:
             world.truth.events,
         ):
             world.blame("nodes", f"{server.place} does not know what the journal says", "")
+    for relay in world.relays.values():
+        if relay.relay is not None and (why := relay.unlike(world.truth)):
+            world.blame("relays", f"{relay.place} does not know what the journal says: {why}", "")
 
 
 async def _tell_on(world: World, tell: Progress) -> None:
@@ -147,6 +155,9 @@ def _end(world: World) -> None:
     for server in world.servers:
         server.died = lambda server: None
         server.kill()
+    for relay in world.relays.values():
+        relay.died = lambda relay: None
+        relay.kill()
     for machine in world.machines.values():
         machine.power_off()
     world.hub.kernel.kill()

@@ -30,6 +30,7 @@ from forewarn.sim.machines import Machine, MachineSurroundings, Tenant
 from forewarn.sim.nodes import METADATA, STALENESS, SimNode
 from forewarn.sim.oracle import OracleSettings
 from forewarn.sim.plan import ALL, SimulationPlan, Violation
+from forewarn.sim.relays import SimRelay
 from forewarn.sim.telling.trace import Trace
 from forewarn.stores import codec
 from forewarn.testing.picture.history import History, Home, Mishap
@@ -76,10 +77,12 @@ class World:
             OracleSettings(notices={"predicted-failure": LONG_NOTICE}),
             whole_every=max(5, plan.vms // 12),
             many_nodes=plan.nodes > 1,
-            staleness=STALENESS,
+            staleness=STALENESS if plan.nodes > 1 or plan.relays else timedelta(0),
             lag=self._lag,
         )
         self.servers = [self._server(number) for number in range(plan.nodes)]
+        self.relays = {relay.host: relay for relay in map(self._relay, range(plan.relays))}
+        self._doors: dict[str, str] = {}  # VM -> the relay that it is behind, if it is behind one
         self.violations: list[Violation] = []
         self.stopped: asyncio.Future[None] = loop.create_future()
         self.interrupted = False
@@ -118,7 +121,8 @@ class World:
     def _server(self, number: int) -> SimNode:
         place = f"node-{number}"
         system = self._system(place)
-        server = SimNode(self.loop, self.network, self.store, RULES, place, self.random(place), system, self._lag)
+        parts = (self.loop, self.network, self.store, RULES, place, self.random(place), system, self._lag)
+        server = SimNode(*parts, has_relays=self.plan.relays > 0)
         server.died = self._server_died
         return server
 
@@ -138,10 +142,40 @@ class World:
         self.leaps.pop(server.place, None)  # a machine that boots asks what time it is
         self.loop.call_later(pause, server.boot)
 
+    def _relay(self, number: int) -> SimRelay:
+        nodes = [server.place for server in self.servers]
+        relay = SimRelay(self.loop, self.network, number, nodes, self._system(f"relay-{number}"))
+        relay.died = self._relay_died
+        relay.diverged = lambda each, fault: self.blame("relays", f"{each.place} has ended: {fault}", "")
+        return relay
+
+    def _relay_died(self, relay: SimRelay) -> None:
+        pause = self.random(f"restart/{relay.place}/{self.elapsed}").uniform(*_RESTART_SECONDS)
+        self.mishap("crash", f"{relay.place} died", pause, ())
+        self.loop.call_later(pause, relay.boot)
+
+    def _door(self, place: str) -> str:
+        """The relay beside a VM, where its host has one."""
+        vm = self.truth.vms.get(place)
+        relay = self.relays.get(self.truth.hosts[vm.host].name) if vm is not None and vm.host is not None else None
+        return relay.place if relay is not None else ""
+
+    def _move(self) -> None:
+        """Who has come to another host has no connection left, and begins anew with what is known there."""
+        for key in self.machines:
+            before, door = self._doors.get(key), self._door(key)
+            self._doors[key] = door
+            if before not in (None, door):
+                self.network.reset_all(key)
+                self.judge.eyes.moved(key)
+
     def _route(self, place: str, host: str, port: int) -> str | None:
-        """The metadata address leads to a VM's own node, and to another while that is not there."""
+        """The metadata address leads to the relay beside a VM, or to its own node, and to another while that is not
+        there."""
         if host != METADATA[0]:
             return None
+        if self.relays and (door := self._door(place)):
+            return door
         first = sum(place.encode()) % len(self.servers)
         order = [*self.servers[first:], *self.servers[:first]]
         found = next((server for server in order if server.up and not self.network.is_cut(server.place)), order[0])
@@ -191,6 +225,8 @@ class World:
                     self._sync(self._under_impact.pop(event_id, ()))
                 case _:
                     continue
+        if self.relays:
+            self._move()
 
     def _create(self, fact: f.VmCreated) -> None:
         key = fold(fact.name)
@@ -260,6 +296,8 @@ class World:
     # Guilt
 
     def saw(self, vm: str, request: OutgoingRequest, response: Response, asked_at: float) -> None:
+        if self._doors.get(vm):
+            self.history.counts["answers behind relays"] += 1
         self.judge.eyes.saw(vm, request, response, asked_at)
 
     def blame(self, rule: str, sentence: str, subject: str) -> None:

@@ -56,4 +56,10 @@ FOUND: dict[str, Found] = {
     "a_leap_of_the_clock_is_believed": Found(1, "clock"),
     "a_killed_agent_forgets_its_steps": Found(1, "liveness"),
     "a_silent_member_is_ready": Found(1, "agent"),
+    "nobody_listens_for_who_came_later": Found(1, "late"),
+    "an_unknown_outcome_is_a_yes": Found(4, "forbidden"),
+    "the_silence_of_the_nodes_store_does_not_count": Found(2, "stale"),
+    "a_relay_believes_for_ever": Found(1, "stale"),
+    "what_has_gone_is_not_told": Found(2, "relays"),
+    "a_lag_hides_what_a_relay_was_told_of_an_enabling": Found(4, "inner fault"),
 }

@@ -24,6 +24,7 @@ class Plant:
     vms: int = 20
     days: float = 0.25
     pace: float = 12.0
+    relays: int = 0
     seam: bool = False  # whether two features have to meet
 
     @property
@@ -31,4 +32,6 @@ class Plant:
         return self.broken.__name__
 
     def plan(self, seed: int) -> SimulationPlan:
-        return SimulationPlan(seed, vms=self.vms, days=self.days, faults=self.faults, nodes=self.nodes, pace=self.pace)
+        return SimulationPlan(
+            seed, vms=self.vms, days=self.days, faults=self.faults, nodes=self.nodes, pace=self.pace, relays=self.relays
+        )

@@ -60,6 +60,17 @@ def test_a_jump_ahead_for_a_moment_leaves_no_trace(
     assert len(caplog.records) == 2
 
 
+def test_a_leap_of_a_moment_is_not_believed_because_of_a_smaller_jump_that_has_lasted(machine: Machine) -> None:
+    clock = machine.clock()
+    machine.set_by = 41 * SECOND
+    machine.live(clock, 50)
+    machine.set_by = 6 * HOUR
+    assert machine.live(clock, 17) == NOON + 67 * SECOND
+    machine.set_by = 41 * SECOND
+    assert machine.live(clock, 20) == NOON + 87 * SECOND
+    assert machine.live(clock, 40) == machine.wall() == NOON + 127 * SECOND + 41 * SECOND
+
+
 @pytest.mark.parametrize("jump", JUMPS)
 def test_a_jump_ahead_that_lasts_is_followed(
     machine: Machine, jump: timedelta, caplog: pytest.LogCaptureFixture

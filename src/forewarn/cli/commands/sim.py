@@ -17,7 +17,17 @@ from forewarn.cli.output import Output, complain
 from forewarn.cli.parsing import Subparsers
 from forewarn.settings.errors import CommandFailed, Exit, usage
 from forewarn.settings.extras import import_part
-from forewarn.sim.plan import ALL, LEAST_VMS, MEANINGS, MOST_DAYS, MOST_NODES, MOST_VMS, Misfortune, SimulationPlan
+from forewarn.sim.plan import (
+    ALL,
+    LEAST_VMS,
+    MEANINGS,
+    MOST_DAYS,
+    MOST_NODES,
+    MOST_RELAYS,
+    MOST_VMS,
+    Misfortune,
+    SimulationPlan,
+)
 
 _KINDS = "\n".join(f"  {kind:<10} {MEANINGS[kind]}" for kind in Misfortune)
 _DESCRIPTION = f"""\
@@ -49,6 +59,7 @@ def add_to(subparsers: Subparsers) -> None:
     sim.add_argument("--days", type=_days, default=7.0, metavar="N", help="how long, before it heals (default: 7)")
     sim.add_argument("--faults", type=_faults, default=ALL, metavar="KINDS", help="all, none, or kinds with commas")
     sim.add_argument("--nodes", type=parsing.count, default=1, metavar="N", help="servers on one store (default: 1)")
+    sim.add_argument("--relays", type=parsing.cursor, default=0, metavar="N", help="for so many hosts (default: 0)")
     sim.add_argument("--pace", type=_pace, default=1.0, metavar="N", help="how much happens (default: 1, the usual)")
     sim.add_argument("--record", type=Path, metavar="FILE", help="write down what happens, for 'forewarn sim replay'")
     sim.add_argument("--timeline", type=Path, metavar="FILE", help="draw what happened to which VM: .html or .svg")
@@ -101,7 +112,9 @@ def _plan_of(args: argparse.Namespace) -> SimulationPlan:
         raise usage(f"--vms must be {LEAST_VMS} to {MOST_VMS}.")
     if args.nodes > MOST_NODES:
         raise usage(f"--nodes must be 1 to {MOST_NODES}.")
-    return SimulationPlan(args.seed, args.vms, args.days, args.faults, args.nodes, args.pace)
+    if args.relays > MOST_RELAYS:
+        raise usage(f"--relays must be 0 to {MOST_RELAYS}.")
+    return SimulationPlan(args.seed, args.vms, args.days, args.faults, args.nodes, args.pace, args.relays)
 
 
 def _simulate(args: argparse.Namespace, out: Output) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 from msgspec import Struct
@@ -78,18 +78,22 @@ class RelayPublished:
 
 
 class RelayGround:
-    """A ``Ground`` for the metadata face. ``told`` is called after each change, with the instant and what changed."""
+    """A ``Ground`` for the metadata face. ``told`` is called after each change, with the instant and what changed.
+
+    What a stream begins with may be as old as the end of the one before, and is told as of then.
+    """
 
     def __init__(self, upstreams: Sequence[Upstream], system: ServerSystem = SYSTEM) -> None:
         self.upstreams = list(upstreams)  # the first is the one that answered last
         self.system = system
         self.published = RelayPublished()
         self.standing = RelayStanding(system.elapsed)
-        self.clock: RealClock | TurnableClock = RealClock()
+        self.clock: RealClock | TurnableClock = RealClock(wall=system.wall, elapsed=system.elapsed)
         self.manners = RelayManners()
         self.told: Callable[[datetime, HeldChange], None] = lambda _at, _held: None
         self.last: dict[str, datetime] = {}  # reads that the upstream has not been told of, by VM
         self.known_seq, self.known_mark = 0, ""  # the last record of which this relay knows
+        self._sure_at = datetime.min.replace(tzinfo=UTC)  # the region's time of the last news
         self._holding = Holding()
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._enablings: dict[str, asyncio.Task[None]] = {}  # by scope
@@ -120,7 +124,8 @@ class RelayGround:
         if held.region is not self.published.region:
             self.published.region = held.region
             self.published.seq += 1
-            self.told(bulletin.now, held)
+            self.told(self._sure_at if bulletin.whole else bulletin.now, held)
+        self._sure_at = bulletin.now
         self.standing.heard(bulletin.elapsed - bulletin.silence)
         for seq, waiting in self._reached:
             if seq <= bulletin.seq and not waiting.done():

@@ -45,6 +45,7 @@ class RelayOrder:
     metadata: Address = USUAL_PLACE
     guest: Address = _AZURES_PLACE
     limits: Limits = field(default_factory=Limits)
+    short_way: bool = True  # as of a node
 
 
 @dataclass(frozen=True)
@@ -65,28 +66,38 @@ class Relay:
         self.ground = RelayGround(order.upstreams, system)
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._heard = asyncio.Event()
+        self._following: asyncio.Task[None] | None = None
+        self._reporting: asyncio.Task[None] | None = None
         self.face: MetadataFace
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[RunningRelay]:
-        """Everything that ``forewarn relay`` runs. It listens once it knows its VMs."""
-        following = asyncio.create_task(self._begin())
-        reporting: asyncio.Task[None] | None = None
+        """Everything that ``forewarn relay`` runs, from its first news to its end in good order."""
         try:
-            await self._first_news(following)
-            self.face = MetadataFace(self.ground, FaultRules(), WatchedVms(), self._settings(), Answers())
-            self.ground.told = self.face.renew
-            await self._listen()
-            reporting = asyncio.create_task(self._report_on())
-            place = Address(self._order.metadata.host, self.face.port)
-            yield RunningRelay(f"http://{place}", len(self.ground.region.vms), self.ground.upstreams[0].url)
+            yield await self.open()
         finally:
-            if reporting is not None:
-                reporting.cancel()
-                await self.face.close()
-                await self.ground.report_reads()
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+            await self.close()
+
+    async def open(self) -> RunningRelay:
+        """It listens once it knows its VMs."""
+        self._following = asyncio.create_task(self._begin())
+        await self._first_news(self._following)
+        self.face = MetadataFace(self.ground, FaultRules(), WatchedVms(), self._settings(), Answers())
+        self.ground.told = self.face.renew
+        await self._listen()
+        self._reporting = asyncio.create_task(self._report_on())
+        place = Address(self._order.metadata.host, self.face.port)
+        return RunningRelay(f"http://{place}", len(self.ground.region.vms), self.ground.upstreams[0].url)
+
+    async def close(self) -> None:
+        """Also where it never came to listen."""
+        if self._reporting is not None:
+            self._reporting.cancel()
+            await self.face.close()
+            await self.ground.report_reads()
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
 
     def _settings(self) -> MetadataSettings:
         manners = self.ground.manners
@@ -99,6 +110,7 @@ class Relay:
             guest_address=self._order.guest.host,
             guest_port=self._order.guest.port,
             limits=self._order.limits,
+            short_way=self._order.short_way,
         )
 
     async def _listen(self) -> None:

@@ -16,6 +16,7 @@ from forewarn.wire.document import decode_document
 _REMEMBERED = 200  # ours: documents of a scope, or numbers that a VM has seen, that may still be under way
 _DAY = 86_400.0  # Azure's span after which an unread scope is disabled, in seconds
 _FORGETTING = frozenset({"crash", "store"})  # the journal hears of reads once an hour; until then they can be lost
+_WITHHOLDING = DELAYING | {"store"}  # who is cut off from it has no news to tell to those who wait
 _CLOCKS_ARE_WRONG_BY = 180.0  # misfortunes set the clocks of VMs off by 150 s at most
 _FEED = "/metadata/scheduledevents"
 
@@ -85,6 +86,10 @@ class Eyes:
         """A VM of the same name may come again; its programs start anew."""
         self._seen.pop(vm, None)
         self._watchers.pop(vm, None)
+
+    def moved(self, vm: str) -> None:
+        """It asks somebody else from now on, who may be behind, within the bound."""
+        self._seen.pop(vm, None)
 
     def restarted(self, vm: str) -> None:
         self._watchers.pop(vm, None)
@@ -192,7 +197,8 @@ class Eyes:
     def _at_once(self, vm: str, known: _Known, scope: str, asked_at: float) -> None:
         """A GET that waits is answered as soon as the document changes."""
         waited = self._world.ticks() - known.since
-        if asked_at < known.since and waited > self._oldest and not self._world.disturbed(vm, known.since, DELAYING):
+        excused = self._world.disturbed(vm, known.since, _WITHHOLDING)
+        if asked_at < known.since and waited > self._oldest and not excused:
             told = f"{vm} waited for news, and document {known.number} came to it {waited:.0f} s after it was there"
             self._blame("late", told, scope)
 

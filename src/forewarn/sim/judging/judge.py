@@ -42,7 +42,7 @@ class Judge:
         self._steps = 0
         self.counts: Counter[str] = Counter()
         self.oracle = Oracle(settings)
-        behind = lag + (staleness if many_nodes else timedelta(0))
+        behind = lag + staleness
         self.eyes = Eyes(
             world, self.oracle, blame, self.counts, behind_seconds=behind.total_seconds(), many_nodes=many_nodes
         )

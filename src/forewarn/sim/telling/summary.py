@@ -22,6 +22,7 @@ def as_json(outcome: SimulationOutcome) -> dict[str, Any]:
         "days": plan.days,
         "faults": [str(fault) for fault in plan.faults],
         "nodes": plan.nodes,
+        "relays": plan.relays,
         "pace": plan.pace,
         "replay": replay_words(outcome),
         "events": {kind: sum(life.type == kind for life in lives) for kind in _TYPES},
@@ -45,6 +46,7 @@ def page(outcome: SimulationOutcome) -> list[str]:
     plan, counts, lives = outcome.plan, Counter(outcome.counts), [*outcome.history.lives.values()]
     days = outcome.virtual_seconds / DAY
     nodes = "one node" if plan.nodes == 1 else f"{plan.nodes} nodes"
+    nodes += f" and {plan.relays} {'relay' if plan.relays == 1 else 'relays'}" if plan.relays else ""
     lines = [
         f"{days:.1f} days of {plan.vms} VMs on {nodes}, seed {plan.seed}",
         "",

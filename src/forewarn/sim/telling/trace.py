@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -31,7 +30,7 @@ class Trace:
         self._expected = expected
         self.lines = 1
         self.first_difference: tuple[int, str, str] | None = None
-        self._digest.update(json.dumps(asdict(plan)).encode())
+        self._digest.update(json.dumps(plan.told()).encode())
         if file is not None:
             file.write(f"{head_of(plan)}\n")
 
@@ -62,7 +61,7 @@ class Trace:
 
 
 def head_of(plan: SimulationPlan) -> str:
-    return json.dumps({"forewarn-sim": FORMAT, "version": __version__, "plan": asdict(plan)}, separators=(",", ":"))
+    return json.dumps({"forewarn-sim": FORMAT, "version": __version__, "plan": plan.told()}, separators=(",", ":"))
 
 
 def read_trace(path: Path) -> tuple[SimulationPlan, str, list[str]]:

@@ -22,17 +22,27 @@ class Difference(NamedTuple):
     scopes: tuple[ScopeSlice, ...]
 
 
-def difference(before: Region, after: Region, had: Collection[str], has: Collection[str]) -> Difference:
-    """For one who knew the VMs ``had`` of ``before``, and is to know ``has`` of ``after``."""
+def difference(
+    before: Region, after: Region, had: Collection[str], has: Collection[str], scopes: dict[str, str]
+) -> Difference:
+    """For one who knew the VMs ``had`` of ``before``, and is to know ``has`` of ``after``.
+
+    ``scopes`` has the scopes of the first by VM, and then of the second: most VMs are the same, and finding out takes
+    longer than all the rest.
+    """
+    known = {*scopes.values()}
     vms = tuple(vm_slice(after, after.vms[key]) for key in has if key not in had or not _is_same_vm(before, after, key))
-    known = {before.vms[key].scope for key in had}
-    one_of_each = {after.vms[key].scope: after.vms[key] for key in has}
-    scopes = tuple(
-        scope_slice(after, vm)
+    gone = tuple(key for key in had if key not in has)
+    for key in gone:
+        del scopes[key]
+    scopes.update((each.vm.key, each.vm.scope) for each in vms)
+    one_of_each = {scopes[key]: key for key in has}
+    changed = tuple(
+        scope_slice(after, after.vms[vm])
         for key, vm in one_of_each.items()
         if key not in known or not _is_same_scope(before, after, key)
     )
-    return Difference(vms, tuple(key for key in had if key not in has), scopes)
+    return Difference(vms, gone, changed)
 
 
 def _is_same_vm(before: Region, after: Region, key: str) -> bool:

@@ -2,22 +2,26 @@
 
 A fact is looked up by what it is about. So it costs those relays something whose VMs it concerns, and without any relay
 nothing is subscribed to. A relay that is slow is told the sum of what it missed: what it knows is a region of before,
-which shares all that has not changed with the one of now.
+which shares all that has not changed with the one of now. Where many have something to be told at once, they are a few
+in each turn of the loop, those that have news before those that hear that there are none.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from forewarn.core import facts as f
 from forewarn.core.looking.lookup import host_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Region, Vm, replace
 from forewarn.plane.plane import Plane
-from forewarn.plane.ports import Record
+from forewarn.plane.ports import JournalFault, Record
+from forewarn.web.operator.live.few_at_once import FewAtOnce
 from forewarn.web.operator.live.subjects import UnknownEventError, named_by
 from forewarn.web.operator.stream import Streams, happens
 from forewarn.web.slices.bulletins import Bulletin, RelayManners, encode, mark_of
@@ -28,6 +32,8 @@ _BEATS = 4  # within ``staleness``: three may be lost on the way
 _BEATS_UNSEEN = 12  # ours: after so many a stream is looked at though no fact has named it; costs a fact's work
 _BEAT_KEPT_SECONDS = 0.1  # ours: one beat does for all streams of this while; a fortieth of the time between two
 _SIGNS_OF_LIFE = (f.ScopeRead, f.ScopesRead)  # no document tells of them, and most facts are these
+_AT_ONCE = 8  # ours: bulletins in one turn of the loop, some 0.1 ms each; a thousand beats may fall due together
+_log = logging.getLogger(__name__)
 _RESOURCES = (f.ResourceKept, f.ResourceForgotten)  # rare, and which VMs they concern is not written in them
 
 
@@ -54,10 +60,14 @@ class RelayedVms:
     def of(self, region: Region) -> tuple[str, ...]:
         """The keys of those that there are, in a fixed order."""
         if not self.host:
-            return tuple(key for key in sorted(self.keys) if key in region.vms)
+            return tuple(key for key in self._sorted if key in region.vms)
         number = self._number(region)
         here = region.hosts[number].vms if number is not None else ()
         return tuple(sorted(key for key in here if not self.keys or key in self.keys))
+
+    @cached_property
+    def _sorted(self) -> tuple[str, ...]:
+        return tuple(sorted(self.keys))
 
     def _number(self, region: Region) -> int | None:
         try:
@@ -85,6 +95,7 @@ class RelayStream:
         self.told = Region()  # what it knows
         self.knows: tuple[str, ...] = ()  # its VMs in that
         self.names: set[str] = set()
+        self._scopes: dict[str, str] = {}  # of its VMs
         self._beats = 0  # since the last look
 
     def wants_a_look(self) -> bool:
@@ -99,7 +110,7 @@ class RelayStream:
     def look(self, region: Region) -> Difference:
         """What it must be told, and is taken to know from here on."""
         has = self.wanted.of(region)
-        found = difference(self.told, region, self.knows, has)
+        found = difference(self.told, region, self.knows, has, self._scopes)
         self.told, self.knows = region, has
         return found
 
@@ -112,6 +123,7 @@ class Newsroom:
         self.manners = manners
         self._by_name: dict[str, dict[RelayStream, None]] = {}
         self._streams: dict[RelayStream, None] = {}
+        self._turns = FewAtOnce(_AT_ONCE)
         self._before = plane.region
         self._last: Record | None = None
         self._last_beat, self._beat_seq = (-math.inf, b""), -1
@@ -133,6 +145,7 @@ class Newsroom:
         first = True
         try:
             while not streams.closed and not self._plane.standing.lost.is_set() and still():
+                await self._turns.come(first=stream.woken.is_set())
                 if stream.wants_a_look():
                     yield encode(await self._bulletin(stream, whole=first))
                     first = False
@@ -144,6 +157,8 @@ class Newsroom:
                 if self._plane.system.elapsed() >= ends_at:
                     return
                 await happens(stream.woken, beat)
+        except JournalFault as fault:  # which record is the last, nobody can tell; the relay comes back
+            _log.warning("A stream of news ended early: %s", fault)
         finally:
             leave()
             self._part(stream)
@@ -181,7 +196,8 @@ class Newsroom:
     async def _bulletin(self, stream: RelayStream, *, whole: bool) -> Bulletin:
         bare = await self._bare()
         vms, gone, scopes = stream.look(self._plane.region)
-        self._listen(stream)  # now: who is sent a long bulletin must not miss what comes meanwhile
+        if vms or gone or whole:
+            self._listen(stream)  # now: who is sent a long bulletin must not miss what comes meanwhile
         manners = self.manners if whole else None
         return replace(bare, whole=whole, vms=vms, gone=gone, scopes=scopes, manners=manners)
 
