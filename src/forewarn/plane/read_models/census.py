@@ -34,7 +34,12 @@ Model: TypeAlias = tuple[str, int]  # a scale set, and a version of its model
 
 # A host as a byte, lowest bits first: two of health, one of open work, and how many of its VMs do not run.
 HEALTHS = (HostHealth.HEALTHY, HostHealth.FAILING, HostHealth.FAILED, HostHealth.SILENT)
-_AS_IF = {HostHealth.FENCED: HostHealth.FAILED, HostHealth.LEFT: HostHealth.HEALTHY}  # for two bits; counts are exact
+# Two bits hold no more; the counts of each health are exact. What is drained has open work for as long as it is.
+_AS_IF = {
+    HostHealth.FENCED: HostHealth.FAILED,
+    HostHealth.DRAINING: HostHealth.HEALTHY,
+    HostHealth.LEFT: HostHealth.HEALTHY,
+}
 WORK = 4  # the third bit
 _DOWN_SHIFT, _DOWN_MOST = 3, 31  # the five bits that are left count up to 31
 
@@ -94,9 +99,10 @@ class Census(Struct, frozen=True):
         for number in numbers:
             told.extend(bytes(max(number + 1 - len(told), 0)))
             host = after.hosts.get(number)
-            health = 0 if host is None else HEALTHS.index(_AS_IF.get(host.health, host.health))
-            down = min(self.down.get(number, 0), _DOWN_MOST) << _DOWN_SHIFT
-            told[number] = health | (WORK if self.work.get(number) else 0) | down
+            known = HostHealth.HEALTHY if host is None else host.health
+            health = HEALTHS.index(_AS_IF.get(known, known))
+            work = WORK if self.work.get(number) or known is HostHealth.DRAINING else 0
+            told[number] = health | work | min(self.down.get(number, 0), _DOWN_MOST) << _DOWN_SHIFT
         return replace(self, hosts=bytes(told))
 
 

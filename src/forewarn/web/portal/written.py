@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 _INSTANT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_THIN = "\N{NARROW NO-BREAK SPACE}"  # between thousands; a space like any other, for whoever else writes one
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -21,7 +22,7 @@ def shown(value: Any) -> Any:
         return ""
     if isinstance(value, Markup) or not isinstance(value, str) or value.isprintable():
         return value
-    return "".join(letter if letter.isprintable() else f"⟨U+{ord(letter):04X}⟩" for letter in value)
+    return "".join(letter if letter.isprintable() or letter == _THIN else f"⟨U+{ord(letter):04X}⟩" for letter in value)
 
 
 def iso(at: datetime) -> str:
@@ -71,8 +72,8 @@ def duration(value: timedelta | float | None) -> str:
 
 def number(value: int) -> str:
     """With thin spaces between thousands, which no language reads as a decimal point."""
-    return Markup("\N{NARROW NO-BREAK SPACE}").join(f"{value:,}".split(","))
+    return _THIN.join(f"{value:,}".split(","))
 
 
 def count(value: int, what: str) -> str:
-    return f"{value} {what}" if value == 1 else f"{value} {what}s"
+    return f"{number(value)} {what}" if value == 1 else f"{number(value)} {what}s"

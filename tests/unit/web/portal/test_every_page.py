@@ -150,6 +150,12 @@ async def test_every_live_part_can_be_asked_for_alone(open_portal: OpenPortal) -
                 assert (again.status_code, again.content) == (304, b""), path
 
 
+async def test_no_words_of_ours_have_a_line_break_that_is_shown_as_a_mark(pages: dict[str, Element]) -> None:
+    """What comes from outside may: there it is a sign among others."""
+    for path, page in pages.items():
+        assert "⟨U+000A⟩" not in page.text, path
+
+
 @pytest.mark.parametrize("crawl", ["small"], indirect=True)
 async def test_every_page_of_the_table_can_be_reached_by_links(crawl: Crawl) -> None:
     paths = {urlsplit(each).path.removeprefix("/portal") for each in crawl.pages}

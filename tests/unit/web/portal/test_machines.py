@@ -60,3 +60,36 @@ async def test_machines_hosts_and_errands_are_shown_where_a_person_looks(anyio_b
     assert "boxes" in host
     assert "What was asked of engines" in story
     assert "restart" in story
+
+
+async def test_hosts_that_are_drained_silent_or_gone_are_shown_and_found_as_such(anyio_backend: str) -> None:
+    """A drained host was once no byte of the map: with it, every list and the overview failed."""
+    platform = TwinHosts(("rack-1", "rack-2", "rack-3", "rack-4"))
+    platform.put("web-0", "rack-1")
+    engine = TwinEngine(platform, "boxes")
+    hosts = tuple(MachineHost(name, engine, kind="docker") for name in platform.names)
+    async with open_portal(machines=Machines(hosts), alone=True) as browser:
+        for host in hosts:
+            await browser.ask("/v1/hosts/add", {"name": host.name}, 201)
+        await browser.ask("/v1/machines/adopt", {"host": "rack-1", "ref": "web-0"}, 201)
+        await browser.client.get("/portal/")  # counts are kept up from here on
+        await browser.ask("/v1/hosts/drain", {"name": "rack-1"}, 202)
+        await browser.ask("/v1/hosts/drain", {"name": "rack-3"}, 202)
+        await browser.ask("/v1/hosts/remove", {"name": "rack-4"}, 202)
+
+        overview = (await browser.client.get("/portal/")).text
+        found = {
+            health: (await browser.client.get(f"/portal/hosts?q=health:{health}")).text
+            for health in ("draining", "left", "silent", "fenced", "healthy")
+        }
+
+    assert "2 draining" in overview
+    assert "1 left" in overview
+    shown = {health: [name for name in platform.names if f">{name}<" in told] for health, told in found.items()}
+    assert shown == {
+        "draining": ["rack-1", "rack-3"],
+        "left": ["rack-4"],
+        "silent": [],
+        "fenced": [],
+        "healthy": ["rack-2"],
+    }

@@ -12,7 +12,8 @@ from forewarn.core.causes import CAUSES, Cause
 from forewarn.core.specs import VmSpec
 from forewarn.plane.ports import Origin
 from forewarn.web.portal.drawing.coming import Window
-from forewarn.web.portal.pages.overview import host_map, told_of
+from forewarn.web.portal.drawing.host_map import host_map, told_of
+from forewarn.web.portal.written import count
 from tests.unit.web.portal.conftest import OpenPortal
 from tests.unit.web.portal.regions import nothing, small
 from tests.unit.web.portal.visitor import Element
@@ -41,15 +42,24 @@ async def test_counts_and_domains_are_those_of_the_fleet_and_lead_to_their_vms(o
             assert cells[address] == str(cell["vms"])
 
 
-async def test_the_map_has_a_table_that_says_the_same(open_portal: OpenPortal) -> None:
+async def test_the_map_draws_the_hosts_of_the_fleet_and_lists_say_the_same(open_portal: OpenPortal) -> None:
     async with open_portal() as browser:
         await small(browser)
-        told = (await browser.client.get("/v1/fleet/hosts")).content
+        told, fleet = (await browser.client.get("/v1/fleet/hosts")).content, await browser.api("/v1/fleet")
         found = part(await browser.page("/portal/"), "part-map")
-    drawn = [each for each in found.all("path") if each.attributes["class"] != "quiet-hosts"]
-    assert len(drawn) == sum(1 for host in told if host)
-    listed = {row.all("td")[0].text: row.all("td")[1].text for row in found.all("tr")[1:]}
-    assert listed == {f"host-{number}": told_of(host) for number, host in enumerate(told) if host}
+        notable = {f"host-{number}": told_of(host) for number, host in enumerate(told) if host}
+        drawn = {each.attributes["aria-label"] for each in found.all("a") if "aria-label" in each.attributes}
+        assert drawn == {f"{name}: {what}" for name, what in notable.items()}
+        assert 0 < len(notable) <= 5
+        assert [each.attributes["id"] for each in found.all("li")] == [f"map-{name}" for name in notable]
+        assert all(what in found.text for what in notable.values())
+        counted = {each.text: each.attributes["href"] for each in found.all("a") if "key" in str(each.attributes)}
+        for text, address in counted.items():
+            rows = (await browser.page(address)).all("tr")[1:]
+            assert text.startswith(f"{len(rows)} ")
+        assert {
+            f"{number} {health}" for health, number in fleet["health"].items() if number and health != "healthy"
+        } <= set(counted)
 
 
 async def test_very_many_events_are_told_by_type_and_wave(open_portal: OpenPortal) -> None:
@@ -73,7 +83,7 @@ async def test_very_many_events_are_told_by_type_and_wave(open_portal: OpenPorta
     assert len(events) > 1_000
     for (kind, of_campaign), total in groups.items():
         wave = ", update domain 0" if of_campaign else ""
-        assert f"{kind}, {total} events{wave}" in whole
+        assert f"{kind}, {count(total, 'event')}{wave}".replace("\N{NARROW NO-BREAK SPACE}", " ") in whole
     assert part(page, "nav-events").text.endswith(f"{len(events):,}".replace(",", " "))
     assert [each.attributes["id"] for each in alone.walk() if each.attributes.get("id", "").startswith("part-")] == [
         "part-map"
@@ -115,27 +125,42 @@ async def test_an_empty_region_teaches_how_to_begin(open_portal: OpenPortal) -> 
 
 def test_a_map_of_very_many_hosts_stays_small_and_shows_the_worst_of_each_square() -> None:
     told = bytearray(50_000)
-    told[7], told[8], told[49_999] = 4, 2, 8
-    drawn = host_map(bytes(told))
+    told[7], told[8], told[100], told[49_999] = 4, 2, 3, 8
+    drawn = host_map(bytes(told), str)
     assert drawn.columns * drawn.rows <= 630
-    assert [(cell.first, cell.state) for cell in drawn.cells] == [(0, "failed"), (49_980, "down")]
-    assert drawn.notable_total == 3
-    assert Counter(state for _, state in drawn.notable) == {
-        "healthy, work is open": 1,
-        "failed": 1,
-        "healthy, 1 VM does not run": 1,
-    }
-
-
-def test_a_map_on_which_every_host_has_news_leads_to_them_by_the_row() -> None:
-    told = bytes([4]) * 590 + bytes([2]) * 10
-    drawn = host_map(told)
-    assert len(drawn.cells) == 21
-    assert sum(cell.path.count("z") for cell in drawn.cells) == len(told)
-    assert [(cell.first, cell.last, cell.state) for cell in drawn.cells[-2:]] == [
-        (570, 589, "work"),
-        (590, 599, "failed"),
+    assert [(cell.first, cell.state) for cell in drawn.cells] == [("0", "failed"), ("84", "silent"), ("49980", "down")]
+    assert (drawn.total, drawn.counts) == (4, {"work": 1, "down": 1})
+    assert drawn.worst == [
+        ("8", "failed"),
+        ("100", "silent"),
+        ("49999", "healthy, 1 VM does not run"),
+        ("7", "healthy, work is open"),
     ]
+
+
+def test_a_map_on_which_every_host_has_news_leads_to_them_by_the_row_and_is_as_small() -> None:
+    told = bytes([4]) * 590 + bytes([2]) * 10
+    drawn = host_map(told, str)
+    assert [(cell.first, cell.last, cell.state) for cell in drawn.cells] == [
+        (str(first), str(first + 29), "") for first in range(0, 600, 30)
+    ]
+    assert drawn.cells[-1].text == "30 with something to tell"
+    assert {(each.state, each.shade): each.path.count("z") for each in drawn.drawn} == {
+        ("work", 4): 590,
+        ("failed", 4): 10,
+    }
+    assert [state for _, state in drawn.worst] == ["failed"] * 5
+
+
+def test_a_square_is_the_darker_the_more_of_its_hosts_have_work() -> None:
+    each, told = 84, bytearray(50_000)
+    for square in range(590):
+        told[square * each : square * each + square % 85] = bytes([4]) * (square % 85)
+    drawn = host_map(bytes(told), str)
+    squares = {look.shade: look.path.count("z") for look in drawn.drawn}
+    assert sorted(squares) == [1, 2, 3, 4]
+    assert sum(squares.values()) == sum(1 for square in range(590) if square % 85)
+    assert drawn.counts["work"] == sum(square % 85 for square in range(590))
 
 
 def test_an_axis_has_few_round_ticks_and_keeps_what_is_beyond_at_its_ends() -> None:

@@ -44,8 +44,9 @@ async def hosts(
 ) -> Response:
     """One byte for each host, by number, with an `ETag`.
 
-    The two lowest bits are its health (0 healthy, 1 failing, 2 failed), the next is 1 where work is open that has not
-    ended, and the upper five tell how many of its VMs do not run (31 is that many or more).
+    The two lowest bits are its health (0 healthy, 1 failing, 2 failed or fenced, 3 silent), the next is 1 where work is
+    open that has not ended (also while it is drained), and the upper five tell how many of its VMs do not run (31 is
+    that many or more).
     """
     told = listed.census.hosts
     etag = f'"{blake2b(told, digest_size=12).hexdigest()}"'

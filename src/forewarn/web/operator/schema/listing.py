@@ -22,7 +22,7 @@ PowerName = Literal[
 TypeName = Literal["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"]
 PhaseName = Literal["scheduled", "approved", "started", "completed", "canceled"]
 ScopeKindName = Literal["vm", "availability-set", "cloud-service", "placement-group"]
-HealthName = Literal["healthy", "failing", "failed"]
+HealthName = Literal["healthy", "failing", "failed", "silent", "fenced", "draining", "left"]
 
 
 def _check_part(given: str) -> str:

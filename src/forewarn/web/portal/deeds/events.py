@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from forewarn.core.region import Event, Region
+from forewarn.core.region import Event, Region, fold
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import events
 from forewarn.web.operator.schema.requests import EventIdsBody
 from forewarn.web.portal.deeds.deed import PortalDeed, body_of, outcome
-from forewarn.web.portal.doors.twins import ApiCall, Twin, az, cannot, forewarn
+from forewarn.web.portal.doors.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
 from forewarn.web.portal.forms import Filled, FormField
 from forewarn.web.portal.written import count
 
 _EVENTS = (FormField("event", "Events", "names", "ids", required=True),)
-_NO_CMDLET = "The Az module has no cmdlet for scheduled events."
+_NO_CMDLET = "The Az module has no cmdlet that takes maintenance back."
+_CMDLET = "Approve-AzScheduledEvent"  # of Az.Maintenance 1.7.0 and later
+_KINDS = ("virtualMachines", "virtualMachineScaleSets")  # of those that both doors name, what an event may be of
 
 
 async def _approve(filled: Filled, asker: Asker, desk: Desk) -> Any:
@@ -35,19 +37,31 @@ def _found(filled: Filled, region: Region) -> Iterator[Event]:
     return (region.events[each.upper()] for each in filled.all("event") if each.upper() in region.events)
 
 
-def _acknowledge(filled: Filled, region: Region) -> Twin:
-    """``az`` has no command of its own for it; its ``rest`` sends what the provider documents."""
-    lines = []
+def _places(filled: Filled, region: Region) -> Iterator[tuple[str, str, str, str]]:
+    """Resource group, kind and name of what each event is of, and its id."""
     for event in _found(filled, region):
         vm = region.vms.get(event.vms[0])
-        if vm is None or vm.scale_set:
-            continue
-        path = (
-            f"/subscriptions/{{subscriptionId}}/resourceGroups/{vm.spec.resource_group}/providers/Microsoft.Compute/"
-            f"virtualMachines/{vm.name}/providers/Microsoft.Maintenance/scheduledevents/{event.id}/acknowledge"
-        )
-        lines.append(["rest", "--method", "post", "--url", f"{path}?api-version=2025-10-01-preview"])
-    return az(*lines) if lines else cannot("az", "For instances of a scale set, see docs/resource-manager.md.")
+        scale_set = region.scale_sets.get(fold(vm.scale_set)) if vm is not None and vm.scale_set else None
+        if scale_set is not None:
+            yield scale_set.resource_group, _KINDS[1], scale_set.name, event.id
+        elif vm is not None:
+            yield vm.spec.resource_group, _KINDS[0], vm.name, event.id
+
+
+def _acknowledge(filled: Filled, region: Region) -> Twin:
+    """``az`` has a command of its own for it only in an extension; its ``rest`` sends what the provider documents."""
+    paths = [
+        f"/subscriptions/{{subscriptionId}}/resourceGroups/{group}/providers/Microsoft.Compute/{kind}/{name}"
+        f"/providers/Microsoft.Maintenance/scheduledevents/{event}/acknowledge?api-version=2025-10-01-preview"
+        for group, kind, name, event in _places(filled, region)
+    ]
+    return az(*(["rest", "--method", "post", "--url", path] for path in paths))
+
+
+def _cmdlet(filled: Filled, region: Region) -> Twin:
+    named = {"group": "ResourceGroupName", "kind": "ResourceType", "name": "ResourceName", "event": "ScheduledEventId"}
+    cmdlet = Cmdlet(_CMDLET, f"az.maintenance/{_CMDLET.lower()}", parameters=named)
+    return power_shell(cmdlet, *(dict(zip(named, each, strict=True)) for each in _places(filled, region)))
 
 
 DEEDS = (
@@ -62,7 +76,7 @@ DEEDS = (
         twins=lambda filled, region: (
             forewarn(["event", "approve", *filled.all("event")]),
             _acknowledge(filled, region),
-            cannot("PowerShell", _NO_CMDLET),
+            _cmdlet(filled, region),
         ),
         hint="Let events start before their NotBefore.",
     ),

@@ -13,6 +13,8 @@ _USUAL = {
     "capacity": 2, "orchestration": "Uniform", "resource_group": "forewarn", "os_type": "Linux", "upgrade": "Manual",
     "scale_in": "Default", "eviction_policy": "Deallocate", "size": "Standard_D2s_v5",
 }  # fmt: skip
+_DELAY = "-TerminateScheduledEventNotBeforeTimeoutInMinutes"
+_OS_IMAGE = "-OSImageScheduledEventEnabled -OSImageScheduledEventNotBeforeTimeoutInMinutes 'PT15M'"  # its only value
 _NEEDS_IMAGE = "az wants an image and a user too; the region keeps them, and runs nothing."
 
 
@@ -34,7 +36,11 @@ def changing(group: str, name: str, body: Mapping[str, Any], there: Mapping[str,
     az_words = ["--enable-terminate-notification", "true" if notice else "false"]
     if notice:
         az_words += ["--terminate-notification-time", f"{notice / 60:g}"]
+    az_words += ["--enable-osimage-notification", "true" if body["os_image_notice_seconds"] else "false"]
+    az_words += ["--upgrade-policy-mode", body["upgrade"], "--scale-in-policy", body["scale_in"]]
+    az_words += policy_options(body["policy"])
     shell = [f"-ResourceGroupName {_quoted(group)}", f"-VMScaleSetName {_quoted(name)}", *_terminate_words(notice)]
+    shell += [f"-UpgradePolicyMode {_quoted(body['upgrade'])}", f"-ScaleInPolicy {_quoted(body['scale_in'])}"]
     words = ["vmss", "update", name, "--upgrade", body["upgrade"], "--scale-in", body["scale_in"]]
     return (
         forewarn([*words, *_notices(body, always=True), *_switches(body, POLICY, always=True)]),
@@ -79,25 +85,49 @@ def _az_options(body: Mapping[str, Any]) -> Iterator[str]:
         yield from ("--priority", "Spot", "--eviction-policy", body["eviction_policy"])
     if body["terminate_notice_seconds"]:
         yield from ("--terminate-notification-time", f"{body['terminate_notice_seconds'] / 60:g}")
+    if body.get("os_image_notice_seconds"):
+        yield from ("--enable-osimage-notification", "true")
+    if body.get("scale_in", _USUAL["scale_in"]) != _USUAL["scale_in"]:
+        yield from ("--scale-in-policy", body["scale_in"])
+    if body.get("single_placement_group"):
+        yield from ("--single-placement-group", "true")
+    yield from policy_options(body["policy"])
     if tags := body.get("tags"):
         yield from ("--tags", *(f"{tag}={value}" for tag, value in tags.items()))
 
 
+def policy_options(policy: Mapping[str, bool]) -> list[str]:
+    """Which events nobody has to approve, in az's words."""
+    words = {
+        "auto_approve_reboot": "--enable-reboot",
+        "auto_approve_redeploy": "--enable-redeploy",
+        "all_instances_down": "--enable-all-instance-down",
+    }
+    return [word for key in words if key in policy for word in (words[key], "true" if policy[key] else "false")]
+
+
 def _config_words(body: Mapping[str, Any]) -> list[str]:
-    """As the document on terminate notifications has them."""
+    """As the cmdlet's reference has them: what is on or off here is a switch there, which takes no value."""
+    notice, tags = body["terminate_notice_seconds"], body.get("tags") or {}
     return [
         f"-Location (Get-AzResourceGroup -Name {_quoted(body.get('resource_group', 'forewarn'))}).Location",
         f"-SkuCapacity {body['capacity']}",
         f"-SkuName {_quoted(body['size'])}",
         f"-UpgradePolicyMode {_quoted(body['upgrade'])}",
-        *(_terminate_words(body["terminate_notice_seconds"]) if body["terminate_notice_seconds"] else ()),
+        f"-OrchestrationMode {_quoted(body['orchestration'])}",
+        f"-ScaleInPolicy {_quoted(body.get('scale_in', _USUAL['scale_in']))}",
+        *(("-SinglePlacementGroup $true",) if body.get("single_placement_group") else ()),
+        *((f"-Priority 'Spot' -EvictionPolicy {_quoted(body['eviction_policy'])}",) if body["spot"] else ()),
+        *((f"-TerminateScheduledEvents {_DELAY} {notice / 60:g}",) if notice else ()),
+        *((_OS_IMAGE,) if body.get("os_image_notice_seconds") else ()),
+        *((f"-Tag @{{{'; '.join(f'{_quoted(tag)} = {_quoted(tags[tag])}' for tag in tags)}}}",) if tags else ()),
     ]
 
 
 def _terminate_words(notice: float | None) -> list[str]:
     if not notice:
         return ["-TerminateScheduledEvents $false"]
-    return ["-TerminateScheduledEvents $true", f"-TerminateScheduledEventNotBeforeTimeoutInMinutes {notice / 60:g}"]
+    return ["-TerminateScheduledEvents $true", f"{_DELAY} {notice / 60:g}"]
 
 
 def _power_shell(cmdlet: str, words: list[str], source: str) -> Twin:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from forewarn.core.region import Region
+from forewarn.core.region import Region, fold
+from forewarn.core.specs import ScopeKind
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import scopes
 from forewarn.web.operator.schema.requests import PolicyBody
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed
 from forewarn.web.portal.deeds.scale_set_form import POLICY, SWITCHES
-from forewarn.web.portal.doors.twins import ApiCall, Twin, cannot, forewarn
+from forewarn.web.portal.deeds.scale_set_twins import policy_options
+from forewarn.web.portal.doors.twins import ApiCall, Twin, az, cannot, forewarn
 from forewarn.web.portal.forms import Filled, FormField, checked
 
 
@@ -35,9 +37,21 @@ def _twins(filled: Filled, region: Region) -> tuple[Twin, ...]:
     options = [f"--{'' if policy[key] else 'no-'}{key.replace('_', '-')}" for key in POLICY]
     return (
         forewarn(["scope", "policy", f"{filled.typed('kind')}/{filled.typed('name')}", *options]),
-        cannot("az", "az has no option for it; az rest can send scheduledEventsPolicy of a VM or an availability set."),
-        cannot("PowerShell", "The Az module has no parameter for it."),
+        _az(filled, region),
+        # New-AzVmssConfig, Update-AzVM and Update-AzAvailabilitySet of Az.Compute as of Az 16.1.0
+        cannot("PowerShell", "Of the three, the Az module can set only the last: -EnableAllInstancesDown."),
     )
+
+
+def _az(filled: Filled, region: Region) -> Twin:
+    kind, name = filled.typed("kind"), filled.typed("name")
+    scope, vm = region.scopes.get(f"{kind}/{fold(name)}"), region.vms.get(fold(name))
+    options = policy_options(_policy(filled))
+    if kind == ScopeKind.AVAILABILITY_SET and scope is not None:
+        return az(["vm", "availability-set", "update", "-g", scope.resource_group, "-n", name, *options])
+    if kind == ScopeKind.VM and vm is not None:
+        return az(["vm", "update", "-g", vm.spec.resource_group, "-n", name, *options])
+    return cannot("az", "az has this for VMs, availability sets and scale sets only.")
 
 
 DEEDS = (

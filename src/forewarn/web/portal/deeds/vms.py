@@ -14,7 +14,7 @@ from forewarn.web.operator.routes import fleet
 from forewarn.web.operator.schema.requests import CreateVmsBody, NamesBody
 from forewarn.web.portal.deeds.arm_templates import creating_vms
 from forewarn.web.portal.deeds.deed import Outlook, PortalDeed, body_of, outcome, some
-from forewarn.web.portal.doors.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell
+from forewarn.web.portal.doors.twins import ApiCall, Cmdlet, Twin, az, cannot, forewarn, power_shell, together
 from forewarn.web.portal.forms import Filled, FormField
 from forewarn.web.portal.written import count
 
@@ -119,12 +119,16 @@ def _power_shell(operation: _Operation, filled: Filled, region: Region) -> Twin:
             instances.append({"group": group, "set": scale_set, "instance": instance})
         else:
             lone.append({"group": group, "name": vm.name})
-    if lone:
-        page = f"{_MODULE}/{operation.cmdlet.lower()}"
-        return power_shell(Cmdlet(operation.cmdlet, page, operation.fixed, _OF_VM), *lone)
-    page = f"{_MODULE}/{operation.cmdlet_of_instance.lower()}"
-    cmdlet = Cmdlet(operation.cmdlet_of_instance, page, operation.fixed_of_instance, _OF_INSTANCE)
-    return power_shell(cmdlet, *instances)
+    of_vms = (operation.cmdlet, operation.fixed, _OF_VM)
+    of_instances = (operation.cmdlet_of_instance, operation.fixed_of_instance, _OF_INSTANCE)
+    return together(
+        "PowerShell",
+        [
+            power_shell(Cmdlet(name, f"{_MODULE}/{name.lower()}", fixed, parameters), *calls)
+            for (name, fixed, parameters), calls in ((of_vms, lone), (of_instances, instances))
+            if calls
+        ],
+    )
 
 
 def _deed(operation: _Operation) -> PortalDeed:

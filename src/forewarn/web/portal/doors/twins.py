@@ -94,5 +94,11 @@ def power_shell(cmdlet: Cmdlet, *calls: Mapping[str, str]) -> Twin:
     return _cut("PowerShell", lines, f"{NOT_RUN} Source: {cmdlet.source}.")
 
 
+def together(door: str, twins: Sequence[Twin]) -> Twin:
+    """What each of them says, one after the other."""
+    notes = dict.fromkeys(twin.note for twin in twins)
+    return Twin(door, tuple(line for twin in twins for line in twin.lines), " ".join(notes))
+
+
 def _quoted(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"

@@ -12,6 +12,7 @@ from forewarn.plane.read_models.register import Cohort
 from forewarn.web.operator.desk import Listed
 from forewarn.web.operator.routes.forecast import ForecastFact
 from forewarn.web.operator.schema.fleet_answers import EventAnswer
+from forewarn.web.portal.written import count
 
 WIDTH = 100.0  # of the drawing: places are percentages, so that words keep their size on any screen
 _STEPS = tuple(
@@ -110,7 +111,7 @@ def _line_of_cohort(window: Window, first: Event, cohort: Cohort, events: int) -
     return ComingLine(
         # Its own, not that of its first event: that one goes on before the others, and the line must stay the same.
         id=f"{cohort.type.value}-{cohort.phase.value}-{cohort.campaign}-{cohort.update_domain}".lower(),
-        text=f"{cohort.type.value}, {events} events{wave}",
+        text=f"{cohort.type.value}, {count(events, 'event')}{wave}",
         event="",
         phase=cohort.phase.value,
         not_before=first.not_before,
@@ -135,7 +136,7 @@ def _line_of(window: Window, events: Sequence[EventAnswer], ahead: dict[str, dat
     single = f"{vms} and {len(event.vms) - 1} more" if len(event.vms) > 1 else vms
     return ComingLine(
         id=event.id,
-        text=f"{event.type} {single}" if len(events) == 1 else f"{event.type}, {len(events)} events",
+        text=f"{event.type} {single}" if len(events) == 1 else f"{event.type}, {count(len(events), 'event')}",
         event=event.id if len(events) == 1 else "",
         phase=event.phase,
         not_before=event.not_before,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from forewarn.web.operator.routes.nodes import NodesAnswer, list_nodes
 from forewarn.web.operator.routes.region import settings
-from forewarn.web.operator.routes.tokens import TokensAnswer, list_tokens
 from forewarn.web.operator.schema.answers import SettingAnswer
 from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
 
@@ -33,11 +32,6 @@ async def view_settings(visit: Visit) -> SettingsView:
     return SettingsView(q, found, len(every), visit.desk.kept_in, visit.desk.metadata_url)
 
 
-async def view_tokens(visit: Visit) -> TokensAnswer:
-    """Who may work with the region. Admins see it; making and revoking one is the command line's."""
-    return await list_tokens(visit.look)
-
-
 PAGES = (
     PortalPage(
         "nodes",
@@ -59,15 +53,5 @@ PAGES = (
         api=("GET /v1/settings",),
         reading=lambda visit: Elsewhere((("settings", "--running"),)),
         menu="Settings",
-    ),
-    PortalPage(
-        "tokens",
-        "/tokens",
-        "Tokens",
-        view_tokens,
-        "pages/tokens.html",
-        api=("GET /v1/tokens",),
-        reading=lambda visit: Elsewhere((("token", "list"),)),
-        under="settings",
     ),
 )
