@@ -22,9 +22,10 @@ def test_a_new_scale_set_gets_its_termination_notification_and_deleting_an_insta
         hands.press(page.get_by_role("link", name="+ Add", exact=True))
         hands.fill(page.get_by_label("Scale set name"), "web")
         hands.press(page.get_by_role("button", name="Next: Management"))
-        termination = page.get_by_role("region", name="Instance termination")
-        hands.choose(termination.get_by_role("radio", name="On", exact=True))
-        hands.fill(termination.get_by_label("Termination delay (minutes)"), "10")
+        termination = page.get_by_role("region", name="Instance termination")  # in the words of the published steps
+        notification = termination.get_by_role("group", name="Instance termination notification", exact=True)
+        hands.choose(notification.get_by_role("radio", name="On", exact=True))
+        hands.fill(termination.get_by_label("Termination delay (minutes)", exact=True), "10")
         hands.press(page.get_by_role("button", name="Review + create"))
         expect(page.get_by_text("Validation passed.")).to_be_visible()
         keep_shot(page, f"flow-review-{way}")

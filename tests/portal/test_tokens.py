@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.e2e.program import ServerProgram, ask
 from tests.portal.browser import visitor
-from tests.portal.guarded import BEARER, sign_in
+from tests.portal.guarded import BEARER, TOKEN, sign_in
 from tests.portal.ways import WAYS, hands_of
 
 
@@ -25,8 +25,9 @@ def test_a_token_is_shown_once_lets_its_owner_look_and_ends_her_session_when_it_
         page = sign_in(admin)
         hands.press(page.get_by_role("link", name="Settings"))
         hands.press(page.get_by_role("link", name="of people and programs"))
-        hands.fill(page.get_by_label("Name"), name)
+        hands.fill(page.get_by_label("Name", exact=True), name)
         hands.choose(page.get_by_role("radio", name="read: look at everything"))
+        hands.fill(page.get_by_label("Your own token"), TOKEN)
         hands.press(page.get_by_role("button", name="Make it"))
         token = page.locator("#made-token").inner_text()
         admin.assert_nothing_amiss()

@@ -172,6 +172,18 @@ async def test_a_reader_sees_no_buttons_in_the_portal_and_can_do_nothing_by_addr
 
 
 @pytest.mark.anyio
+async def test_a_session_makes_no_token_that_would_outlive_it() -> None:
+    """Whoever copies a cookie, or finds a browser open, has it for hours; a token would be for ever."""
+    async with guarded() as region:
+        session = await region.signed_in(OWN)
+        before = region.server.plane.seq
+        for path, form in (("/v1/tokens", None), ("/portal/tokens", {"name": "eve", "role": "admin"})):
+            body = {"json": {"name": "eve", "role": "admin"}} if form is None else {"data": form}
+            assert (await session.post(path, **body)).status_code == 403, path
+        assert region.server.plane.seq == before
+
+
+@pytest.mark.anyio
 async def test_the_resource_manager_takes_a_token_as_client_secret_and_goes_by_its_role() -> None:
     async with guarded() as region:
         tokens = {role: await region.make(role, role) for role in ("read", "operate")}

@@ -142,6 +142,8 @@ class Gate:
                 raise _SignIn(path + ("?" + scope["query_string"].decode("latin-1") if scope["query_string"] else ""))
             raise _No(401, "unauthorized", "Send the token of this server as 'Authorization: Bearer TOKEN'.")
         scope["state"]["grant"] = granted
+        if method == "POST" and _is_within(path, _TOKENS) and "visitor" in scope["state"]:
+            raise _No(403, "forbidden", "A session makes no token, which would outlive it: send a token as Bearer.")
         wanted = _role_for(method, path)
         if not granted.role.may(wanted):
             raise _No(

@@ -15,7 +15,7 @@ BEARER = {"Authorization": f"Bearer {OWN}"}
 
 async def test_a_new_token_stands_in_the_answer_alone_and_works(open_portal: OpenPortal) -> None:
     async with open_portal(token=OWN) as browser:
-        answer = await browser.send("/portal/tokens", {"name": "anna", "role": "operate"}, **BEARER)
+        answer = await browser.send("/portal/tokens", {"name": "anna", "role": "operate", "token": OWN}, **BEARER)
         assert answer.status_code == 200
         assert answer.headers["Cache-Control"] == "no-store"
         [token] = re.findall(r'id="made-token">([^<]+)<', answer.text)
@@ -32,7 +32,7 @@ async def test_a_new_token_stands_in_the_answer_alone_and_works(open_portal: Ope
 
 async def test_a_token_that_is_taken_back_holds_no_more(open_portal: OpenPortal) -> None:
     async with open_portal(token=OWN) as browser:
-        made = await browser.send("/portal/tokens", {"name": "anna", "role": "read"}, **BEARER)
+        made = await browser.send("/portal/tokens", {"name": "anna", "role": "read", "token": OWN}, **BEARER)
         [token] = re.findall(r'id="made-token">([^<]+)<', made.text)
         [known] = browser.plane.region.tokens.values()
         answer = await browser.send("/portal/tokens", {"revoke": known.id}, **BEARER)
@@ -53,20 +53,31 @@ async def test_a_token_that_is_taken_back_holds_no_more(open_portal: OpenPortal)
         ({"name": "Anna", "role": "read"}, "already"),
         ({"name": "rita", "role": "relay"}, "VMs"),
         ({"revoke": "nobody"}, "nobody"),
+        ({"name": "bert", "role": "read", "token": ""}, "not a token"),
+        ({"name": "bert", "role": "read", "token": f"{OWN}!"}, "not a token"),
     ],
 )
 async def test_what_cannot_be_is_told_at_the_form_and_nothing_has_changed(
     open_portal: OpenPortal, form: dict[str, str], sentence: str
 ) -> None:
     async with open_portal(token=OWN) as browser:
-        await browser.send("/portal/tokens", {"name": "anna", "role": "read"}, **BEARER)
+        await browser.send("/portal/tokens", {"name": "anna", "role": "read", "token": OWN}, **BEARER)
         before = browser.plane.seq
-        answer = await browser.send("/portal/tokens", form, **BEARER)
-        [error] = re.findall(r'id="error-name" role="alert">([^<]+)<', answer.text)
-        assert answer.status_code in (400, 404, 409)
+        answer = await browser.send("/portal/tokens", {"token": OWN, **form}, **BEARER)
+        [error] = re.findall(r'id="error-\w+" role="alert">([^<]+)<', answer.text)
+        assert answer.status_code in (400, 403, 404, 409)
         assert sentence in error
         assert "made-token" not in answer.text
         assert browser.plane.seq == before
+
+
+async def test_the_token_of_somebody_who_may_only_look_makes_no_other(open_portal: OpenPortal) -> None:
+    async with open_portal(token=OWN) as browser:
+        made = await browser.send("/portal/tokens", {"name": "anna", "role": "read", "token": OWN}, **BEARER)
+        [hers] = re.findall(r'id="made-token">([^<]+)<', made.text)
+        answer = await browser.send("/portal/tokens", {"name": "bert", "role": "admin", "token": hers}, **BEARER)
+        assert answer.status_code == 403
+        assert [each.name for each in browser.plane.region.tokens.values()] == ["anna"]
 
 
 async def test_where_nobody_is_asked_for_a_token_there_is_no_form_and_no_token_is_made(open_portal: OpenPortal) -> None:

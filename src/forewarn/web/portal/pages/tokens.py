@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from forewarn.core.refusal import Refused
+from forewarn.core.tokens.values import Role
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.routes import tokens
 from forewarn.web.operator.routes.tokens import MadeTokenAnswer, TokenAnswer, TokenBody
@@ -29,6 +30,7 @@ class TokensView:
     role: str = "read"
     made: MadeTokenAnswer | None = None  # told in the answer to the form that asked for it, and never again
     refusal: str = ""
+    where: str = "name"  # the field that the refusal is about
     status: int = 200  # HTTP's OK; a refusal has its own
 
 
@@ -41,8 +43,9 @@ async def view(visit: Visit) -> TokensView:
 async def change(visit: Visit) -> TokensView | GoTo:
     """Make the one that was asked for, or take one back.
 
-    A new token is shown in this very answer. Nothing is redirected to: an address would have to carry it, and no
-    address, journal or log may.
+    A session lasts for hours and a token for ever, so a session alone makes none: the form asks for a token, too. A new
+    one is shown in this very answer. Nothing is redirected to: an address would have to carry it, and no address,
+    journal or log may.
     """
     before, shown = visit.look.seq, await view(visit)
     asked = replace(shown, name=visit.typed("name"), role=visit.typed("role"))
@@ -50,6 +53,8 @@ async def change(visit: Visit) -> TokensView | GoTo:
         if visit.typed("revoke"):
             await tokens.revoke_token(visit.typed("revoke"), visit.asker())
             return GoTo(with_news(_HERE, visit.request_id, before))
+        if problem := _stranger(visit):
+            return replace(asked, refusal=problem, where="token", status=403)
         body = checked(TokenBody, {"name": asked.name.strip(), "role": asked.role})
         made = await tokens.make_token(body, visit.desk, visit.asker())
     except NotRight as problem:
@@ -60,6 +65,20 @@ async def change(visit: Visit) -> TokensView | GoTo:
     added = TokenAnswer(id=made.id, name=made.name, role=made.role, vms=[], host="", made_at=visit.look.now)
     every = sorted([*shown.tokens, added], key=lambda token: token.name.lower())
     return replace(shown, tokens=every, made=made)
+
+
+def _stranger(visit: Visit) -> str:
+    """Why the token that was typed does not count; empty where it does. Guessing is bounded as at the sign-in."""
+    sessions = visit.sessions
+    if not sessions.wanted:
+        return ""  # the route refuses it
+    if seconds := sessions.tries.wait_seconds(visit.caller):
+        return f"Too many wrong tokens came from this address; try again in {seconds} s."
+    known = sessions.granted(visit.typed("token"), "")
+    if known is not None and known.role.may(Role.ADMIN):
+        return ""
+    sessions.tries.note(visit.caller)
+    return "This is not a token that may make others."
 
 
 PAGES = (
