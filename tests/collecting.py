@@ -23,6 +23,7 @@ class Collector:
     answers: list[int] = field(default_factory=list)
     heard: list[tuple[str, Any]] = field(default_factory=list)
     asked: int = 0
+    secrets: set[str] = field(default_factory=set)  # the header Authorization of what came
     closed: threading.Event = field(default_factory=threading.Event)
     silent: bool = False  # takes what comes and never answers
 
@@ -46,6 +47,7 @@ def collecting(silent: bool = False) -> Iterator[Collector]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             told.asked += 1
+            told.secrets.add(self.headers.get("Authorization", ""))
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if told.silent:
                 told.closed.wait(60)

@@ -6,25 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.collecting import Collector, attributes, collecting
-from tests.e2e.program import EVENTS, ServerProgram, ask
+from tests.e2e.program import EVENTS, ServerProgram, ask, clean_environment
 from tests.figures import figures
 from tests.waiting import until
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
 
-def started(tmp_path: Path, collector: Collector, *words: str) -> Any:
+def started(tmp_path: Path, collector: Collector, *words: str, **variables: str) -> Any:
     (tmp_path / "region.toml").write_text('[[vm]]\nname = "web"\n')
-    options: tuple[str | Path, ...] = (
-        "--config",
-        tmp_path / "region.toml",
-        "--otlp",
-        collector.url,
-        "--otlp-every",
-        "1s",
-        *words,
-    )
-    return ServerProgram.start(tmp_path / "data", *options)
+    options: list[str | Path] = ["--config", tmp_path / "region.toml", "--otlp", collector.url, "--otlp-every", "1s"]
+    return ServerProgram.start(tmp_path / "data", *options, *words, env=clean_environment(**variables))
 
 
 def test_the_collector_has_the_figures_of_the_page(tmp_path: Path) -> None:
@@ -97,10 +89,15 @@ def test_a_collector_that_refuses_or_never_answers_holds_up_nobody(tmp_path: Pat
         assert server.stop() == 0
 
 
-def test_after_a_refusal_the_next_message_has_everything(tmp_path: Path) -> None:
+def test_after_a_refusal_the_next_message_has_everything_and_the_secret_stays_one(tmp_path: Path) -> None:
+    """The collector's secret comes by the library's own variable, as docs/signals.md says."""
     with collecting() as collector:
         collector.answers = [400, 400]
-        with started(tmp_path, collector) as server:
+        with started(tmp_path, collector, OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20hidden") as server:
             assert ask(server.metadata, f"/vm/web{EVENTS}").status == 200
             until(lambda: collector.heard and reads(collector) == 1, "told in the end")
-            assert "400" in server.log.read_text()
+            log = server.log.read_text()
+            shown = ask(server.control, "/v1/settings").body.decode()
+    assert collector.secrets == {"Bearer hidden"}
+    assert "400" in log
+    assert "hidden" not in log + shown
