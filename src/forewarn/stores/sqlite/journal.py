@@ -45,7 +45,7 @@ class _Staged:
         return None
 
     def since(self, seq: int) -> Sequence[Record]:
-        with _explained(self._path):
+        with _Explained(self._path):
             return _read(self._connection, max(seq, 0), -1)
 
     def append(self, entries: Sequence[Entry]) -> None:
@@ -69,6 +69,7 @@ class SqliteJournal:
     def __init__(self, directory: Path) -> None:
         self._directory = directory = directory.absolute()
         self._path = directory / sqlite_file.NAME
+        self._written = (str(self._path), str(sqlite_file.wal_of(self._path)))  # by a commit
         self._writing = Lock()
         self._shelving = Lock()
         self._lending = Lock()
@@ -95,16 +96,17 @@ class SqliteJournal:
             if survey(self._directory):
                 sqlite_file.make_sure(self._path)
             else:
-                with _explained(self._path):
+                with _Explained(self._path):
                     sqlite_file.create(self._path)
             own_directory.tighten(self._directory)
             snapshot_files.discard_unfinished(self._directory)
             self._note = HeadNote(self._directory)
             for path in (self._lock.path, self._path):
                 self._standing.learn(path)
+            self._standing.forget(self._directory)  # whatever becomes of it, what is in it is not found any more
         except OSError as flaw:
             raise JournalFault(f"The data directory {self._directory} cannot be used: {flaw.strerror}.") from flaw
-        with _explained(self._path):
+        with _Explained(self._path):
             self._sign(self._connected())
 
     def _sign(self, connection: sqlite3.Connection) -> None:
@@ -119,13 +121,13 @@ class SqliteJournal:
         with self._writing:
             if self._doubt:
                 self._settle()
-            with _explained(self._path):
+            with _Explained(self._path):
                 connection = self._connected()
                 connection.execute("BEGIN IMMEDIATE")
             try:
                 staged = _Staged(self._path, connection)
                 yield staged
-                with _explained(self._path):
+                with _Explained(self._path):
                     last = staged.flush()
                 self._check_standing()
                 self._commit(connection, last)
@@ -152,14 +154,14 @@ class SqliteJournal:
             raise sqlite_file.fault(self._path, error) from error
         if last is not None and self._note is not None:
             self._note.write(last[0], last[9])
-        if self._standing.flaw():
+        if self._standing.flaw(self._written):
             raise Uncertain(f"{self.ailment()} The last commit may have gone with it: look before you try again.")
 
     def _settle(self) -> None:
         """Clear the doubt: everything acknowledged is moved into the file, and the log is emptied."""
         try:
             self._check_standing()
-            with _explained(self._path):
+            with _Explained(self._path):
                 (busy, *_) = self._connected().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not busy:
                 write_ahead.force_empty(sqlite_file.wal_of(self._path))
@@ -229,7 +231,7 @@ class SqliteJournal:
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
         """A connection for one thread at a time, lent from those that are idle."""
-        with _explained(self._path):
+        with _Explained(self._path):
             with self._lending:
                 self._check_open()
                 connection = self._idle.pop() if self._idle else self._another_reader()
@@ -315,9 +317,15 @@ def _read(connection: sqlite3.Connection, after: int, limit: int) -> list[Record
     return records_of(checked(rows, after, chain_at(connection, after))) if rows else []
 
 
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise sqlite_file.fault(path, error) from error
+class _Explained:
+    """SQLite's errors become the journal's own, in sentences. A class: a write enters two, and generators cost more."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _where: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise sqlite_file.fault(self._path, error) from error

@@ -7,6 +7,7 @@ what is in them.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -26,9 +27,10 @@ class OpenedFiles:
         """It is closed: its path is no longer checked."""
         self._known.pop(str(path), None)
 
-    def flaw(self) -> str:
-        """What is wrong, as a sentence; nothing where every path still leads to what it led to."""
-        for path, known in self._known.items():
+    def flaw(self, paths: Iterable[str] = ()) -> str:
+        """What is wrong with these paths, or all, as a sentence; nothing where each still leads to what it led to."""
+        for path in paths or self._known:
+            known = self._known.get(path)
             if known is None or _identity(path) != known:
                 return (
                     f"The data directory {self._directory} is not what this server has opened: {path} was moved, "
