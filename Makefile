@@ -62,8 +62,9 @@ packages: $(VENV)/server .build/package/ready .build/release/ready ## wheel, sdi
 site: .build/zensical/ready $(VENV)/server ## the docs as a site, in .build/site/html; a broken link fails it, see docs/packages.md
 	@$(BIN)/python -m release.site
 
-torture: system-test $(VENV)/dev ## nodes, wires, clocks, disks, power and database fail for MINUTES (20); nothing may be lost, see docs/loss.md
+torture: system-test $(VENV)/dev ## nodes, wires, clocks, disks, power and database fail for MINUTES (20); nothing may be lost, see docs/loss.md; then hands of real machines, simulated, for as long
 	$(BIN)/python -m tests.loss --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)
+	$(BIN)/python -m tests.sim.hands --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1)
 
 fuzz: $(VENV)/dev ## look for input that breaks a reader, for MINUTES (10); what does is kept, see docs/security.md
 	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),10)
