@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -13,7 +15,10 @@ import pytest
 from msgspec import structs
 
 from forewarn.core.machines.values import ErrandKind, MachinePower
-from forewarn.plane.hands.engine import Done, NotYet
+from forewarn.engines.libvirt.hosts import Hosts
+from forewarn.engines.libvirt.moving import Moving
+from forewarn.engines.libvirt.powering import Powering
+from forewarn.plane.hands.engine import Done, Failed, NotYet
 from forewarn.server.machines import machines_of
 from forewarn.settings.region_file import read_region_file
 from forewarn.settings.resolve import resolve
@@ -23,6 +28,7 @@ from tests.platforms.libvirt.daemons import Daemon
 from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(300)
+SECOND = timedelta(seconds=1)
 _NOT_ASKED = {"virDomainFree", "virDomainGetName", "virDomainGetUUID"}  # the binding knows it by itself
 _REGION = """
 [machines]
@@ -72,6 +78,41 @@ def test_one_that_somebody_starts_between_the_look_and_the_change_is_looked_at_a
     result = bench.engine.carry_out(errand, Permit(ask=ask))
     assert isinstance(result, NotYet), result
     assert isinstance(bench.engine.carry_out(errand, Permit(True)), Done)
+
+
+class MeddledHosts(Hosts):
+    """Something happens each time that beta is looked at."""
+
+    deed: Callable[[], None]
+
+    def connect(self, name: str) -> Any:
+        connection = super().connect(name)
+        return _Meddled(connection, self.deed) if name == "beta" else connection
+
+
+class _Meddled:
+    def __init__(self, connection: Any, deed: Callable[[], None]) -> None:
+        self._connection, self._deed = connection, deed
+
+    def lookupByName(self, name: str) -> Any:  # noqa: N802 - libvirt's name
+        self._deed()
+        return self._connection.lookupByName(name)
+
+
+def test_a_migration_that_ends_between_two_looks_has_not_failed(
+    bench: LibvirtBench, daemons: dict[str, Daemon]
+) -> None:
+    """Seen to run at its source, then looked for at its target; by then it runs at its source no more."""
+    copy = bench.make("web-1", "alpha")
+    hosts = MeddledHosts({name: daemon.host for name, daemon in daemons.items()})
+    hosts.deed = lambda: bench.do("stop", "web-1", "alpha") if bench.truth("web-1")[0].power.value != "off" else None
+    moving = Moving(hosts, Powering(hosts, time.monotonic), time.monotonic, 60 * SECOND, SECOND, True)
+    errand = errand_for(bench, ErrandKind.MIGRATE, copy, to="beta")
+    try:
+        assert isinstance(moving.migrate(errand, Permit()), NotYet)
+        assert isinstance(moving.migrate(errand, Permit(True)), Failed)  # nor has it arrived
+    finally:
+        hosts.close()
 
 
 def test_a_migration_may_let_the_machine_stand_as_long_as_the_servers_file_says(

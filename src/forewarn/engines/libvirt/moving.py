@@ -17,6 +17,8 @@ from forewarn.engines.libvirt.looking import found, seen, stamp_of
 from forewarn.engines.libvirt.powering import SOON_SECONDS, Powering
 from forewarn.plane.hands.engine import Done, ErrandResult, Failed, NotYet, Warrant
 
+_OFF = (MachinePower.OFF, MachinePower.GONE)
+
 
 def _stood_ms(domain: Any) -> int:
     """How long the migration that brought it here let it stand; 0 where libvirt does not know."""
@@ -55,11 +57,13 @@ class Moving:
         source, target = self._hosts.connect(errand.host), self._hosts.connect(errand.to)
         staying = seen(source, errand.ref, errand.host)  # first: it goes only when it runs at the other end
         arrived = seen(target, errand.ref, errand.to)
-        if arrived.power is MachinePower.RUNNING and staying.power in (MachinePower.GONE, MachinePower.OFF):
+        if arrived.power is MachinePower.RUNNING and staying.power in _OFF:
             self._forget(errand)
             return Done(structs.replace(arrived, stood_ms=_stood_ms(found(target, errand.ref))))
         domain = found(source, errand.ref)
         if domain is None or not domain.isActive():
+            if staying.power not in _OFF:
+                return NotYet("it has left since it was looked at", SOON_SECONDS)
             return Failed(f"Host {errand.host} does not run {errand.ref}: there is nothing to migrate.", domain is None)
         if domain.jobInfo()[0]:
             return self._under_way(errand, domain, warrant)
