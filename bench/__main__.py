@@ -17,6 +17,7 @@ from bench.processes import CannotMeasure, Others, raise_open_files
 
 _PARTS = {
     "reads": "a VM's GET, beside nginx and Go",
+    "all_cores": "a VM's GET from as many readers as cores, beside nginx with as many workers (only when named)",
     "callers": "20 000 distinct callers",
     "sizes": "restart, approval and ticks among 1 000 and among 1 000 000 VMs",
     "million": "a node with 1 000 000 VMs: memory, start, snapshot, 10 000 documents that change at once",
@@ -36,7 +37,7 @@ _PARTS = {
     "campaign": "maintenance over 1 000 000 VMs, wave by wave (only when named: ten minutes)",
     "agent": "the agent in a VM: its size, its cost, its start, its haste",
 }
-_WHEN_NAMED = ("relays", "pages", "watching", "browsing", "before", "instructions", "signals", "campaign")
+_WHEN_NAMED = ("all_cores", "relays", "pages", "watching", "browsing", "before", "instructions", "signals", "campaign")
 
 
 def main() -> int:

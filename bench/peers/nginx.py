@@ -13,7 +13,7 @@ from bench.processes import CannotMeasure, running, wait_for
 from tests.ports import free_port
 
 _CONFIGURATION = """\
-worker_processes 1;
+worker_processes {workers};
 error_log {directory}/error.log crit;
 pid {directory}/nginx.pid;
 events {{ worker_connections 4096; }}
@@ -22,7 +22,7 @@ http {{
   keepalive_requests 1000000000;
   keepalive_timeout 600s;
   server {{
-    listen 127.0.0.1:{port};
+    listen 127.0.0.1:{port}{share};
     location / {{
       if ($http_metadata != "true") {{ return 400; }}
       default_type "application/json; charset=utf-8";
@@ -41,13 +41,15 @@ def version() -> str:
 
 
 @contextmanager
-def serving(directory: Path, body: bytes) -> Iterator[tuple[int, int]]:
-    """The peer's port and process id."""
+def serving(directory: Path, body: bytes, *, workers: int = 1) -> Iterator[tuple[int, int]]:
+    """The peer's port and process id. One worker has a core for itself; several have a socket each, on all cores."""
     port = free_port()
     configuration = directory / "nginx.conf"
-    configuration.write_text(_CONFIGURATION.format(directory=directory, port=port, body=body.decode()))
+    share = " reuseport" if workers > 1 else ""
+    text = _CONFIGURATION.format(directory=directory, port=port, body=body.decode(), workers=workers, share=share)
+    configuration.write_text(text)
     command = [_program(), "-p", str(directory), "-c", str(configuration), "-g", "daemon off;"]
-    with running(command, pinned=True) as pid:
+    with running(command, pinned=workers == 1) as pid:
         wait_for(port, pid)
         yield port, pid
 

@@ -211,8 +211,8 @@ class _Opening:
         self._gauges.has("metadata", lambda: face.connections + readers.connections)
         self._gauges.waits(lambda: face.waiting + readers.waiting)
         self._gauges.reads(readers)
-        await readers.start()
         self._stack.push_async_callback(readers.close)
+        await readers.start()
 
     async def _open_resource_manager(self, server: Assembly, address: Address) -> tuple[Introduction, str]:
         """The face for az and the SDKs, which insist on https; where it is told to be found, and where it listens."""

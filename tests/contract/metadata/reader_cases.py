@@ -19,7 +19,7 @@ from forewarn.server.readers.channel import ReaderChannel
 from forewarn.web.faults import FaultKind, FaultRule
 from tests.contract.metadata.readers_bench import ReadersBench
 from tests.e2e.metadata_region import Guest, Response, approval, get, path_of, request
-from tests.waiting import until_in_loop
+from tests.waiting import PATIENCE_SECONDS, until_in_loop
 
 ReaderCase = Callable[[ReadersBench], None]
 READER_CASES: dict[str, ReaderCase] = {}
@@ -150,6 +150,27 @@ def what_is_published_while_a_reader_is_told_the_rest_reaches_it_too(bench: Read
     for number in (0, 1, 700, 1199):
         found, wanted = guest.ask(get(f"web-{number}")), bench.at_node().ask(get(f"web-{number}"))
         assert (found.status, found.body) == (200, wanted.body)
+
+
+@case
+def what_waits_for_a_reader_that_begins_is_answered_before_the_server_ends(bench: ReadersBench) -> None:
+    bench.create("web")
+    bench.at_node().ask(get("web"))
+    may_go_on = bench.do(asyncio.Event)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReaderChannel, "drained", lambda _self: may_go_on.wait())
+        seat = bench.readers.seats[0]
+        pid = seat.pid
+        bench.do(seat.kill)
+        bench.until(lambda: bench.do(lambda: seat.pid not in (0, pid) and seat._channel is not None), "another reader")
+        guests = [bench.guest() for _ in range(12)]  # some of them wait for it
+        for guest in guests:
+            guest.send(get("web"))
+        closing = bench.begin(bench.readers.close())
+        bench.do(may_go_on.set)
+        answers = [guest.answer() for guest in guests]
+        closing.result(PATIENCE_SECONDS)
+    assert [(each.status, each.incarnation()) for each in answers] == [(200, 1)] * len(guests)
 
 
 @case

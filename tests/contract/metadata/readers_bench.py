@@ -6,7 +6,8 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from itertools import count
 from typing import Any, TypeVar
@@ -33,6 +34,8 @@ class LoopReader:
         self._over = asyncio.ensure_future(self._end())
 
     def kill(self) -> None:
+        if (channel := vars(self.reader).get("_channel")) is not None:
+            channel.abort()  # it hears no more from now on
         self._running.cancel()
 
     async def wait(self) -> int:
@@ -93,6 +96,10 @@ class ReadersBench(FaceBench):
         found = LoopReader(end, descriptors)
         self.begun[found.pid] = found
         return found
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+        """Do something on the region's loop, and do not wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def at_work(self) -> list[DocumentReader]:
         return [self.begun[seat.pid].reader for seat in self.readers.seats if seat.pid]

@@ -230,6 +230,12 @@ def what_is_told_during_a_beginning_comes_in_between(patch: pytest.MonkeyPatch) 
     patch.setattr(Seat, "tell", lambda self, said: self._channel and self._channel.send(said))
 
 
+@plant("what_waits_for_a_reader_that_begins_is_answered_before_the_server_ends")
+def who_is_not_ready_at_the_end_is_killed(patch: pytest.MonkeyPatch) -> None:
+    true = Seat.finish
+    patch.setattr(Seat, "finish", lambda self: true(self) if self.ready.is_set() else self.kill())
+
+
 @plant("a_reader_that_was_killed_comes_back_and_its_neighbour_is_not_touched")
 def the_next_reader_is_taken_to_know_what_the_last_one_did(patch: pytest.MonkeyPatch) -> None:
     true = Telling.beginning

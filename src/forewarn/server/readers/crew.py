@@ -83,7 +83,7 @@ class Readers:
         return sum(seat.ready.is_set() for seat in self.seats)
 
     async def start(self) -> None:
-        """``CommandFailed`` where one of them does not begin."""
+        """``CommandFailed`` where one of them does not begin. ``close`` is called in any case."""
         self._keeping = [asyncio.create_task(self._keep(seat)) for seat in self.seats]
         self._beating = asyncio.create_task(self._beat_on())
         for seat in self.seats:
@@ -92,11 +92,12 @@ class Readers:
             for each in either:
                 each.cancel()
             if not seat.ready.is_set():
-                await self.close()
                 raise CommandFailed("a reader did not start; the log above says why.")
 
     async def close(self) -> None:
         """Accept what has come and no more, let what is owed be answered, and end all of them."""
+        if self._closing:
+            return
         self._closing = True
         for seat in self.seats:
             for listening in seat.sockets:
@@ -104,7 +105,8 @@ class Readers:
         self._beat()
         for seat in self.seats:
             seat.finish()
-        _, late = await asyncio.wait(self._keeping, timeout=self._grace_seconds + _LEEWAY_SECONDS)
+        longest = self._grace_seconds + _LEEWAY_SECONDS
+        _, late = await asyncio.wait(self._keeping, timeout=longest) if self._keeping else (set(), set())
         if late:
             _log.error("%d readers do not end; they are killed.", len(late))
             for seat in self.seats:
@@ -197,6 +199,7 @@ async def launch_process(end: socket.socket, descriptors: Sequence[int]) -> Read
     """
     return await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",  # what lies in the working directory is no part of the program
         "-m",
         _PROGRAM,
         str(end.fileno()),

@@ -119,7 +119,7 @@ class ReaderGround:
         self._staleness_seconds = staleness_seconds
         self._heard_at = -math.inf  # when the server said last how it stands, by ``elapsed``
         self._holding = Holding()
-        self._reaching: list[tuple[int, asyncio.Future[None]]] = []
+        self._reaching: dict[asyncio.Future[None], int] = {}  # with the edition that each waits for
         self._asked = 0
         self._asking: dict[int, tuple[bytes, asyncio.Future[Outcome]]] = {}  # by number, with the verb
 
@@ -154,7 +154,7 @@ class ReaderGround:
             self.published.seq += 1
             self.told(news.beat.now, held)
         self.hear(news.beat)
-        for edition, waiting in self._reaching:
+        for waiting, edition in self._reaching.items():
             if edition <= news.edition and not waiting.done():
                 waiting.set_result(None)
 
@@ -169,15 +169,14 @@ class ReaderGround:
         if edition <= self.standing.edition:
             return True
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        entry = (edition, waiting)
-        self._reaching.append(entry)
+        self._reaching[waiting] = edition
         try:
             async with asyncio.timeout(max(0.0, self._heard_at + self._staleness_seconds - self.system.elapsed())):
                 await waiting
         except TimeoutError:
             return False
         finally:
-            self._reaching.remove(entry)
+            del self._reaching[waiting]
         return True
 
     # What the server is asked

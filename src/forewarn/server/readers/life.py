@@ -69,6 +69,7 @@ class DocumentReader:
         self._sockets: list[socket.socket] = []
         self._number: SharedNumber | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._starting: asyncio.Task[None] | None = None
         self._ending = False
         self._reads_told_at = 0.0
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -94,8 +95,8 @@ class DocumentReader:
                 self._prepare(order)
             case Edition() as news:
                 self.ground.take(news)
-                if not news.more and self.face is None and not self._ending:
-                    self._begin(self._start())
+                if not news.more and self._starting is None:
+                    self._starting = self._begin(self._start())
             case Beat() as beat:
                 self.ground.hear(beat)
             case HandedAnswer() as answer:
@@ -104,10 +105,11 @@ class DocumentReader:
                 self._ending = True
                 self._begin(self._finish())
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(self._look_at)
         self._tasks.append(task)
+        return task
 
     def _look_at(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (fault := task.exception()) is not None:
@@ -170,6 +172,8 @@ class DocumentReader:
 
     async def _finish(self) -> None:
         """Everything that has come is answered, then the server hears of it."""
+        if self._starting is not None:
+            await self._starting
         if self.face is not None:
             await self.face.close()
             self._report(last=True)

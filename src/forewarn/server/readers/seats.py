@@ -75,6 +75,7 @@ class Seat:
         self._handed: HandedOn | None = None
         self._later: list[bytes] | None = []  # what is told after the beginning, while that is under way
         self._lost = asyncio.Event()
+        self._is_finishing = False
 
     async def serve(self, telling: Telling) -> int:
         """Begin a reader, tell it everything, and stay until it has ended; its exit status."""
@@ -92,7 +93,7 @@ class Seat:
             self._channel = await ReaderChannel.over(ours, self._take, self._lost.set)
             self._handed = HandedOn(self._service, self._answer)
             self._channel.send(encode(self._order))
-            over += [asyncio.ensure_future(self._lost.wait()), asyncio.ensure_future(self._introduce(telling))]
+            over += [asyncio.ensure_future(self._lost.wait()), asyncio.ensure_future(self._begin(telling))]
             await asyncio.wait(over[:2], return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._leave()
@@ -114,6 +115,13 @@ class Seat:
             self._channel.abort()
         self._handed = self._channel = None
 
+    async def _begin(self, telling: Telling) -> None:
+        try:
+            await self._introduce(telling)
+        except Exception:
+            _log.exception("The reader %d could not be told what there is; another one begins.", self.pid)
+            self.kill()
+
     async def _introduce(self, telling: Telling) -> None:
         """All there is, in portions; then what was told meanwhile, and from then on everything at once."""
         assert self._channel is not None
@@ -124,6 +132,8 @@ class Seat:
             await asyncio.sleep(0)
         later, self._later = self._later, None
         channel.send(*later)
+        if self._is_finishing:
+            channel.send(encode(End()))
 
     def tell(self, message: bytes) -> None:
         """The next edition."""
@@ -141,8 +151,9 @@ class Seat:
             self._channel.send(message)
 
     def finish(self) -> None:
-        """End once all that is owed is answered."""
-        if self._channel is not None:
+        """End once all that has come and is owed is answered; one that is still beginning must begin for that."""
+        self._is_finishing = True
+        if self._channel is not None and self._later is None:
             self._channel.send(encode(End()))
 
     def kill(self) -> None:

@@ -50,6 +50,7 @@ class Telling:
         self._tell = tell
         self._fail = fail
         self._before = plane.region
+        self._is_closed = False
         self.edition = 1
         number.raise_to(self.edition)
         self._unsubscribe = plane.subscribe(self._publish)
@@ -58,7 +59,7 @@ class Telling:
 
     def close(self) -> None:
         self._unsubscribe()
-        self._tell = lambda _message: None
+        self._is_closed = True
 
     def beat(self) -> Beat:
         """How the server stands now."""
@@ -88,8 +89,8 @@ class Telling:
             if vms or gone or scopes:
                 self._edit(lambda news: replace(news, vms=vms, gone=gone, scopes=scopes))
         except Exception:
-            self._number.raise_to(self.edition + 1)  # readers know less than was published, and answer nothing
             self.edition += 1
+            self._number.raise_to(self.edition)  # readers know less than was published, and answer nothing
             _log.exception("Readers could not be told what was published; they begin anew.")
             self._fail()
 
@@ -97,9 +98,13 @@ class Telling:
         self._edit(lambda news: news)
 
     def _edit(self, change: Callable[[Edition], Edition]) -> None:
+        """Nobody sees what was published before this returns: the message is made first, the number raised then."""
+        if self._is_closed:
+            return
         self.edition += 1
+        message = encode(change(self._news(self.edition)))
         self._number.raise_to(self.edition)
-        self._tell(encode(change(self._news(self.edition))))
+        self._tell(message)
 
 
 def changes(
