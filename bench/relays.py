@@ -53,15 +53,26 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
     beside = f"{_REAL + _DRIVEN:,} relays"
     return [
         *figures,
-        *_percentiles(f"restart to the answer of a VM that waits behind one of {_REAL} relays", alone),
-        *_percentiles(f"restart to the answer of a VM that waits behind one of {beside}", among),
+        *_told(f"restart to the answer of a VM that waits behind one of {_REAL} relays", alone),
+        *_told(f"restart to the answer of a VM that waits behind one of {beside}", among),
     ]
 
 
-def _percentiles(what: str, delays: list[float]) -> list[Figure]:
+@dataclass(frozen=True)
+class Delays:
+    """How long writes took to come to a VM, and what node and relays spent on each of them and on its undoing."""
+
+    milliseconds: list[float]
+    node_cpu: float
+    relays_cpu: float
+
+
+def _told(what: str, found: Delays) -> list[Figure]:
     return [
-        Figure(PART, f"{what}, median", percentile(delays, 0.5), "ms", _MEDIAN),
-        Figure(PART, f"{what}, 99th percentile", percentile(delays, 0.99), "ms", _HIGH),
+        Figure(PART, f"{what}, median", percentile(found.milliseconds, 0.5), "ms", _MEDIAN),
+        Figure(PART, f"{what}, 99th percentile", percentile(found.milliseconds, 0.99), "ms", _HIGH),
+        Figure(PART, f"{what}: CPU of the node, with two reads and the undoing", found.node_cpu * 1e6, "µs"),
+        Figure(PART, f"{what}: CPU of the {_REAL} relays, the same", found.relays_cpu * 1e6, "µs"),
     ]
 
 
@@ -160,9 +171,10 @@ def _quiet(region: Served, relays: list[RunningRelay]) -> list[Figure]:
     ]
 
 
-def _delays(region: Served, relays: list[RunningRelay], writes: int) -> list[float]:
-    """Milliseconds from sending a restart to the answer of the VM that waits behind its relay."""
+def _delays(region: Served, relays: list[RunningRelay], writes: int) -> Delays:
+    """From sending a restart to the answer of the VM that waits behind its relay."""
     operator, delays = Line(region.control_port), []
+    node, beside = exact_cpu_seconds(region.pid), sum(exact_cpu_seconds(each.pid) for each in relays)
     for turn in range(writes):
         relay = relays[turn % len(relays)]
         vm, guest = relay.vms[turn // len(relays) % _VMS_EACH], Line(relay.port)
@@ -179,4 +191,6 @@ def _delays(region: Served, relays: list[RunningRelay], writes: int) -> list[flo
         exchange.ask({operator: post("/v1/events/cancel", region.control_port, json.dumps({"ids": events}).encode())})
         guest.close()
     operator.close()
-    return delays
+    node_cpu = (exact_cpu_seconds(region.pid) - node) / writes
+    relays_cpu = (sum(exact_cpu_seconds(each.pid) for each in relays) - beside) / writes
+    return Delays(delays, node_cpu, relays_cpu)
