@@ -124,7 +124,7 @@ def _doubts_nothing() -> None:
 
 
 def _looks_nowhere() -> None:
-    opened_files.OpenedFiles.flaw = lambda self: ""  # type: ignore[method-assign]  # planted
+    opened_files.OpenedFiles.flaw = lambda self, paths=(): ""  # type: ignore[method-assign]  # planted
 
 
 def _trusts_its_log() -> None:
