@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SPREAD := --numprocesses auto --maxprocesses 4
+# What runs under wine waits more than it works: four at once, each with a Windows of its own, one test after the other.
+WINDOWS := --numprocesses 4 --dist load --maxschedchunk 1 tests/platforms/windows
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept, whatever the environment says: tests start hundreds of processes, and each would compile it all anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -37,10 +39,11 @@ test: system-test check .build/az/ready .build/sdk/ready .build/js/ready .build/
 	$(BIN)/python -m tests.twice -q $(SPREAD) --dist loadfile --no-loadscope-reorder --ignore=tests/unit --ignore=tests/docs --ignore=tests/platforms
 
 platforms: system-platforms $(VENV)/dev .build/package/ready .build/chart/ready .build/zensical/ready .build/release/ready ## events on real machines: engines of Debian, started in namespaces (needs root), see docs/machines.md
-	$(BIN)/python -m tests.twice -q -rs tests/platforms
+	$(BIN)/python -m tests.twice -q -rs $(WINDOWS)
+	$(BIN)/python -m tests.twice -q -rs --ignore=tests/platforms/windows tests/platforms
 
 windows: system-platforms $(VENV)/dev ## the part of it that runs forewarn on Windows, under wine; see docs/windows.md
-	$(BIN)/pytest -q -rs tests/platforms/windows
+	$(BIN)/pytest -q -rs $(WINDOWS)
 
 machines: system-platforms $(VENV)/dev ## what works on real machines is killed in the middle, for MINUTES (20; needs root), see docs/machines.md
 	$(BIN)/python -m tests.platforms.long --minutes $(or $(MINUTES),20)

@@ -23,6 +23,7 @@ NOT_THERE = {
     "tests/unit/cli/agent/test_service.py::test_install_and_uninstall_show_and_then_do_it": "the same",
     "tests/unit/cli/agent/test_service.py::test_install_refuses_what_it_cannot_do": "the same",
     "tests/unit/cli/agent/test_files.py::test_programs_that_steps_need_and_the_machine_lacks_are_told": "modes",
+    "tests/unit/testing/test_containers_loading.py::test_no_package_of_a_server_is_needed": "wants Testcontainers",
     "tests/unit/guest/test_dhcp.py": "Linux's sockets; test_telling.py of this folder asks Windows' own DHCP client",
 }
 # Parts of names, of tests that need what wine or Windows has not

@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 1500  # the longest takes one or two minutes alone
 @pytest.mark.parametrize("part", SUITES)
 def test_what_passes_on_linux_passes_on_windows(windows: Windows, part: str) -> None:
     left_out = [f"--deselect={test}" if "::" in test else f"--ignore={test}" for test in NOT_THERE]
-    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--timeout", "90", "--tb", "short"]
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--timeout", "300", "--tb", "short"]
     ended = windows.python(
         *words, *left_out, "-k", f"not ({' or '.join(NOT_MEANT)})", *SUITES[part], seconds=PATIENCE_SECONDS
     )

@@ -26,7 +26,7 @@ def _pytest(directory: Path, test: str, before: str = "") -> subprocess.Complete
     for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER"):  # the last two make pytest's summary repeat the whole failure
         environment.pop(name, None)
     return subprocess.run(
-        [sys.executable, "-c", program], cwd=directory, env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], cwd=directory, env=environment, capture_output=True, text=True, timeout=110
     )
 
 
