@@ -126,8 +126,13 @@ class ContainerRegion:
 
 
 @contextmanager
-def container_region(daemon: Daemon, room: Path, *options: str, tables: str = "") -> Iterator[ContainerRegion]:
-    """The network of docs/machines.md. The engine's own end of it, its gateway, stands for forewarn's container."""
+def container_region(
+    daemon: Daemon, room: Path, *options: str, tables: str = "", metadata: str = f"{METADATA}:80"
+) -> Iterator[ContainerRegion]:
+    """The network of docs/machines.md. The engine's own end of it, its gateway, stands for forewarn's container.
+
+    With ``metadata`` elsewhere, a relay may take that place.
+    """
     load_image(daemon)
     ipam = {"Config": [{"Subnet": "169.254.169.0/24", "Gateway": METADATA}]}
     daemon.do("POST", "/networks/create", body={"Name": NETWORK, "Driver": "bridge", "IPAM": ipam})
@@ -144,8 +149,8 @@ def container_region(daemon: Daemon, room: Path, *options: str, tables: str = ""
     daemon.run("anchor", anchor)
     try:
         words: tuple[str | Path, ...] = ("--config", config, *_OPTIONS, *options)
-        begin = partial(launch, beside(daemon), room / "data", f"{METADATA}:80", *words)
-        with serving(beside(daemon), room / "data", f"{METADATA}:80", *words) as server:
+        begin = partial(launch, beside(daemon), room / "data", metadata, *words)
+        with serving(beside(daemon), room / "data", metadata, *words) as server:
             region = ContainerRegion(daemon, server, boots, begin)
             yield region
             region.end()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.platforms.docker.agents import HOSTS, container_region
+from tests.e2e.test_relay import relay
+from tests.platforms.docker.agents import HOSTS, METADATA, beside, container_region
 from tests.platforms.docker.daemons import Daemon
 
 pytestmark = pytest.mark.timeout(300)
@@ -26,6 +27,23 @@ def test_a_container_approves_its_reboot_and_comes_back(
         region.until_ended("restart", 1)
         approvals = [each["body"]["by"] for each in region.facts("EventApproved")]
         assert approvals == ["web-0"]
+
+
+def test_a_container_behind_a_relay_approves_its_reboot_and_comes_back(
+    dockerd: tuple[Daemon, ...], tmp_path: Path
+) -> None:
+    """The relay has the containers' end of the network; of the region it knows the one VM that it is for."""
+    (tmp_path / "relay").mkdir()
+    with container_region(dockerd[0], tmp_path, metadata="127.0.0.1:0") as region:
+        upstream = ("--upstream", region.server.control, "--vms", "web-0", "--metadata", f"{METADATA}:80")
+        with relay(tmp_path / "relay", *upstream, wrapper=beside(region.daemon)):
+            web = region.run("web-0", 10)
+            web.until_listening()
+            region.forewarn("vm", "restart", "web-0")
+            web.until("prepared Reboot")
+            web.until("booted", 2)
+            region.until_ended("restart", 1)
+            assert [each["body"]["by"] for each in region.facts("EventApproved")] == ["web-0"]
 
 
 def test_ten_containers_with_agents_live_through_a_campaign_over_two_hosts(
