@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -103,6 +105,34 @@ def _restart(nemesis: Nemesis, node: Node) -> Supervised | None:
     """In good order, as for an upgrade: it keeps a snapshot, if it leads."""
     node.stop()
     node.start()
+    return node
+
+
+def _kill_reader(nemesis: Nemesis, node: Node) -> Supervised | None:
+    """Two of them, if there are: the second one while the first is perhaps still being replaced."""
+    return _signal_readers(nemesis, signal.SIGKILL)
+
+
+def _freeze_reader(nemesis: Nemesis, node: Node) -> Supervised | None:
+    """It holds its connections and is behind when it goes on, if nobody has replaced it."""
+    struck = _signal_readers(nemesis, signal.SIGSTOP)
+    nemesis.last()
+    for pid in struck.readers() if struck is not None else ():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    return struck
+
+
+def _signal_readers(nemesis: Nemesis, number: signal.Signals) -> Node | None:
+    nodes = nemesis.world.nodes
+    nemesis.await_that(lambda: any(each.readers() for each in nodes))
+    node = next((each for each in nodes if each.readers()), None)
+    for _ in range(2 if node is not None and number == signal.SIGKILL else 1):
+        pids = node.readers() if node is not None else []
+        if pids:
+            with suppress(ProcessLookupError):
+                os.kill(nemesis.chance.choice(pids), number)
+        nemesis.last(0.1)
     return node
 
 
@@ -215,6 +245,8 @@ _OF_NODES: dict[str, _Fault] = {
     "node killed": _kill,
     "node restarted": _restart,
     "all nodes killed": _kill_all,
+    "reader killed": _kill_reader,
+    "reader asleep": _freeze_reader,
     "node asleep": _sleep,
     "clock turned": _turn_clock,
     "wire cut": _cut,
@@ -255,7 +287,16 @@ _FAULTS = _OF_NODES | _OF_RELAYS | _OF_STORES | _OF_CALLS | _OF_FILES
 EVERY = (*_OF_NODES, *_OF_RELAYS, *_OF_STORES)
 # Two may be at work at once where neither undoes what the other does.
 OF_NODES, OF_STORES = (*_OF_NODES, *_OF_RELAYS), tuple(_OF_STORES)
-SOLE = ("node killed", "node restarted", "node asleep", "disk full", *_OF_CALLS, *_OF_RELAYS)
+SOLE = (
+    "node killed",
+    "node restarted",
+    "node asleep",
+    "reader killed",
+    "reader asleep",
+    "disk full",
+    *_OF_CALLS,
+    *_OF_RELAYS,
+)
 BEHIND_ITS_BACK = tuple(_OF_FILES)  # done to the files by others: a record of the node's own calls does not have them
 
 

@@ -89,6 +89,14 @@ class Node(Supervised):
         finally:
             connection.close()
 
+    def readers(self) -> list[int]:
+        """The pids of those that it has now."""
+        with self._lock, suppress(FileNotFoundError):
+            if self._process is not None and not self.has_ended():
+                pid = self._process.pid
+                return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return []
+
     def turn_clock(self, seconds: int) -> None:
         """Its wall time is so far off from now on. Written in place, for the node has the file mapped."""
         with self._time.open("r+b" if self._time.exists() else "wb") as file:

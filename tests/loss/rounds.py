@@ -86,7 +86,10 @@ def live(plan: Plan, directory: Path) -> Lived:
     environment = {VARIABLE: plan.sabotage} if plan.sabotage else {}
     if plan.disable_seconds:
         environment["FOREWARN_DISABLE_AFTER"] = f"{plan.disable_seconds}s"
-    with (shared_world if plan.shared else lone_world)(directory, environment) as world:
+    opened = shared_world(directory, environment)
+    if not plan.shared:
+        opened = lone_world(directory, environment, readers=plan.seed % 2 == 0)
+    with opened as world:
         wrong = _live_through(plan, world)
         history = _collect(plan, world)
     if world.watched is None or any(

@@ -16,6 +16,8 @@ THREE_NODES = Plan(
     seed=20260801,
     faults=(
         "node killed",
+        "reader killed",
+        "reader asleep",
         "database killed",
         "wire cut",
         "packets lost",
@@ -37,6 +39,7 @@ ONE_NODE = Plan(
     shared=False,
     faults=(
         "node killed",
+        "reader killed",
         "disk full",
         "sync fails",
         "last sync fails",

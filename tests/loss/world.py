@@ -27,6 +27,7 @@ from tests.postgres import Server
 from tests.waiting import until
 
 STALENESS_SECONDS = 2.0
+READERS = ("--readers", "2")  # of one of three nodes, and of every other node that is alone
 NODES = ("a", "b", "c")
 RELAYS = {"beside-vms": "", "beside-host": "host-1"}  # with the host of whose VMs each has news; or of a list
 _SCHEMA = "region"
@@ -174,7 +175,13 @@ def shared_world(directory: Path, environment: Mapping[str, str]) -> Iterator[Wo
         stack.callback(_keep_log, server, directory)
         server.execute(f"CREATE SCHEMA {_SCHEMA}")
         nodes = [
-            Node(name=name, directory=directory, data=directory / f"{name}.data", options=OPTIONS) for name in NODES
+            Node(
+                name=name,
+                directory=directory,
+                data=directory / f"{name}.data",
+                options=(*OPTIONS, *(READERS if name == NODES[1] else ())),
+            )
+            for name in NODES
         ]
         wires = _wires(stack, nodes, dict.fromkeys(NODES, server.port))
         for node in nodes:
@@ -188,7 +195,7 @@ def shared_world(directory: Path, environment: Mapping[str, str]) -> Iterator[Wo
 
 
 @contextmanager
-def lone_world(directory: Path, environment: Mapping[str, str]) -> Iterator[World]:
+def lone_world(directory: Path, environment: Mapping[str, str], *, readers: bool = False) -> Iterator[World]:
     """One node with its SQLite journal on a small disk, where every call is watched and may fail."""
     with ExitStack() as stack:
         disk = _disk(stack)
@@ -197,7 +204,7 @@ def lone_world(directory: Path, environment: Mapping[str, str]) -> Iterator[Worl
             name="sole",
             directory=directory,
             data=disk.place / "data",
-            options=OPTIONS,
+            options=(*OPTIONS, *(READERS if readers else ())),
             environment={WAL_PAGES: _WAL_PAGES, **environment},
             turnable=False,
             disk=watched,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -19,7 +18,7 @@ from forewarn.server import desk
 from forewarn.server import log as log_lines
 from forewarn.server.opening import RunningServer, open_server
 from forewarn.server.parts import kept_in
-from forewarn.server.process import ServerEnd, new_event_loop, stopped_by_signals, take_all_files
+from forewarn.server.process import ServerEnd, new_event_loop, spare_the_collector, stopped_by_signals, take_all_files
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.fleet_file import FleetEntry
@@ -31,7 +30,6 @@ from forewarn.web.seen import LookingOn
 from forewarn.web.signals import request_log
 
 _log = logging.getLogger(__name__)
-_COLLECT_EVERY = (10_000, 10, 1_000)  # new objects, small searches, larger ones; see _spare_the_collector
 
 
 def run(
@@ -70,20 +68,11 @@ async def _serve(
     ending = ServerEnd()
     with stopped_by_signals(ending):
         async with opening as server:
-            _spare_the_collector()
+            spare_the_collector()
             await asyncio.to_thread(greet, replace(server, token=token, ending=ending))
             await _until_stopped(ending.asked, server.plane)
             await _drain(settings, server)
             _log.info("Shutting down.")
-
-
-def _spare_the_collector() -> None:
-    """Keep the garbage collector from scanning the region: millions of values without a reference cycle.
-
-    Later objects are scanned in small portions, during which the loop stands still: 100 000 objects take some 50 ms.
-    """
-    gc.freeze()
-    gc.set_threshold(*_COLLECT_EVERY)
 
 
 async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ STOPPING: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
 if sys.platform == "win32":
     STOPPING = (*STOPPING, signal.SIGBREAK)
 _MACOS_FILES = 10240  # OPEN_MAX: its hard limit says "unlimited", and means this
+_COLLECT_EVERY = (10_000, 10, 1_000)  # new objects, small searches, larger ones; see spare_the_collector
 _WINDOWS_SOCKETS = 16384  # ours: handles have no limit that matters, the memory behind sockets has
 
 
@@ -35,6 +37,15 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     import uvloop
 
     return uvloop.new_event_loop()
+
+
+def spare_the_collector() -> None:
+    """Keep the garbage collector from scanning the region: millions of values without a reference cycle.
+
+    Later objects are scanned in small portions, during which the loop stands still: 100 000 objects take some 50 ms.
+    """
+    gc.freeze()
+    gc.set_threshold(*_COLLECT_EVERY)
 
 
 def take_all_files() -> None:

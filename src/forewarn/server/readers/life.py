@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import gc
 import logging
 import os
 import signal
@@ -16,7 +15,7 @@ from typing import Any
 
 from forewarn.plane.system import SYSTEM, ServerSystem
 from forewarn.server import log as log_lines
-from forewarn.server.process import STOPPING, new_event_loop, take_all_files
+from forewarn.server.process import STOPPING, new_event_loop, spare_the_collector, take_all_files
 from forewarn.server.readers.channel import ReaderChannel
 from forewarn.server.readers.ground import ReaderGround
 from forewarn.server.readers.messages import (
@@ -49,17 +48,19 @@ class ServerGone(Exception):  # noqa: N818 - the name says enough
 class DocumentReader:
     """``own`` makes a descriptor of the server's this reader's own: in a process of its own, each is already.
 
-    ``prepare`` is called with the order, before anything else is done.
+    ``prepare`` is called with the order, before anything else is done, ``settled`` once everything is known.
     """
 
     def __init__(
         self,
         own: Callable[[int], int] = int,
         prepare: Callable[[ReaderOrder], None] = lambda _order: None,
+        settled: Callable[[], None] = lambda: None,
         system: ServerSystem = SYSTEM,
     ) -> None:
         self._own = own
         self._prepared = prepare
+        self._settled = settled
         self._system = system
         self._order: ReaderOrder
         self._channel: ReaderChannel
@@ -150,7 +151,7 @@ class DocumentReader:
         self.face = MetadataFace(ground, ground.faults, ground.watched, settings, self._answers, service=ReaderService)
         ground.told = self.face.renew
         await self.face.start_on(self._sockets)
-        gc.freeze()  # all that is known by now mostly stays: it need not be looked at again and again
+        self._settled()
         self._report()
         self._begin(self._report_on())
 
@@ -192,7 +193,9 @@ def main(descriptor: int) -> int:
 
 async def _live(descriptor: int) -> int:
     try:
-        await DocumentReader(prepare=_log_as_the_server).run(socket.socket(fileno=descriptor))
+        await DocumentReader(prepare=_log_as_the_server, settled=spare_the_collector).run(
+            socket.socket(fileno=descriptor)
+        )
     except ServerGone:
         os._exit(1)  # at once: the port must be free for the next server
     return 0
