@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -65,8 +67,23 @@ class HostHealth(StrEnum):
     LEFT = "left"  # it takes part no more; its number and its name stay its own
 
 
+class Membership(Struct, frozen=True, gc=False):
+    """What a VM is in its scale set."""
+
+    model: int = 0  # the version of the set's model that it has; 0 outside scale sets
+    protected: bool = False  # from scale-in
+
+
+@lru_cache(1_000)  # ours: a few for each model that is in use; instances that are alike share one value
+def membership(model: int = 0, *, protected: bool = False) -> Membership:
+    return Membership(model, protected)
+
+
+NO_MEMBERSHIP = membership()
+
+
 class Vm(Struct, frozen=True, gc=False):
-    """One virtual machine."""
+    """One virtual machine. A million of them stand beside each other, so what most have alike is one value's."""
 
     name: str
     spec: VmSpec
@@ -81,8 +98,15 @@ class Vm(Struct, frozen=True, gc=False):
     ephemeral_disks: int = 1  # how many it has had: a redeployed VM starts with an empty one
     binding: Binding = NO_BINDING
     events: tuple[str, ...] = ()  # not ended, announced or not, that will hit it
-    model: int = 0  # the version of its scale set's model that it has; 0 outside scale sets
-    protected: bool = False  # from scale-in
+    membership: Membership = NO_MEMBERSHIP
+
+    @property
+    def model(self) -> int:
+        return self.membership.model
+
+    @property
+    def protected(self) -> bool:
+        return self.membership.protected
 
     @property
     def key(self) -> str:
@@ -159,23 +183,52 @@ class RealHost(Host, frozen=True, gc=False, omit_defaults=True):
         return self.is_healthy and there < self.capacity
 
 
+class ScopeTraits(Struct, frozen=True, gc=False):
+    """What a lone VM's scope most often has none of."""
+
+    policy: Policy = DEFAULT_POLICY
+    resource_group: str = DEFAULT_RESOURCE_GROUP
+    members: Map[str, None] = Map()  # VM keys; empty for a lone VM, which is its own member
+    counts: Map[str, int] = Map()  # how many were ever created, by folded role ("" outside cloud services)
+    domains: Domains = REGIONS_DOMAINS
+
+
+USUAL_TRAITS = ScopeTraits()
+
+
 class Scope(Struct, frozen=True, gc=False):
     """Who sees a document and may approve what is in it."""
 
     key: str
     kind: ScopeKind
     name: str
-    policy: Policy = DEFAULT_POLICY
-    resource_group: str = DEFAULT_RESOURCE_GROUP
-    members: Map[str, None] = Map()  # VM keys; empty for a lone VM, which is its own member
-    counts: Map[str, int] = Map()  # how many were ever created, by folded role ("" outside cloud services)
     enabled_at: datetime | None = None
     last_read_at: datetime | None = None
     lapses_at: datetime | None = None  # disabled then, unless a VM of it reads before
     incarnation: int = 0  # of the last document that there was; kept while disabled, for it never begins again
     events: tuple[str, ...] = ()  # announced and not ended, oldest first
     changed_at: datetime | None = None  # when the incarnation last grew
-    domains: Domains = REGIONS_DOMAINS
+    traits: ScopeTraits = USUAL_TRAITS
+
+    @property
+    def policy(self) -> Policy:
+        return self.traits.policy
+
+    @property
+    def resource_group(self) -> str:
+        return self.traits.resource_group
+
+    @property
+    def members(self) -> Map[str, None]:
+        return self.traits.members
+
+    @property
+    def counts(self) -> Map[str, int]:
+        return self.traits.counts
+
+    @property
+    def domains(self) -> Domains:
+        return self.traits.domains
 
 
 class Event(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -382,3 +435,9 @@ def scope_key(kind: ScopeKind, name: str) -> str:
 
 
 replace = structs.replace
+
+
+def with_traits(scope: Scope, **changes: Any) -> Scope:
+    """The scope with some of its traits changed; without any that is not usual it holds no value of its own."""
+    traits = replace(scope.traits, **changes)
+    return replace(scope, traits=USUAL_TRAITS if traits == USUAL_TRAITS else traits)

@@ -12,7 +12,19 @@ from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
 from forewarn.core.maps import Map
 from forewarn.core.phases import Phase
-from forewarn.core.region import Campaign, CampaignState, Event, Group, Host, Power, Region, Scope, Vm, replace
+from forewarn.core.region import (
+    Campaign,
+    CampaignState,
+    Event,
+    Group,
+    Host,
+    Power,
+    Region,
+    Scope,
+    Vm,
+    replace,
+    with_traits,
+)
 from forewarn.core.rules import Rules
 from forewarn.core.specs import Binding
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, World, in_set
@@ -39,6 +51,11 @@ def vm(key: str, **changes: object) -> Break:
 
 def scope(**changes: object) -> Break:
     return lambda region: replace(region, scopes=region.scopes.set(SET, replace(region.scopes[SET], **changes)))
+
+
+def without_a_member(region: Region) -> Region:
+    left = with_traits(region.scopes[SET], members=Map({"web-0": None}))
+    return replace(region, scopes=region.scopes.set(SET, left))
 
 
 def host(**changes: object) -> Break:
@@ -90,7 +107,7 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "a crowded host": (host(capacity=2), "has 3 VMs and room for 2"),
     "a host with a stranger": (host(vms=Map({"stranger": None})), "lists VM stranger"),
     "a scope under another key": (refiled("scopes", "vm/other"), "is filed under vm/other"),
-    "a scope without a member": (scope(members=Map({"web-0": None})), "lists other members"),
+    "a scope without a member": (without_a_member, "lists other members"),
     "a scope that is not there": (lambda region: replace(region, scopes=region.scopes.delete(SET)), "no record"),
     "a lone scope without its VM": (
         lambda region: replace(region, vms=region.vms.delete("lone")),

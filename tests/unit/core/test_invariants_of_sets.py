@@ -10,7 +10,7 @@ from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
 from forewarn.core.maps import Map
-from forewarn.core.region import Region, Resource, Rolling, replace
+from forewarn.core.region import Region, Resource, Rolling, membership, replace, with_traits
 from forewarn.core.specs import Domains, Policy
 from tests.unit.core.world import MINUTE, NOON, World
 
@@ -36,6 +36,15 @@ def part(name: str, key: object, /, **changes: object) -> Break:
     def broken(region: Region) -> Region:
         entries = getattr(region, name)
         return replace(region, **{name: entries.set(key, replace(entries[key], **changes))})
+
+    return broken
+
+
+def traits(**changes: object) -> Break:
+    """The same of what the set's placement group has that a lone VM's scope has not."""
+
+    def broken(region: Region) -> Region:
+        return replace(region, scopes=region.scopes.set(GROUP, with_traits(region.scopes[GROUP], **changes)))
 
     return broken
 
@@ -81,11 +90,11 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "a miscounted leaver": (scale_set(leaving=0), "1 instances of scale set web are leaving, 0 are counted"),
     "a set that goes though some stay": (scale_set(deleting=True), "and 2 of its instances stay"),
     "a group with other domains than its set": (
-        part("scopes", "placement-group/web~0", domains=Domains(fault=9)),
+        traits(domains=Domains(fault=9)),
         "has 9 fault domains, its scale set 0",
     ),
     "a VM beyond the domains of its set": (
-        part("scopes", "placement-group/web~0", domains=Domains(update=1)),
+        traits(domains=Domains(update=1)),
         "is in domains 1/1 of 1/0",
     ),
     "a rolling upgrade that neither runs nor has ended": (
@@ -97,18 +106,18 @@ BREAKS: dict[str, tuple[Break, str]] = {
         "is canceled and has not ended",
     ),
     "an id that will come again": (scale_set(next_id=2), "instance web_2 has an id, though the next one is 2"),
-    "a model of the future": (vm("web_1", model=2), "is of model 2, though the latest is 1"),
-    "an instance without a model": (vm("web_1", model=0), "is of model 0"),
+    "a model of the future": (vm("web_1", membership=membership(2)), "is of model 2, though the latest is 1"),
+    "an instance without a model": (vm("web_1", membership=membership(0)), "is of model 0"),
     "two of one id": (vm("web_1", number=2), "have one id"),
     "an instance with another's name": (vm("web_1", name="WEB_9"), "is called web_9"),
-    "a lone VM with a model": (vm("lone", model=1), "in no scale set"),
-    "a protected lone VM": (vm("lone", protected=True), "in no scale set"),
+    "a lone VM with a model": (vm("lone", membership=membership(1)), "in no scale set"),
+    "a protected lone VM": (vm("lone", membership=membership(protected=True)), "in no scale set"),
     "a deletion that waits for nobody": (deletion(group=""), "does not wait with the others"),
     "a group without its set": (
         lambda region: replace(region, scopes=region.scopes.set("x", replace(region.scopes[GROUP], name="db~0"))),
         "has outlived its scale set",
     ),
-    "a group with its own policy": (part("scopes", "placement-group/web~0", policy=Policy(True)), "another policy"),
+    "a group with its own policy": (traits(policy=Policy(True)), "another policy"),
     "a second single group": (
         lambda region: scale_set(single_placement_group=True)(second(region, ())),
         "not the single placement group",
@@ -135,9 +144,8 @@ GROUP = "placement-group/web~0"
 
 def second(region: Region, members: tuple[str, ...]) -> Region:
     """With a second placement group."""
-    group = replace(
-        region.scopes[GROUP], name="web~1", key="placement-group/web~1", members=Map(dict.fromkeys(members))
-    )
+    group = replace(region.scopes[GROUP], name="web~1", key="placement-group/web~1")
+    group = with_traits(group, members=Map(dict.fromkeys(members)))
     return replace(region, scopes=region.scopes.set(group.key, group))
 
 

@@ -13,10 +13,10 @@ from tests.unit.core.real_world import RealWorld
 from tests.unit.core.world import World
 
 _MANY = 2000
-# As 0.1 had them, before there were machines
+# Those of 0.1, before there were machines; what only instances of scale sets have shares a value since
 _VM = (
     "name", "spec", "seed", "created_at", "number", "update_domain", "fault_domain", "host", "power", "boots",
-    "ephemeral_disks", "binding", "events", "model", "protected",
+    "ephemeral_disks", "binding", "events", "membership",
 )  # fmt: skip
 _HOST = ("number", "fault_domain", "update_domain", "capacity", "health", "vms")
 

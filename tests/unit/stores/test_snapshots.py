@@ -11,7 +11,19 @@ from forewarn.core import commands as c
 from forewarn.core.folding.evolve import evolve
 from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.maps import Map
-from forewarn.core.region import Campaign, Host, Operation, RealHost, Region, Resource, ScaleSet, Scope, Vm
+from forewarn.core.region import (
+    Campaign,
+    Host,
+    Membership,
+    Operation,
+    RealHost,
+    Region,
+    Resource,
+    ScaleSet,
+    Scope,
+    ScopeTraits,
+    Vm,
+)
 from forewarn.core.retired import Retired
 from forewarn.core.rules import Rules
 from forewarn.core.specs import VmSpec
@@ -163,9 +175,10 @@ def test_a_whole_stream_of_nonsense_is_unusable(payloads: list[bytes]) -> None:
 
 KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Vm: "name spec seed created_at number update_domain fault_domain host power boots ephemeral_disks binding events "
-    "model protected",
-    Scope: "key kind name policy resource_group members counts enabled_at last_read_at lapses_at incarnation events "
-    "changed_at domains",
+    "membership",
+    Membership: "model protected",
+    Scope: "key kind name enabled_at last_read_at lapses_at incarnation events changed_at traits",
+    ScopeTraits: "policy resource_group members counts domains",
     Host: "number fault_domain update_domain capacity health vms",
     RealHost: "number fault_domain update_domain capacity health vms called engine kinds was reserved lost_at",
     Campaign: "id cause started_at hosts hosts_at_once state wave waiting open_events events_total ended_at number "

@@ -30,6 +30,7 @@ from forewarn.core.region import (
     Vm,
     fold,
     replace,
+    with_traits,
 )
 from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.core.specs import NO_BINDING, ScopeKind
@@ -95,7 +96,7 @@ def assemble(
 
 def _with_members(scope: Scope, members: dict[str, None] | None) -> Scope:
     """Most scopes are a lone VM's and have none: a second object for each would leave holes where the first was."""
-    return scope if members is None else replace(scope, members=Map(members))
+    return scope if members is None else with_traits(scope, members=Map(members))
 
 
 def _with_machines(region: Region, machines: Mapping[str, RealMachine], errands: Iterable[OpenErrand]) -> Region:

@@ -12,7 +12,7 @@ from forewarn.core.folding.events import vm_left
 from forewarn.core.folding.hosts import put_host
 from forewarn.core.folding.machines import machine_left
 from forewarn.core.folding.sets import put_scope
-from forewarn.core.region import Power, RealHost, Region, Vm, fold, replace, scope_key
+from forewarn.core.region import Power, RealHost, Region, Vm, fold, membership, replace, scope_key, with_traits
 from forewarn.core.specs import Binding, ScopeKind
 
 VmFact: TypeAlias = (
@@ -61,7 +61,7 @@ def fold_scope(region: Region, fact: ScopeFact) -> Region:
             return put_scope(region, replace(region.scopes[key], enabled_at=None, last_read_at=None, lapses_at=None))
         case f.ScopeCreated(kind=kind, name=name, resource_group=resource_group, domains=domains):
             region, scope = sets.scope_made(region, scope_key(kind, name), kind, name)
-            return put_scope(region, replace(scope, resource_group=resource_group, domains=domains))
+            return put_scope(region, with_traits(scope, resource_group=resource_group, domains=domains))
         case f.ScopeRemoved(scope=key):
             return sets.owner_left(sets.scope_left(region, key), key)
         case f.PolicySet():
@@ -81,7 +81,7 @@ def _vm_created(region: Region, fact: f.VmCreated) -> Region:
         update_domain=fact.update_domain,
         fault_domain=fact.fault_domain,
         host=None,
-        model=fact.model,
+        membership=membership(fact.model),
     )
     lone = region.lone_vms_made
     scopes = region.scopes
@@ -91,7 +91,7 @@ def _vm_created(region: Region, fact: f.VmCreated) -> Region:
         scope = scopes[vm.scope]
         role = fold(spec.role)
         counts = scope.counts.set(role, max(scope.counts.get(role, 0), fact.number + 1))
-        scopes = scopes.set(scope.key, replace(scope, members=scope.members.set(vm.key, None), counts=counts))
+        scopes = scopes.set(scope.key, with_traits(scope, members=scope.members.set(vm.key, None), counts=counts))
     region = replace(region, scopes=scopes, lone_vms_made=lone)
     return _house(sets.instance_joined(region, vm), vm, fact.host)
 
@@ -127,7 +127,7 @@ def _vm_deleted(region: Region, vm: Vm, at: datetime) -> Region:
     if scope is not None and scope.kind is ScopeKind.VM:
         region = sets.scope_left(region, scope.key)
     elif scope is not None:
-        region = put_scope(region, replace(scope, members=scope.members.delete(vm.key)))
+        region = put_scope(region, with_traits(scope, members=scope.members.delete(vm.key)))
     region = sets.owner_left(sets.instance_left(region, vm), f"vm/{vm.key}")
     return sets.owner_left(region, f"instance/{vm.key}")
 
@@ -162,4 +162,4 @@ def _policy_set(region: Region, fact: f.PolicySet) -> Region:
     kind, _, name = fact.scope.partition("/")
     vm = region.vms.get(name) if ScopeKind(kind) is ScopeKind.VM else None
     region, scope = sets.scope_made(region, fact.scope, ScopeKind(kind), vm.name if vm is not None else name)
-    return put_scope(region, replace(scope, policy=fact.policy))
+    return put_scope(region, with_traits(scope, policy=fact.policy))

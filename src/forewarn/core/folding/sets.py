@@ -19,6 +19,7 @@ from forewarn.core.region import (
     Scope,
     Vm,
     fold,
+    membership,
     replace,
     scope_key,
 )
@@ -99,10 +100,13 @@ def fold_scale_set(region: Region, fact: ScaleSetFact) -> Region:
             ended = replace(rolling, upgraded=total, next_at=None, ended_at=fact.at, canceled=canceled)
             return _put(region, replace(region.scale_sets[key], rolling=ended))
         case f.InstanceUpgraded(vm=key, model=model, spec=spec):
-            vm = replace(region.vms[key], model=model, spec=spec)
+            vm = region.vms[key]
+            vm = replace(vm, spec=spec, membership=membership(model, protected=vm.protected))
             return replace(region, vms=region.vms.set(key, vm))
         case f.InstanceProtected(vm=key, protected=protected):
-            return replace(region, vms=region.vms.set(key, replace(region.vms[key], protected=protected)))
+            vm = region.vms[key]
+            vm = replace(vm, membership=membership(vm.model, protected=protected))
+            return replace(region, vms=region.vms.set(key, vm))
         case _:
             assert_never(fact)
 

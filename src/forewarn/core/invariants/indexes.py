@@ -12,7 +12,7 @@ from forewarn.core.looking.deadlines import STALE_MOST, deadline_of, next_deadli
 from forewarn.core.looking.turns import may_take
 from forewarn.core.maps import Map
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import Event, Group, Host, HostHealth, RealHost, Region, replace
+from forewarn.core.region import Event, Group, Host, HostHealth, RealHost, Region, replace, with_traits
 from forewarn.core.retired import Retired
 
 
@@ -86,7 +86,7 @@ def of_assembly(region: Region) -> Iterator[str]:
     """What is put together from the parts of a region must be the region."""
     made = assemble(
         region.vms.values(),
-        [replace(scope, members=Map()) for scope in region.scopes.values()],
+        [with_traits(scope, members=Map()) for scope in region.scopes.values()],
         [_bare(host) for host in region.hosts.values()],
         region.events.values(),
         region.campaigns.values(),

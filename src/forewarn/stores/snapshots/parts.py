@@ -28,8 +28,10 @@ from forewarn.core.region import (
     Scope,
     Vm,
     fold,
+    membership,
     replace,
     scope_key,
+    with_traits,
 )
 from forewarn.core.retired import Retired
 from forewarn.core.specs import (
@@ -63,9 +65,7 @@ from forewarn.stores.snapshots.shapes import (
 CHUNK = 2000  # a few milliseconds of work, after which other threads get their turn
 _MOMENTS_MOST = 200_000  # ours: bounds a table that is only good where many scopes share an instant
 
-_NO_COUNTS: Map[str, int] = Map()
 _PREFIXES = {kind: scope_key(kind, "") for kind in ScopeKind}  # taken from a table: a million keys are made
-_NO_MEMBERS: Map[str, None] = Map()
 _NO_EXTRAS = ScopeExtras(None, {}, DEFAULT_RESOURCE_GROUP, None)
 _T = TypeVar("_T")
 
@@ -328,7 +328,8 @@ class RegionBuilder:
         for place, events in part.events.items():
             self._vms[first + place] = replace(self._vms[first + place], events=events)
         for place, (model, protected) in part.instances.items():
-            self._vms[first + place] = replace(self._vms[first + place], model=model, protected=protected)
+            member = membership(model, protected=protected)
+            self._vms[first + place] = replace(self._vms[first + place], membership=member)
 
     def _take_scopes(self, part: ScopesPart) -> None:
         if not self._names:
@@ -342,10 +343,6 @@ class RegionBuilder:
             [_PREFIXES[kind] + fold(name) for kind, name in zip(part.kinds, names, strict=True)],
             part.kinds,
             names,
-            repeat(DEFAULT_POLICY),
-            repeat(DEFAULT_RESOURCE_GROUP),
-            repeat(_NO_MEMBERS),
-            repeat(_NO_COUNTS),
             map(instants.__getitem__, part.enabled),
             map(instants.__getitem__, part.last_reads),
             map(instants.__getitem__, part.lapses),
@@ -356,7 +353,7 @@ class RegionBuilder:
         for place, events in part.events.items():
             self._scopes[first + place] = replace(self._scopes[first + place], events=events)
         for place, extras in part.extras.items():
-            self._scopes[first + place] = replace(
+            self._scopes[first + place] = with_traits(
                 self._scopes[first + place],
                 policy=DEFAULT_POLICY if extras.policy is None else extras.policy,
                 counts=Map(extras.counts),
