@@ -19,6 +19,7 @@ _PARTS = {
     "reads": "a VM's GET, beside nginx and Go",
     "all_cores": "a VM's GET from as many readers as cores, beside nginx with as many workers (only when named)",
     "callers": "20 000 distinct callers",
+    "fairness": "another VM's read while one VM pipelines, floods or opens 20 000 connections",
     "sizes": "restart, approval and ticks among 1 000 and among 1 000 000 VMs",
     "million": "a node with 1 000 000 VMs: memory, start, snapshot, 10 000 documents that change at once",
     "lists": "lists, counts and searches among 1 000 and among 1 000 000 VMs",

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 
 from bench.figures import Figure, percentile
@@ -23,9 +25,10 @@ class Canary:
     It is a process of its own: threads of the measuring program would make it wait for each other.
     """
 
-    def __init__(self, port: int, vm: str) -> None:
+    def __init__(self, port: int, vm: str = "", source: str = "127.0.0.1", *, each: bool = False) -> None:
+        """Without the name of a VM the server knows it by its address; ``each``: a connection for each request."""
         self.delays: list[float] = []  # milliseconds
-        self._command = [sys.executable, "-m", "bench.canary", str(port), vm]
+        self._command = [sys.executable, "-m", "bench.canary", str(port), vm, source, "each" if each else ""]
 
     def __enter__(self) -> Canary:
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -50,10 +53,14 @@ class Canary:
         ]
 
 
-def _ask_on(line: Line, request: bytes, over: threading.Event) -> list[float]:
+def _ask_on(connect: Callable[[], Line], request: bytes, over: threading.Event, *, each: bool) -> list[float]:
     delays: list[float] = []
+    line = connect()
     while not over.wait(_PAUSE_SECONDS):
         begun = time.perf_counter()
+        if each:
+            line.close()
+            line = connect()
         line.send(request)
         while (heard := line.receive()) is None:
             pass
@@ -63,9 +70,10 @@ def _ask_on(line: Line, request: bytes, over: threading.Event) -> list[float]:
     return delays
 
 
-def _main(port: int, vm: str) -> None:
-    over, line = threading.Event(), Line(port)
+def _main(port: int, vm: str, source: str, each: bool) -> None:
+    over = threading.Event()
     told: dict[str, object] = {"delays": [], "problem": ""}
+    path = f"/vm/{vm}/{DOCUMENT}" if vm else f"/{DOCUMENT}"
 
     def wait() -> None:
         sys.stdin.read()
@@ -73,8 +81,9 @@ def _main(port: int, vm: str) -> None:
 
     threading.Thread(target=wait, daemon=True).start()
     print("asking", flush=True)
+    request = get(path, *(["Connection: close"] if each else []))
     try:
-        told["delays"] = _ask_on(line, get(f"/vm/{vm}/{DOCUMENT}"), over)
+        told["delays"] = _ask_on(partial(Line, port, source), request, over, each=each)
     except (CannotMeasure, OSError) as problem:
         told["problem"] = str(problem) or type(problem).__name__
         over.wait()
@@ -82,4 +91,4 @@ def _main(port: int, vm: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]), sys.argv[2])
+    _main(int(sys.argv[1]), sys.argv[2], sys.argv[3], bool(sys.argv[4]))

@@ -23,7 +23,9 @@ class Limits:
     head_bytes: int = 16 * 1024  # the target and all header fields; IIS and node take as much by default
     header_fields: int = 100  # as Apache's LimitRequestFields
     body_bytes: int = 64 * 1024  # ours: an approval is some 80 bytes an event
-    queued_requests: int = 32  # ours: pipelined and not yet answered, before we stop reading (back-pressure)
+    # Ours: pipelined and not yet answered, before we stop reading (back-pressure). Few, for what is taken apart at once
+    # keeps others waiting
+    queued_requests: int = 4
     remembered_bytes: int = 2 * 1024  # ours: a longer request is parsed each time; clients send a few hundred bytes
     connections: int = 65_536  # ours: the limit of open files is mostly lower, and counts then
     # Ours: of one VM that is known by its network; over loopback all come from one machine
@@ -31,7 +33,10 @@ class Limits:
     # Linux' own limit (somaxconn): so many one turn of the loop may accept before any can be refused
     backlog: int = 4096
     descriptors: int = sys.maxsize  # a connection whose number is not below this is refused
-    answers_each_turn: int = 32  # of one VM's pipelines, before the others have theirs; about half a millisecond
+    # Of one VM's pipelines, before the others have theirs, and of all pipelines in one turn of the loop: each answer
+    # takes about as long as a quiet read from asking to answer
+    answers_each_turn: int = 2
+    answers_all_turn: int = 8
     # From the first byte of a request to its last; ours: a quarter of nginx's, on a link without a way to be slow
     request_seconds: float = 15.0
     idle_seconds: float = 120.0  # nginx keeps an idle connection for 75 s; agents may poll once a minute

@@ -18,6 +18,7 @@ from forewarn.stores.memory import MemoryJournal
 from forewarn.web.faults import FaultRules
 from forewarn.web.metadata.asking.callers import Entrance
 from forewarn.web.metadata.http.connection import Connection
+from forewarn.web.metadata.http.requests import Arrival, RequestReader
 from forewarn.web.metadata.http.roster import Connections
 from forewarn.web.metadata.service import Service
 from forewarn.web.metadata.settings import Limits, MetadataSettings
@@ -28,7 +29,8 @@ pytestmark = pytest.mark.anyio
 _TARGET = b"/metadata/scheduledevents?api-version=2020-07-01"
 _GET = b"GET %b HTTP/1.1\r\nHost: x\r\nMetadata: true\r\n\r\n"
 _PIPELINE = 2000
-_EACH = Limits().answers_each_turn
+_LIMITS = Limits()
+_EACH = _LIMITS.answers_each_turn
 
 
 @pytest.fixture
@@ -178,6 +180,47 @@ async def test_on_loopback_each_connection_has_its_own_turn() -> None:
 
     assert shares[0] == shares[1] > 2
     assert max(shares) <= 4 * (_EACH + 2)
+
+
+async def test_all_pipelines_together_get_so_many_answers_a_turn_and_each_as_many_as_the_others() -> None:
+    plane, stage = await _stage(Entrance(loopback=True))
+    wires = [_Wire(stage, "127.0.0.1") for _ in range(50)]
+    for wire in wires:
+        wire.send((_GET % (b"/vm/vm2" + _TARGET)) * 20)
+    seen, spread = [], []
+    while min(wire.answers for wire in wires) < 20:
+        before = sum(wire.answers for wire in wires)
+        await stage.next_turn()
+        seen.append(sum(wire.answers for wire in wires) - before)
+        spread.append(max(wire.answers for wire in wires) - min(wire.answers for wire in wires))
+    await plane.close()
+
+    assert max(seen) <= 2 * _LIMITS.answers_all_turn  # the second half: reading goes on where enough was answered
+    assert max(spread) <= 2 * (_EACH + 1)
+
+
+async def test_of_a_pipeline_only_so_much_is_taken_apart_as_is_answered_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many of its requests come at once."""
+    taken: list[int] = []
+    feed = RequestReader.feed
+
+    def counted(reader: RequestReader, data: bytes) -> list[Arrival]:
+        arrivals = feed(reader, data)
+        taken.append(len(arrivals))
+        return arrivals
+
+    plane, stage = await _stage(Entrance())
+    greedy = _Wire(stage, "10.0.0.2")
+    monkeypatch.setattr(RequestReader, "feed", counted)
+    at_once = []
+    greedy.send((_GET % _TARGET) * _PIPELINE)
+    while greedy.answers < _PIPELINE:
+        at_once.append(sum(taken))
+        taken.clear()
+        await stage.next_turn()
+    await plane.close()
+
+    assert max(at_once) <= _LIMITS.queued_requests + _EACH + 2
 
 
 async def test_a_client_that_goes_while_it_waits_for_its_turn_is_forgotten() -> None:

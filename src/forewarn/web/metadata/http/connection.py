@@ -36,6 +36,7 @@ _ARRIVED: Final = Trigger.ARRIVED
 _BEGUN: Final = Trigger.BEGUN
 _ANSWERED: Final = Trigger.ANSWERED
 
+_HEAD_ENDS: Final = b"\r\n\r\n"
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _FULL: Final = reply_to(error(503, "Service unavailable. There are too many connections"))
 
@@ -59,7 +60,7 @@ class Connection(asyncio.Protocol):
         self._roster = roster
         self._reader = RequestReader(limits)
         self._beginning = beginning
-        self._unread = b""  # what has come and waits until fewer answers are owed
+        self._unread = bytearray()  # what has come and waits until fewer answers are owed; taken from the front
         self._owed: deque[Arrival] = deque()
         self._waits_for_turn = False
         self._state = _RESTING
@@ -100,14 +101,15 @@ class Connection(asyncio.Protocol):
         if beginning.is_last:
             self._close()
         elif beginning.request:
-            self._unread = beginning.request
+            self._unread += beginning.request
             self._move(_ARRIVED)
             asyncio.get_running_loop().call_soon(self._begin)
 
     def _begin(self) -> None:
         """Not while the transport is still being made: it may not pause then."""
         if self._unread and self._state not in LEAVING:
-            first, self._unread = self._unread, b""
+            first = bytes(self._unread)
+            self._unread.clear()
             self._take(first, begins=True)
 
     def data_received(self, data: bytes) -> None:
@@ -219,11 +221,17 @@ class Connection(asyncio.Protocol):
         self.work(1)
 
     def _read_on(self) -> None:
-        """Take apart what has come, in small portions, and only as much as is answered soon."""
-        portion = self._limits.remembered_bytes
+        """Take apart what has come, and only as much as is answered soon.
+
+        In portions that end where a head may, so that one is a request and not as many as fit into it.
+        """
         while self._unread and len(self._owed) < self._limits.queued_requests:
-            data, self._unread = self._unread[:portion], self._unread[portion:]
-            self._owe(self._reader.feed(data))
+            most = self._limits.remembered_bytes
+            end = self._unread.find(_HEAD_ENDS, 0, most)
+            size = most if end < 0 else end + len(_HEAD_ENDS)
+            portion = bytes(self._unread[:size])
+            del self._unread[:size]
+            self._owe(self._reader.feed(portion))
 
     def _owe(self, arrivals: list[Arrival]) -> None:
         if arrivals:
@@ -367,7 +375,7 @@ class Connection(asyncio.Protocol):
     def _deafen(self) -> None:
         """Nothing more is read as a request."""
         self._reader.close()
-        self._unread = b""
+        self._unread.clear()
 
     def _regulate(self) -> None:
         """Stop or resume reading (back-pressure).

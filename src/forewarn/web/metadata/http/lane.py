@@ -41,6 +41,8 @@ else:
     _NOW = _DEFER_ACCEPT = _READABLE = 0
 
 _AT_ONCE: Final = 64  # ours: connections that one turn of the loop accepts or reads before all others have theirs
+_EACH_TURN: Final = 2  # as Limits.answers_each_turn: of one VM's connections, where its network tells which VM it is
+_LOOKED_AT: Final = 256  # ours: connections that are seen to be readable in one look, so that a flood hides nobody long
 # Ours: connections on their way to the usual one; others wait to be accepted, for each of these holds a descriptor
 _MOST_MOVING: Final = 16
 # Within so many seconds a connection on which nothing was sent is not told of (tcp(7)); after them it is all the same
@@ -142,10 +144,30 @@ class Lane:
                 beginning.release()
 
     def _read_on(self) -> None:
-        for descriptor, _ in self._waiting.poll(0, _AT_ONCE):
+        """What is passed over is as readable in the next turn, and comes before what becomes readable meanwhile."""
+        shares, left = _Shares(), _AT_ONCE
+        for descriptor, _ in self._waiting.poll(0, _LOOKED_AT):
             staying = self._staying.get(descriptor)
-            if staying is not None:
+            if staying is not None and left and shares.has_left(staying.origin):
+                shares.take(staying.origin)
                 staying.read()
+                left -= 1
+
+
+class _Shares:
+    """What each VM has had of one turn of the loop. Callers whom no network tells apart have no shares."""
+
+    __slots__ = ("_had",)
+
+    def __init__(self) -> None:
+        self._had: dict[str, int] = {}
+
+    def has_left(self, origin: str) -> bool:
+        return not origin or self._had.get(origin, 0) < _EACH_TURN
+
+    def take(self, origin: str) -> None:
+        if origin:
+            self._had[origin] = self._had.get(origin, 0) + 1
 
 
 class LaneEntrance:
@@ -174,7 +196,8 @@ class LaneEntrance:
         self._loop.add_reader(self._listening.fileno(), self._accept)
 
     def _accept(self, *, closing: bool = False) -> bool:
-        """Whether there may be more."""
+        """Whether there may be more. One VM's connections end the turn when it has had its share of that."""
+        shares = _Shares()
         for _ in range(_AT_ONCE):
             if self._lane.is_moving_many and not closing:
                 return True
@@ -187,7 +210,10 @@ class LaneEntrance:
                     self._pause(problem)
                     return False
                 continue  # the client is gone already
-            self._welcome(connection, peer[0], connection.fileno())
+            origin = self._welcome(connection, peer[0], connection.fileno())
+            shares.take(origin)
+            if not closing and not shares.has_left(origin):
+                return True
         return True
 
     def _stop_accepting(self) -> None:
@@ -200,14 +226,19 @@ class LaneEntrance:
         self._stop_accepting()
         self._pausing = self._loop.call_later(_PAUSE_SECONDS, self._open)
 
-    def _welcome(self, connection: socket.socket, peer: str, descriptor: int) -> None:
+    def _welcome(self, connection: socket.socket, peer: str, descriptor: int) -> str:
+        """Let a connection in, or have it refused. Whose share it takes."""
+        caller = self._callers.get(peer) or self._get_to_know(peer)
+        share = self._lane.share_of(caller)
+        if self._lane.roster.has_room(share, descriptor):
+            self._begin(connection, caller, share, descriptor)
+        else:
+            self._lane.hand_over(connection, self._entrance)
+        return share
+
+    def _begin(self, connection: socket.socket, caller: Caller, share: str, descriptor: int) -> None:
         """Answer what has come already. Then the connection is closed, stays, or is handed over."""
         lane = self._lane
-        caller = self._callers.get(peer) or self._get_to_know(peer)
-        share = lane.share_of(caller)
-        if not lane.roster.has_room(share, descriptor):
-            lane.hand_over(connection, self._entrance)
-            return
         try:
             request = connection.recv(lane.request_bytes, _NOW)
         except BlockingIOError:  # nothing has come yet

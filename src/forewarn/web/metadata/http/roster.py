@@ -35,7 +35,7 @@ class Connections:
         self._descriptors = limits.descriptors
         self._is_short = False  # of descriptors; said once, until there is plenty again
         self._by_origin: Counter[str] = Counter()
-        self.turns = Turns(limits.answers_each_turn)
+        self.turns = Turns(limits.answers_each_turn, limits.answers_all_turn)
         self._grace_seconds = limits.grace_seconds
         shortest = min(limits.request_seconds, limits.idle_seconds, limits.stalled_seconds, limits.linger_seconds * 2)
         self._sweep_seconds = min(limits.sweep_seconds, shortest / 4)
