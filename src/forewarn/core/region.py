@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -21,16 +19,16 @@ from forewarn.core.maps import Map
 from forewarn.core.phases import Phase
 from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.core.specs import (
-    DEFAULT_POLICY,
-    DEFAULT_RESOURCE_GROUP,
     NO_BINDING,
-    REGIONS_DOMAINS,
+    NO_INSTANCE,
+    USUAL_TRAITS,
     Binding,
-    Domains,
+    InstanceTraits,
     Orchestration,
     Policy,
     ScaleSetSpec,
     ScopeKind,
+    ScopeTraits,
     VmSpec,
 )
 from forewarn.core.tokens.values import AccessToken
@@ -67,21 +65,6 @@ class HostHealth(StrEnum):
     LEFT = "left"  # it takes part no more; its number and its name stay its own
 
 
-class Membership(Struct, frozen=True, gc=False):
-    """What a VM is in its scale set."""
-
-    model: int = 0  # the version of the set's model that it has; 0 outside scale sets
-    protected: bool = False  # from scale-in
-
-
-@lru_cache(1_000)  # ours: a few for each model that is in use; instances that are alike share one value
-def membership(model: int = 0, *, protected: bool = False) -> Membership:
-    return Membership(model, protected)
-
-
-NO_MEMBERSHIP = membership()
-
-
 class Vm(Struct, frozen=True, gc=False):
     """One virtual machine. A million of them stand beside each other, so what most have alike is one value's."""
 
@@ -98,15 +81,15 @@ class Vm(Struct, frozen=True, gc=False):
     ephemeral_disks: int = 1  # how many it has had: a redeployed VM starts with an empty one
     binding: Binding = NO_BINDING
     events: tuple[str, ...] = ()  # not ended, announced or not, that will hit it
-    membership: Membership = NO_MEMBERSHIP
+    instance: InstanceTraits = NO_INSTANCE
 
     @property
     def model(self) -> int:
-        return self.membership.model
+        return self.instance.model
 
     @property
     def protected(self) -> bool:
-        return self.membership.protected
+        return self.instance.protected
 
     @property
     def key(self) -> str:
@@ -183,19 +166,6 @@ class RealHost(Host, frozen=True, gc=False, omit_defaults=True):
         return self.is_healthy and there < self.capacity
 
 
-class ScopeTraits(Struct, frozen=True, gc=False):
-    """What a lone VM's scope most often has none of."""
-
-    policy: Policy = DEFAULT_POLICY
-    resource_group: str = DEFAULT_RESOURCE_GROUP
-    members: Map[str, None] = Map()  # VM keys; empty for a lone VM, which is its own member
-    counts: Map[str, int] = Map()  # how many were ever created, by folded role ("" outside cloud services)
-    domains: Domains = REGIONS_DOMAINS
-
-
-USUAL_TRAITS = ScopeTraits()
-
-
 class Scope(Struct, frozen=True, gc=False):
     """Who sees a document and may approve what is in it."""
 
@@ -221,14 +191,6 @@ class Scope(Struct, frozen=True, gc=False):
     @property
     def members(self) -> Map[str, None]:
         return self.traits.members
-
-    @property
-    def counts(self) -> Map[str, int]:
-        return self.traits.counts
-
-    @property
-    def domains(self) -> Domains:
-        return self.traits.domains
 
 
 class Event(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -435,9 +397,3 @@ def scope_key(kind: ScopeKind, name: str) -> str:
 
 
 replace = structs.replace
-
-
-def with_traits(scope: Scope, **changes: Any) -> Scope:
-    """The scope with some of its traits changed; without any that is not usual it holds no value of its own."""
-    traits = replace(scope.traits, **changes)
-    return replace(scope, traits=USUAL_TRAITS if traits == USUAL_TRAITS else traits)

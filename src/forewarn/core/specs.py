@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Protocol, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
+
+from forewarn.core.maps import Map
 
 
 class ScopeKind(StrEnum):
@@ -157,3 +161,52 @@ class ScaleSetSpec(Struct, frozen=True, omit_defaults=True):
     binding: BindingPattern = NO_PATTERN
     batch_percent: int = 20  # Azure's default for a rolling upgrade: how many of the instances at once, at most
     batch_pause: timedelta = timedelta(0)  # between two batches
+
+
+# What most VMs, or most scopes, have alike: one value for all, so that a million do not hold it a million times
+
+
+class InstanceTraits(Struct, frozen=True, gc=False):
+    """What a VM is in its scale set."""
+
+    model: int = 0  # the version of the set's model that it has; 0 outside scale sets
+    protected: bool = False  # from scale-in
+
+
+@lru_cache(1_000)  # ours: a few for each model that is in use
+def instance_traits(model: int = 0, *, protected: bool = False) -> InstanceTraits:
+    """The one value for all instances that are alike."""
+    return InstanceTraits(model, protected)
+
+
+NO_INSTANCE = instance_traits()
+
+
+class ScopeTraits(Struct, frozen=True, gc=False):
+    """What a lone VM's scope most often has none of."""
+
+    policy: Policy = DEFAULT_POLICY
+    resource_group: str = DEFAULT_RESOURCE_GROUP
+    members: Map[str, None] = Map()  # VM keys; empty for a lone VM, which is its own member
+    counts: Map[str, int] = Map()  # how many were ever created, by folded role ("" outside cloud services)
+    domains: Domains = REGIONS_DOMAINS
+
+
+USUAL_TRAITS = ScopeTraits()
+
+
+class _Traited(Protocol):
+    """A scope, as far as it matters here."""
+
+    @property
+    def traits(self) -> ScopeTraits: ...
+
+
+_Scope = TypeVar("_Scope", bound=_Traited)
+
+
+def with_traits(scope: _Scope, **changes: Any) -> _Scope:
+    """The scope with some of its traits changed; without any that is not usual it holds no value of its own."""
+    traits = structs.replace(scope.traits, **changes)
+    changed = structs.replace(cast("Struct", scope), traits=USUAL_TRAITS if traits == USUAL_TRAITS else traits)
+    return cast("_Scope", changed)

@@ -23,10 +23,9 @@ from forewarn.core.region import (
     Scope,
     Vm,
     replace,
-    with_traits,
 )
 from forewarn.core.rules import Rules
-from forewarn.core.specs import Binding
+from forewarn.core.specs import Binding, with_traits
 from tests.unit.core.world import DAY, HOUR, MINUTE, NOON, World, in_set
 
 Break = Callable[[Region], Region]

@@ -10,8 +10,8 @@ from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
 from forewarn.core.maps import Map
-from forewarn.core.region import Region, Resource, Rolling, membership, replace, with_traits
-from forewarn.core.specs import Domains, Policy
+from forewarn.core.region import Region, Resource, Rolling, replace
+from forewarn.core.specs import Domains, Policy, instance_traits, with_traits
 from tests.unit.core.world import MINUTE, NOON, World
 
 Break = Callable[[Region], Region]
@@ -106,12 +106,12 @@ BREAKS: dict[str, tuple[Break, str]] = {
         "is canceled and has not ended",
     ),
     "an id that will come again": (scale_set(next_id=2), "instance web_2 has an id, though the next one is 2"),
-    "a model of the future": (vm("web_1", membership=membership(2)), "is of model 2, though the latest is 1"),
-    "an instance without a model": (vm("web_1", membership=membership(0)), "is of model 0"),
+    "a model of the future": (vm("web_1", instance=instance_traits(2)), "is of model 2, though the latest is 1"),
+    "an instance without a model": (vm("web_1", instance=instance_traits(0)), "is of model 0"),
     "two of one id": (vm("web_1", number=2), "have one id"),
     "an instance with another's name": (vm("web_1", name="WEB_9"), "is called web_9"),
-    "a lone VM with a model": (vm("lone", membership=membership(1)), "in no scale set"),
-    "a protected lone VM": (vm("lone", membership=membership(protected=True)), "in no scale set"),
+    "a lone VM with a model": (vm("lone", instance=instance_traits(1)), "in no scale set"),
+    "a protected lone VM": (vm("lone", instance=instance_traits(protected=True)), "in no scale set"),
     "a deletion that waits for nobody": (deletion(group=""), "does not wait with the others"),
     "a group without its set": (
         lambda region: replace(region, scopes=region.scopes.set("x", replace(region.scopes[GROUP], name="db~0"))),

@@ -16,7 +16,7 @@ _MANY = 2000
 # Those of 0.1, before there were machines; what only instances of scale sets have shares a value since
 _VM = (
     "name", "spec", "seed", "created_at", "number", "update_domain", "fault_domain", "host", "power", "boots",
-    "ephemeral_disks", "binding", "events", "membership",
+    "ephemeral_disks", "binding", "events", "instance",
 )  # fmt: skip
 _HOST = ("number", "fault_domain", "update_domain", "capacity", "health", "vms")
 

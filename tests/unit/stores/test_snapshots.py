@@ -14,19 +14,17 @@ from forewarn.core.maps import Map
 from forewarn.core.region import (
     Campaign,
     Host,
-    Membership,
     Operation,
     RealHost,
     Region,
     Resource,
     ScaleSet,
     Scope,
-    ScopeTraits,
     Vm,
 )
 from forewarn.core.retired import Retired
 from forewarn.core.rules import Rules
-from forewarn.core.specs import VmSpec
+from forewarn.core.specs import InstanceTraits, ScopeTraits, VmSpec
 from forewarn.core.step import step
 from forewarn.stores.snapshots import parts
 from forewarn.stores.snapshots import region as snapshots
@@ -175,8 +173,8 @@ def test_a_whole_stream_of_nonsense_is_unusable(payloads: list[bytes]) -> None:
 
 KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
     Vm: "name spec seed created_at number update_domain fault_domain host power boots ephemeral_disks binding events "
-    "membership",
-    Membership: "model protected",
+    "instance",
+    InstanceTraits: "model protected",
     Scope: "key kind name enabled_at last_read_at lapses_at incarnation events changed_at traits",
     ScopeTraits: "policy resource_group members counts domains",
     Host: "number fault_domain update_domain capacity health vms",

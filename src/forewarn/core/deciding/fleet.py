@@ -66,7 +66,7 @@ def next_number(draft: Draft, spec: VmSpec) -> int:
     """Of the next VM in its set, or among the lone ones."""
     if spec.kind is ScopeKind.VM:
         return draft.region.lone_vms_made
-    return draft.region.scopes[scope_key(spec.kind, spec.set_name)].counts.get(fold(spec.role), 0)
+    return draft.region.scopes[scope_key(spec.kind, spec.set_name)].traits.counts.get(fold(spec.role), 0)
 
 
 def create_one(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int = 0, *, at: str = "") -> None:
@@ -133,7 +133,7 @@ def put_availability_set(draft: Draft, command: c.PutAvailabilitySet) -> None:
 def domains_of(region: Region, rules: Rules, scope: str) -> Domains:
     """How many domains the VMs of a scope are spread over: its own numbers, or the region's where it has none."""
     found = region.scopes.get(scope)
-    own = REGIONS_DOMAINS if found is None else found.domains
+    own = REGIONS_DOMAINS if found is None else found.traits.domains
     return Domains(own.update or rules.update_domains, own.fault or rules.fault_domains)
 
 

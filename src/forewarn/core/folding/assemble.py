@@ -30,10 +30,9 @@ from forewarn.core.region import (
     Vm,
     fold,
     replace,
-    with_traits,
 )
 from forewarn.core.retired import NONE_RETIRED, Retired
-from forewarn.core.specs import NO_BINDING, ScopeKind
+from forewarn.core.specs import NO_BINDING, ScopeKind, with_traits
 from forewarn.core.tokens.values import AccessToken
 
 NO_MACHINES: Mapping[str, RealMachine] = {}

@@ -12,8 +12,8 @@ from forewarn.core.folding.events import vm_left
 from forewarn.core.folding.hosts import put_host
 from forewarn.core.folding.machines import machine_left
 from forewarn.core.folding.sets import put_scope
-from forewarn.core.region import Power, RealHost, Region, Vm, fold, membership, replace, scope_key, with_traits
-from forewarn.core.specs import Binding, ScopeKind
+from forewarn.core.region import Power, RealHost, Region, Vm, fold, replace, scope_key
+from forewarn.core.specs import Binding, ScopeKind, instance_traits, with_traits
 
 VmFact: TypeAlias = (
     f.VmCreated | f.VmBound | f.VmMoved | f.VmStarted | f.VmStopped | f.VmDeallocated | f.VmDeleted | f.VmRespecified
@@ -81,7 +81,7 @@ def _vm_created(region: Region, fact: f.VmCreated) -> Region:
         update_domain=fact.update_domain,
         fault_domain=fact.fault_domain,
         host=None,
-        membership=membership(fact.model),
+        instance=instance_traits(fact.model),
     )
     lone = region.lone_vms_made
     scopes = region.scopes
@@ -90,7 +90,8 @@ def _vm_created(region: Region, fact: f.VmCreated) -> Region:
     else:
         scope = scopes[vm.scope]
         role = fold(spec.role)
-        counts = scope.counts.set(role, max(scope.counts.get(role, 0), fact.number + 1))
+        counts = scope.traits.counts
+        counts = counts.set(role, max(counts.get(role, 0), fact.number + 1))
         scopes = scopes.set(scope.key, with_traits(scope, members=scope.members.set(vm.key, None), counts=counts))
     region = replace(region, scopes=scopes, lone_vms_made=lone)
     return _house(sets.instance_joined(region, vm), vm, fact.host)

@@ -19,11 +19,10 @@ from forewarn.core.region import (
     Scope,
     Vm,
     fold,
-    membership,
     replace,
     scope_key,
 )
-from forewarn.core.specs import ScopeKind
+from forewarn.core.specs import ScopeKind, instance_traits
 
 OPERATIONS_REMEMBERED = 10_000  # ours: bounds memory; az asks for seconds or minutes after it began one
 
@@ -101,11 +100,11 @@ def fold_scale_set(region: Region, fact: ScaleSetFact) -> Region:
             return _put(region, replace(region.scale_sets[key], rolling=ended))
         case f.InstanceUpgraded(vm=key, model=model, spec=spec):
             vm = region.vms[key]
-            vm = replace(vm, spec=spec, membership=membership(model, protected=vm.protected))
+            vm = replace(vm, spec=spec, instance=instance_traits(model, protected=vm.protected))
             return replace(region, vms=region.vms.set(key, vm))
         case f.InstanceProtected(vm=key, protected=protected):
             vm = region.vms[key]
-            vm = replace(vm, membership=membership(vm.model, protected=protected))
+            vm = replace(vm, instance=instance_traits(vm.model, protected=protected))
             return replace(region, vms=region.vms.set(key, vm))
         case _:
             assert_never(fact)

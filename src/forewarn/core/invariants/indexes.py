@@ -12,8 +12,9 @@ from forewarn.core.looking.deadlines import STALE_MOST, deadline_of, next_deadli
 from forewarn.core.looking.turns import may_take
 from forewarn.core.maps import Map
 from forewarn.core.phases import PENDING, Phase
-from forewarn.core.region import Event, Group, Host, HostHealth, RealHost, Region, replace, with_traits
+from forewarn.core.region import Event, Group, Host, HostHealth, RealHost, Region, replace
 from forewarn.core.retired import Retired
+from forewarn.core.specs import with_traits
 
 
 def of_indexes(region: Region) -> Iterator[str]:

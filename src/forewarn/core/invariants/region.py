@@ -159,7 +159,7 @@ def _of_numbers(region: Region, scope: Scope) -> Iterator[str]:
         if fold(vm.resource_name) in seen:
             yield f"two VMs of scope {scope.key} are called {vm.resource_name}"
         seen.add(fold(vm.resource_name))
-        made = region.lone_vms_made if scope.kind is ScopeKind.VM else scope.counts.get(fold(vm.spec.role), 0)
+        made = region.lone_vms_made if scope.kind is ScopeKind.VM else scope.traits.counts.get(fold(vm.spec.role), 0)
         if vm.number >= made:
             yield f"VM {vm.key} has number {vm.number}, though only {made} were made"
 

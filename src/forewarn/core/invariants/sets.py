@@ -20,7 +20,7 @@ _GROUP_MOST = Rules().placement_group_size
 def of_domains(region: Region) -> Iterator[str]:
     """A set's own numbers of domains bound the domains of its VMs, and a placement group has its scale set's."""
     for scope in region.scopes.values():
-        update, fault = scope.domains.update, scope.domains.fault
+        update, fault = scope.traits.domains.update, scope.traits.domains.fault
         for key in scope.members if update or fault else ():
             vm = region.vms.get(key)
             if vm is not None and ((update and vm.update_domain >= update) or (fault and vm.fault_domain >= fault)):

@@ -28,10 +28,8 @@ from forewarn.core.region import (
     Scope,
     Vm,
     fold,
-    membership,
     replace,
     scope_key,
-    with_traits,
 )
 from forewarn.core.retired import Retired
 from forewarn.core.specs import (
@@ -42,6 +40,8 @@ from forewarn.core.specs import (
     Binding,
     ScopeKind,
     VmSpec,
+    instance_traits,
+    with_traits,
 )
 from forewarn.core.tokens.values import AccessToken
 from forewarn.stores.snapshots.shapes import (
@@ -153,9 +153,9 @@ def _scopes_part(scopes: list[Scope]) -> ScopesPart:
 def _extras(scope: Scope) -> ScopeExtras:
     return ScopeExtras(
         None if scope.policy == DEFAULT_POLICY else scope.policy,
-        dict(scope.counts) if scope.counts else {},
+        dict(scope.traits.counts),
         scope.resource_group,
-        None if scope.domains == REGIONS_DOMAINS else scope.domains,
+        None if scope.traits.domains == REGIONS_DOMAINS else scope.traits.domains,
     )
 
 
@@ -328,8 +328,8 @@ class RegionBuilder:
         for place, events in part.events.items():
             self._vms[first + place] = replace(self._vms[first + place], events=events)
         for place, (model, protected) in part.instances.items():
-            member = membership(model, protected=protected)
-            self._vms[first + place] = replace(self._vms[first + place], membership=member)
+            member = instance_traits(model, protected=protected)
+            self._vms[first + place] = replace(self._vms[first + place], instance=member)
 
     def _take_scopes(self, part: ScopesPart) -> None:
         if not self._names:

@@ -33,10 +33,9 @@ class Limits:
     # Linux' own limit (somaxconn): so many one turn of the loop may accept before any can be refused
     backlog: int = 4096
     descriptors: int = sys.maxsize  # a connection whose number is not below this is refused
-    # Of one VM's pipelines, before the others have theirs, and of all pipelines in one turn of the loop: each answer
-    # takes about as long as a quiet read from asking to answer
+    # Ours: of one VM's pipelines, before the others have theirs; an answer takes about as long as a quiet read
     answers_each_turn: int = 2
-    answers_all_turn: int = 8
+    answers_all_turn: int = 8  # ours: of all pipelines in one turn of the loop, a seventh of a millisecond
     # From the first byte of a request to its last; ours: a quarter of nginx's, on a link without a way to be slow
     request_seconds: float = 15.0
     idle_seconds: float = 120.0  # nginx keeps an idle connection for 75 s; agents may poll once a minute

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from forewarn.core.region import NO_MEMBERSHIP, Power, Region, Scope, Vm, fold, replace
+from forewarn.core.region import Power, Region, Scope, Vm, fold, replace
+from forewarn.core.specs import NO_INSTANCE
 from forewarn.web.documents.interfaces import resources_told
 from forewarn.web.slices.bulletins import ScaleSetSlice, ScopeSlice, VmSlice
 
@@ -65,7 +66,7 @@ def _document_of(scope: Scope | None) -> object:
 
 def vm_slice(region: Region, vm: Vm) -> VmSlice:
     """The VM as its readers see it: nothing of what is being done to it."""
-    lean = replace(vm, power=Power.RUNNING, boots=1, ephemeral_disks=1, events=(), membership=NO_MEMBERSHIP)
+    lean = replace(vm, power=Power.RUNNING, boots=1, ephemeral_disks=1, events=(), instance=NO_INSTANCE)
     resources = resources_told(region, vm) if vm.spec.about.interfaces else ()
     return VmSlice(lean, _scale_set(region, vm), resources)
 

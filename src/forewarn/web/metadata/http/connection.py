@@ -221,10 +221,7 @@ class Connection(asyncio.Protocol):
         self.work(1)
 
     def _read_on(self) -> None:
-        """Take apart what has come, and only as much as is answered soon.
-
-        In portions that end where a head may, so that one is a request and not as many as fit into it.
-        """
+        """Take apart what has come, head by head, and only as much as is answered soon."""
         while self._unread and len(self._owed) < self._limits.queued_requests:
             most = self._limits.remembered_bytes
             end = self._unread.find(_HEAD_ENDS, 0, most)
