@@ -148,14 +148,18 @@ class Lane:
         shares, left = _Shares(), _AT_ONCE
         for descriptor, _ in self._waiting.poll(0, _LOOKED_AT):
             staying = self._staying.get(descriptor)
-            if staying is not None and left and shares.has_left(staying.origin):
-                shares.take(staying.origin)
-                staying.read()
-                left -= 1
+            if staying is None or not left:
+                continue
+            if origin := staying.origin:
+                if not shares.has_left(origin):
+                    continue
+                shares.take(origin)
+            staying.read()
+            left -= 1
 
 
 class _Shares:
-    """What each VM has had of one turn of the loop. Callers whom no network tells apart have no shares."""
+    """What each VM has had of one turn of the loop. Callers without an origin, whom nothing tells apart, have none."""
 
     __slots__ = ("_had",)
 
@@ -163,11 +167,10 @@ class _Shares:
         self._had: dict[str, int] = {}
 
     def has_left(self, origin: str) -> bool:
-        return not origin or self._had.get(origin, 0) < _EACH_TURN
+        return self._had.get(origin, 0) < _EACH_TURN
 
     def take(self, origin: str) -> None:
-        if origin:
-            self._had[origin] = self._had.get(origin, 0) + 1
+        self._had[origin] = self._had.get(origin, 0) + 1
 
 
 class LaneEntrance:
@@ -211,9 +214,10 @@ class LaneEntrance:
                     return False
                 continue  # the client is gone already
             origin = self._welcome(connection, peer[0], connection.fileno())
-            shares.take(origin)
-            if not closing and not shares.has_left(origin):
-                return True
+            if origin and not closing:
+                shares.take(origin)
+                if not shares.has_left(origin):
+                    return True
         return True
 
     def _stop_accepting(self) -> None:
