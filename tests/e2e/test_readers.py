@@ -227,6 +227,37 @@ def test_readers_are_refused_where_they_could_not_work(tmp_path: Path) -> None:
     assert not (tmp_path / "region").exists()
 
 
+def test_a_vm_with_an_address_of_its_own_is_served_beside_the_readers(tmp_path: Path) -> None:
+    with server(tmp_path / "region") as found:
+        found.forewarn("vm", "create", "web", "--count", "2", "--read")
+        found.forewarn("vm", "bind", "web-0", "--local-address", "127.0.0.77")
+        own = f"http://127.0.0.77:{urlsplit(found.metadata).port}"
+        until(lambda: _is_answered(own), "the address of its own")
+        for number, deed in ((2, "restart"), (3, "redeploy")):
+            found.forewarn("vm", deed, "web-0")
+            told = [ask(own, EVENTS).document, ask(found.metadata, f"/vm/web-1{EVENTS}").document]
+            assert [each["DocumentIncarnation"] for each in told] == [number, 1]
+        assert ask(own, f"/vm/web-1{EVENTS}").status == 404
+
+
+def test_at_a_desk_readers_take_a_name_from_anywhere_and_a_region_in_memory_has_them_too(tmp_path: Path) -> None:
+    options = ("--ephemeral", "--desk", "--metadata", "0.0.0.0:0", "--resource-manager", "off", "--readers", "2")
+    env = clean_environment(FOREWARN_TOKEN="sesame")
+    with ServerProgram.start(tmp_path / "region", *options, env=env, cwd=tmp_path) as found:
+        found.forewarn("vm", "create", "web", "--count", "2")
+        assert [found.document("web-0")["DocumentIncarnation"] for _ in range(6)] == [1] * 6
+        page = {"Metadata": "true", "Origin": "https://page.example"}
+        assert ask(found.metadata, f"/vm/web-0{EVENTS}", page).status == 400
+        assert len(readers_of(found)) == READERS
+
+
+def _is_answered(url: str) -> bool:
+    try:
+        return ask(url, EVENTS).status == 200
+    except OSError:
+        return False
+
+
 def test_readers_are_told_of_what_other_nodes_write_and_go_stale_with_their_node(
     postgres: Server, tmp_path: Path
 ) -> None:
