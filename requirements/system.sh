@@ -55,6 +55,8 @@ if [ "$depth" -ge 3 ]; then # platforms: what runs machines
   need jq jq # of the example of an engine in shell
   dpkg -s libvirt-daemon-driver-qemu >/dev/null 2>&1 || missing+=(libvirt-daemon-driver-qemu)
   [ -e /usr/lib/python3/dist-packages/libvirt.py ] || missing+=(python3-libvirt)
+  [ -e /usr/include/libvirt/libvirt.h ] || missing+=(libvirt-dev) # the extra libvirt is built against it
+  need pkg-config pkg-config
   need wine wine # Windows: what runs there is run there
   [ -x /usr/lib/wine/wine64 ] || missing+=(wine64)
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64-win32

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import ServerProgram, clean_environment, run, without_limits
+from tests.e2e.program import ROOT, ServerProgram, clean_environment, run, without_limits
 
 FREE = ("--metadata", "127.0.0.1:0", "--control", "127.0.0.1:0", "--resource-manager", "127.0.0.1:0")
 
@@ -23,8 +24,8 @@ def _file(tmp_path: Path, *, kind: str = "docker", more: str = "") -> Path:
     return config
 
 
-def _refused(*arguments: str | Path, status: int) -> str:
-    done = run("serve", *arguments, status=status, env=clean_environment())
+def _refused(*arguments: str | Path, status: int, **variables: str) -> str:
+    done = run("serve", *arguments, status=status, env=clean_environment(**variables))
     assert done.stdout == ""
     told = without_limits(done.stderr)
     assert told.count("\n") == 1, told
@@ -69,11 +70,34 @@ def test_a_second_server_on_the_same_engine_is_refused_and_the_first_goes_on(tmp
 
 def test_who_lacks_libvirts_binding_is_told_both_ways_to_it(tmp_path: Path) -> None:
     """The environment of the tests has none, and must not."""
-    told = _refused("--config", _file(tmp_path, kind="libvirt"), "--data", tmp_path / "data", *FREE, status=1)
+    told = _refused("--config", _file(tmp_path, kind="libvirt"), "--data", tmp_path / "data", *FREE, status=3)
 
+    assert "a package of the libvirt extra" in told
+    assert "pip install '.[libvirt]'" in told
     assert "python3-libvirt" in told
     assert "--system-site-packages" in told
-    assert "libvirt-python" in told
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_binding_that_is_for_another_python_is_told_with_both_ways_too(tmp_path: Path) -> None:
+    """As where an environment sees the packages of a distribution whose Python is another one."""
+    (tmp_path / "seen").mkdir()
+    (tmp_path / "seen/libvirt.py").write_text("import libvirtmod\n")
+    config = _file(tmp_path, kind="libvirt")
+    told = _refused("--config", config, "--data", tmp_path / "data", *FREE, status=1, PYTHONPATH=str(tmp_path / "seen"))
+
+    assert "which this Python cannot load: No module named 'libvirtmod'" in told
+    assert "the libvirt extra" in told
+    assert "python3-libvirt" in told
+    assert not (tmp_path / "data").exists()
+
+
+def test_no_locked_file_names_libvirts_binding() -> None:
+    """It is built against the libvirt of the machine where it is installed: no pin and no hash is right for all."""
+    locked = sorted((ROOT / "requirements").glob("*.txt"))
+
+    assert ROOT / "requirements/dev.txt" in locked
+    assert [path.name for path in locked if re.search(r"^libvirt[-_.]python\b", path.read_text(), re.M | re.I)] == []
 
 
 def test_a_remote_engine_whose_token_cannot_be_read_is_refused_without_repeating_it(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from forewarn.plane.ports import Origin
 from forewarn.plane.system import SYSTEM, ServerSystem
 from forewarn.server.fencing import fence_by
 from forewarn.settings.errors import CommandFailed
+from forewarn.settings.extras import look_for
 from forewarn.settings.machine_entries import (
     BlueprintEntry,
     Declared,
@@ -128,6 +129,7 @@ def _libvirt(
     from forewarn.engines.libvirt.making import LibvirtBlueprint
 
     if any(host.node in ("", node) for host in hosts):
+        look_for("libvirt", '[[engine]] kind = "libvirt"')
         libvirt()  # says now what is missing, and not when the first host is listed
     reached = [
         LibvirtHost(host.entry.name, _uri(host, node), host.entry.peer_uri, host.entry.migrate_uri) for host in hosts

@@ -28,6 +28,12 @@ _EXTRAS = {
     "apprise": "notify",
     "opentelemetry": "otlp",
     "greenlet": "sim",
+    "libvirt": "libvirt",
+}
+# Another way to the package of an extra, where there is one
+_ELSE = {
+    "libvirt": ", which builds it against this machine's libvirt-dev; or install the distribution's own package "
+    "(Debian: python3-libvirt) and make the environment with --system-site-packages",
 }
 
 
@@ -52,6 +58,6 @@ def _missing(package: str, command: str) -> CommandFailed:
     extra = _EXTRAS[package]
     return CommandFailed(
         f"'{command}' needs {package}, a package of the {extra} extra; install it in a clone of forewarn: "
-        f"pip install '.[{extra}]'",
+        f"pip install '.[{extra}]'{_ELSE.get(package, '')}",
         Exit.UNREACHABLE,
     )

@@ -13,8 +13,9 @@ from typing import Any
 from forewarn.plane.hands.engine import EngineFault
 
 MISSING = (
-    "An engine of kind libvirt needs libvirt's Python binding, which this Python cannot load: {}. Install Debian's "
-    "python3-libvirt and make the environment with --system-site-packages, or build libvirt-python from source."
+    "An engine of kind libvirt needs libvirt's Python binding, which this Python cannot load: {}. Build it for this "
+    "Python with the libvirt extra, or install the distribution's own package (Debian: python3-libvirt) and make the "
+    "environment with --system-site-packages."
 )
 # libvirt's virErrorNumber, from include/libvirt/virterror.h: that asking again cannot help
 _LASTING = frozenset({3, 8, 27, 67, 84})  # NO_SUPPORT INVALID_ARG XML_ERROR CONFIG_UNSUPPORTED OPERATION_UNSUPPORTED
