@@ -37,7 +37,8 @@ def serving(inside: Sequence[str], data: Path, metadata: str, *options: str | Pa
 def forewarn(server: ServerProgram, inside: Sequence[str], *words: str) -> str:
     """A command of a person at that host."""
     line = [*inside, str(FOREWARN), *words, "--url", server.control]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60, env=clean_environment(PATH=_PATH))
+    env = clean_environment(PATH=_PATH, **({"FOREWARN_TOKEN": server.token} if server.token else {}))
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, env=env)
     assert done.returncode == 0, (
         f"forewarn {' '.join(words)}: {done.stdout}{done.stderr}\n{server.log.read_text()[-3000:]}"
     )

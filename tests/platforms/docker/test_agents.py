@@ -29,12 +29,14 @@ def test_a_container_approves_its_reboot_and_comes_back(
         assert approvals == ["web-0"]
 
 
+@pytest.mark.parametrize("kind", ["dockerd", "podman"])
 def test_a_container_behind_a_relay_approves_its_reboot_and_comes_back(
-    dockerd: tuple[Daemon, ...], tmp_path: Path
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """The relay has the containers' end of the network; of the region it knows the one VM that it is for."""
+    engines: tuple[Daemon, ...] = request.getfixturevalue(kind)
     (tmp_path / "relay").mkdir()
-    with container_region(dockerd[0], tmp_path, metadata="127.0.0.1:0") as region:
+    with container_region(engines[0], tmp_path, metadata="127.0.0.1:0") as region:
         upstream = ("--upstream", region.server.control, "--vms", "web-0", "--metadata", f"{METADATA}:80")
         with relay(tmp_path / "relay", *upstream, wrapper=beside(region.daemon)):
             web = region.run("web-0", 10)

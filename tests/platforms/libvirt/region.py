@@ -1,4 +1,4 @@
-"""A region over two hosts: a node at each, on one shared store, as docs/machines.md has it."""
+"""A region over two hosts: a node at each, on one shared store, as docs/machines.md has it; or one node for both."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ silent_after = "10s"
 fence_after = "12s"
 call_timeout = "10s"
 """
+ONE_NODE = "region"
+TOKEN = "sesame"
 _OPTIONS = (
     "--recovery-freeze", "3s", "--recovery-live-migration", "3s", "--recovery-user-restart", "3s",
     "--recovery-user-redeploy", "3s", "--recovery-crash", "3s", "--recovery-failure", "3s",
@@ -40,11 +42,15 @@ class MachineRegion:
     daemons: dict[str, Daemon]
     folder: Path
     binding: Path  # where libvirt's Python binding is
-    store: str
+    store: str  # none where one node has its own
     nodes: dict[str, ServerProgram] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     tables: str = ""  # more of the region file
     pool: Path = Path()  # of volumes, where a test has one
+    apart: tuple[str, ...] = ()  # what a command begins with where the one node is, if that is at neither host
+
+    def inside(self, node: str) -> tuple[str, ...]:
+        return self.apart or self.daemons[node].inside
 
     def start_node(self, name: str) -> ServerProgram:
         """Also after it was killed."""
@@ -52,8 +58,9 @@ class MachineRegion:
             self.nodes[name].close()
         config = self.folder / "region.toml"
         config.write_text(_SETTINGS + self._tables())
+        kept = {"FOREWARN_STORE": self.store} if self.store else {"FOREWARN_TOKEN": TOKEN}
         made = launch(
-            self.daemons[name].inside,
+            self.inside(name),
             self.folder / f"node-{name}",
             f"{METADATA}:80",
             "--config",
@@ -63,7 +70,7 @@ class MachineRegion:
             *_OPTIONS,
             *self.options,
             PYTHONPATH=str(self.binding),
-            FOREWARN_STORE=self.store,
+            **kept,
         )
         self.nodes[name] = made
         return made
@@ -77,7 +84,8 @@ class MachineRegion:
         text = '[[engine]]\nname = "metal"\nkind = "libvirt"\nshared_disks = true\n'
         for number, (name, daemon) in enumerate(self.daemons.items()):
             fence = json.dumps(["/bin/sh", "-c", f"test -e {self.folder}/{name}.dead"])
-            text += f'[[host]]\nname = "{name}"\nengine = "metal"\nuri = "{daemon.host.uri}"\nnode = "{name}"\n'
+            text += f'[[host]]\nname = "{name}"\nengine = "metal"\nuri = "{daemon.host.uri}"\n'
+            text += f'node = "{ONE_NODE if self.apart else name}"\n'
             text += f'migrate_uri = "{daemon.host.migrate_uri}"\npeer_uri = "{daemon.host.uri}"\n'
             text += f"fence = {fence}\ncapacity = 30\nadded = true\n"
             text += f"update_domain = {number}\nfault_domain = {number}\n"
@@ -85,16 +93,17 @@ class MachineRegion:
 
     def forewarn(self, *words: str) -> str:
         name = next(name for name, node in self.nodes.items() if node.process.poll() is None)
-        return forewarn(self.nodes[name], self.daemons[name].inside, *words)
+        return forewarn(self.nodes[name], self.inside(name), *words)
 
     def facts(self, *names: str) -> list[dict[str, Any]]:
         name = next(name for name, node in self.nodes.items() if node.process.poll() is None)
-        return facts(self.nodes[name], self.daemons[name].inside, *names)
+        return facts(self.nodes[name], self.inside(name), *names)
 
     def adopt(self, guest: Guest, host: str, *words: str) -> None:
-        """By the node at that host: its daemon is reached from there only."""
+        """By the node that works there: the host's daemon is reached by that one only."""
+        node = ONE_NODE if self.apart else host
         line = ("machine", "adopt", f"{host}/{guest.name}", "--way", "address", *words)
-        forewarn(self.nodes[host], self.daemons[host].inside, *line)
+        forewarn(self.nodes[node], self.inside(node), *line)
 
     def machines(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self.forewarn("machine", "list", "--json"))["machines"]
