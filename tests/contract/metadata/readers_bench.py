@@ -52,6 +52,8 @@ class LoopReader:
                 for connection in tuple(reader.face._connections._connections):
                     connection.abort()
                 await reader.face.close()
+            for listening in reader._sockets:
+                listening.close()  # as the end of a process does: a face that never began has not closed them
             reader._channel.abort()
         return status
 
