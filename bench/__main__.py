@@ -18,6 +18,8 @@ from bench.processes import CannotMeasure, Others, raise_open_files
 _PARTS = {
     "reads": "a VM's GET, beside nginx and Go",
     "all_cores": "a VM's GET from as many readers as cores, beside nginx with as many workers (only when named)",
+    "mix": "a GET as curl, Python, Node, PowerShell and others make it, beside nginx (only when named)",
+    "causes": "where the CPU of a GET goes, by cause, for kinds of clients, by perf (only when named)",
     "callers": "20 000 distinct callers",
     "fairness": "another VM's read while one VM pipelines, floods or opens 20 000 connections",
     "sizes": "restart, approval and ticks among 1 000 and among 1 000 000 VMs",
@@ -38,7 +40,19 @@ _PARTS = {
     "campaign": "maintenance over 1 000 000 VMs, wave by wave (only when named: ten minutes)",
     "agent": "the agent in a VM: its size, its cost, its start, its haste",
 }
-_WHEN_NAMED = ("all_cores", "relays", "pages", "watching", "browsing", "before", "instructions", "signals", "campaign")
+_WHEN_NAMED = (
+    "mix",
+    "causes",
+    "all_cores",
+    "relays",
+    "pages",
+    "watching",
+    "browsing",
+    "before",
+    "instructions",
+    "signals",
+    "campaign",
+)
 
 
 def main() -> int:
