@@ -191,7 +191,14 @@ def test_a_reader_that_is_frozen_is_replaced(tmp_path: Path) -> None:
         os.kill(frozen, signal.SIGSTOP)
         until(lambda: frozen not in readers_of(found), "the end of the frozen one")
         until(lambda: len(readers_of(found)) == READERS, "another reader")
+        until(lambda: _beside(found) == (READERS, 1, 0), "the node to tell of it")
         assert [found.document("web")["DocumentIncarnation"] for _ in range(8)] == [1] * 8
+
+
+def _beside(found: ServerProgram) -> tuple[int, int, int]:
+    """Who answers beside it, as the node says: readers, those that ended, relays."""
+    told = found.json("node", "list")["beside"]
+    return told["readers"], told["readers_ended"], told["relays"]
 
 
 def test_readers_of_a_frozen_server_answer_no_longer_than_they_may(tmp_path: Path) -> None:

@@ -119,7 +119,9 @@ def test_a_relay_that_was_killed_begins_with_what_is_there(tmp_path: Path) -> No
         token = made_token(upstream, "--vms", "web")
         with relay(tmp_path, "--upstream", upstream.control, token=token) as first:
             before = first.get("web").document["DocumentIncarnation"]
+            assert "1 relay follows this node." in upstream.forewarn("node", "list")
             first.process.kill()
+        until(lambda: "relay" not in upstream.forewarn("node", "list"), "the node to be rid of it")
         upstream.forewarn("vm", "restart", "web")
         with relay(tmp_path, "--upstream", upstream.control, token=token) as second:
             document = second.get("web").document

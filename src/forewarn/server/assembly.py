@@ -29,7 +29,7 @@ from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.metadata.settings import MetadataSettings
 from forewarn.web.operator.app import OperatorApp, operator_app
-from forewarn.web.operator.desk import Visible
+from forewarn.web.operator.desk import ReadersNow, Visible, no_readers
 from forewarn.web.operator.schema.answers import SettingView
 from forewarn.web.seen import LookingOn
 from forewarn.web.signals.page import MetricsPage
@@ -90,6 +90,7 @@ class Assembly:
         resource_manager: Introduction | None = None,
         visible: Visible | None = None,
         metrics: MetricsPage | None = None,
+        readers: ReadersNow = no_readers,
     ) -> OperatorApp:
         """The control face. ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any."""
         parts, tokens = self.parts, self.tokens
@@ -113,6 +114,7 @@ class Assembly:
             not_before_format=parts.metadata.not_before_format,
             sessions=portal.sessions if portal else None,
             manners=self._manners(),
+            readers=readers,
         )
         if portal:
             portal.add_to(app)

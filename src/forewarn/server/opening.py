@@ -245,6 +245,7 @@ class _Opening:
             resource_manager=introduced,
             visible=self._visible,
             metrics=self.metrics if self._settings.metrics else None,
+            readers=self._gauges.readers,
         )
         await self._serve(self._behind(app, "operator"), listening, "operator")
         self._stack.callback(end_streams, app)

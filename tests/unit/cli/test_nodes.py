@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,15 @@ def test_a_region_of_one_node_lists_it(run: Run, region: Region) -> None:
     assert words[:8] == ["alpha", "*", __version__, "leads", "0", "0s", "ago", "serving"]
     assert len(table.lines) == 2
     assert [node["name"] for node in found["nodes"]] == ["alpha"]
+
+
+def test_readers_beside_the_node_are_told_of_below_the_list(run: Run, region: Region) -> None:
+    region.app.state.desk = replace(region.app.state.desk, readers=lambda: (4, 0))
+
+    table, found = run("node", "list"), run("node", "list", "--json").json
+
+    assert table.lines[2:] == ["4 readers answer VMs beside this node."]
+    assert found["beside"]["readers"] == 4
 
 
 def test_a_store_must_be_named(run: Run) -> None:

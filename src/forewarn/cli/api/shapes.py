@@ -41,8 +41,16 @@ class Node(TypedDict):
     this: bool
 
 
+class Beside(TypedDict):
+    readers: int
+    readers_ended: int
+    relays: int
+    told: list[str]
+
+
 class Nodes(TypedDict):
     nodes: list[Node]
+    beside: Beside
     warnings: list[str]
 
 

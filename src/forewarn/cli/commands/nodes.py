@@ -42,7 +42,7 @@ def add_to(subparsers: Subparsers) -> None:
         "list nodes",
         "List the nodes that have been seen lately: which of them leads, how many records each had yet to read (its "
         "lag), and what they do. Warns of nodes that have fallen silent, and where they differ in version or rules. "
-        "The star is the node that answered.",
+        "The star is the node that answered; it tells of its readers and of the relays that follow it.",
         "forewarn node list",
     )
     _add_tokens(subparsers)
@@ -55,6 +55,8 @@ def _list(args: argparse.Namespace, out: Output) -> int:
         out.json(found)
         return Exit.OK
     out.table(_COLUMNS, map(_row, found["nodes"]), "No node has been seen lately.")
+    for sentence in found["beside"]["told"]:
+        out.line(filled(sentence, out.width))
     for warning in found["warnings"]:
         out.line(out.paint(filled(f"Warning: {warning}", out.width), "yellow"))
     return Exit.OK

@@ -17,7 +17,7 @@ from forewarn.plane.plane import Plane
 from forewarn.web.access import Tokens
 from forewarn.web.faults import FaultRules
 from forewarn.web.introduction import Introduction
-from forewarn.web.operator.desk import Desk, Visible
+from forewarn.web.operator.desk import Desk, ReadersNow, Visible, no_readers
 from forewarn.web.operator.errors import answer_errors
 from forewarn.web.operator.gate import Gate, PortalSessions
 from forewarn.web.operator.live.changes import Changes
@@ -94,13 +94,14 @@ def operator_app(
     visible: Visible | None = None,
     sessions: PortalSessions | None = None,
     manners: RelayManners = USUAL_MANNERS,
+    readers: ReadersNow = no_readers,
 ) -> OperatorApp:
     """The ASGI app.
 
     ``hosts`` are names beside localhost that a Host header may carry; ``"*"`` allows any. ``not_before_format`` is how
     the metadata face of the same server writes its documents: those that this face shows must be the same bytes.
     ``visible`` is what that face lets the guests of a scope see, where it lags behind; ``sessions`` are the portal's.
-    ``manners`` are those of the metadata face, which relays take over.
+    ``manners`` are those of the metadata face, which relays take over. ``readers`` are those of this server.
     """
     streams = Streams()
     app = OperatorApp(
@@ -122,6 +123,7 @@ def operator_app(
         Changes(plane, faults),
         *(resource_manager, not_before_format, region_name, kept_in, visible, tokens),
         newsroom=Newsroom(plane, manners),
+        readers=readers,
     )
     app.router.routes.append(app.by_noun)
     if tokens.wanted:

@@ -39,6 +39,12 @@ _P = ParamSpec("_P")
 _Told = TypeVar("_Told", bound=CommandAnswer)
 
 Visible: TypeAlias = Callable[[str], Region]  # what the guests of a scope may see already
+ReadersNow: TypeAlias = Callable[[], tuple[int, int]]  # how many readers answer, how many ended that were not to
+
+
+def no_readers() -> tuple[int, int]:
+    """Of a server that answers alone."""
+    return 0, 0
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Desk:
     visible: Visible | None = None  # of the metadata face of this server; None where it shows everything at once
     tokens: Tokens = NO_TOKENS
     newsroom: Newsroom = field(kw_only=True)
+    readers: ReadersNow = no_readers
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,11 @@ class Gauges:
 
     def told(self) -> tuple[dict[tuple[str, str], int], tuple[int, int]]:
         """Messages to people; and how many readers answer, and how many have ended that were not to."""
-        readers = (0, 0) if self._readers is None else (self._readers.answering, self._readers.ended)
-        return self.notified(), readers
+        return self.notified(), self.readers()
+
+    def readers(self) -> tuple[int, int]:
+        """How many readers answer, and how many have ended that were not to."""
+        return (0, 0) if self._readers is None else (self._readers.answering, self._readers.ended)
 
     def tells(self, notified: Mapping[tuple[str, str], int]) -> None:
         """What became of messages to people, by kind of channel and outcome; it goes on counting."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, aclosing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from forewarn.plane.ports import Node, Uncertain
 from forewarn.plane.standing import Standing
 from forewarn.stores.memory import MemoryJournal
 from forewarn.stores.shared_memory import SharedMemory
-from forewarn.web.operator.routes.nodes import leader_of, warnings
+from forewarn.web.operator.live.relays import RelayedVms
+from forewarn.web.operator.routes.nodes import beside_of, leader_of, warnings
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench, OpenBench
@@ -24,6 +26,10 @@ pytestmark = pytest.mark.anyio
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 STALE = "This node has not heard from its store for 10 s."
+NO_READER = (
+    "No reader answers beside this node now. 3 readers have ended unexpectedly since it started. "
+    "Each is followed by another; the log says why."
+)
 NOT_OF_THE_REGION = {
     "GET /openapi.json",
     "GET /v1/settings",
@@ -52,6 +58,48 @@ async def test_a_node_that_drains_is_listed_as_such(bench: Bench) -> None:
     bench.plane.membership.drain()
 
     assert (await bench.get("/v1/nodes"))["nodes"][0]["draining"] is True
+
+
+async def test_a_node_tells_of_its_readers_and_of_the_relays_that_follow_it_now(bench: Bench) -> None:
+    alone = (await bench.get("/v1/nodes"))["beside"]
+    await bench.create("lone")
+    desk = bench.app.state.desk
+    bench.app.state.desk = replace(desk, readers=lambda: (2, 1))
+    async with (
+        aclosing(desk.newsroom.follow(RelayedVms(frozenset({"lone"})), desk.streams, lambda: True)) as one,
+        aclosing(desk.newsroom.follow(RelayedVms(host="host-0"), desk.streams, lambda: True)) as other,
+    ):
+        await anext(one)
+        await anext(other)
+        beside = (await bench.get("/v1/nodes"))["beside"]
+    left = (await bench.get("/v1/nodes"))["beside"]
+
+    assert alone == {"readers": 0, "readers_ended": 0, "relays": 0, "told": []}
+    assert (beside["readers"], beside["readers_ended"], beside["relays"]) == (2, 1, 2)
+    assert beside["told"] == [
+        "2 readers answer VMs beside this node.",
+        "1 reader has ended unexpectedly since it started. Each is followed by another; the log says why.",
+        "2 relays follow this node.",
+    ]
+    assert (left["relays"], left["told"]) == (0, beside["told"][:2])
+
+
+@pytest.mark.parametrize(
+    ("readers", "ended", "relays", "told"),
+    [
+        (0, 0, 0, []),
+        (1, 0, 0, ["1 reader answers VMs beside this node."]),
+        (0, 0, 1, ["1 relay follows this node."]),
+        (
+            0,
+            3,
+            0,
+            [NO_READER],
+        ),
+    ],
+)
+def test_what_there_is_none_of_is_not_spoken_of(readers: int, ended: int, relays: int, told: list[str]) -> None:
+    assert beside_of(readers, ended, relays).told == told
 
 
 async def test_what_one_node_has_answered_the_other_knows_and_lists(open_bench: OpenBench, anyio_backend: str) -> None:

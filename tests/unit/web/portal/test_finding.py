@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.unit.web.portal.conftest import OpenPortal
@@ -36,6 +38,16 @@ async def test_settings_are_found_by_what_they_do_and_say_where_they_came_from(o
     assert await rows(open_portal, "/portal/settings?q=zebra", "setting") == []
 
 
+async def test_the_nodes_page_says_who_answers_vms_beside_this_node(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        browser.app.state.desk = replace(browser.app.state.desk, readers=lambda: (2, 3))
+        told = (await browser.api("/v1/nodes"))["beside"]["told"]
+        page = await browser.page("/portal/nodes")
+    (part,) = (each for each in page.walk() if each.attributes.get("id") == "part-nodes")
+    assert len(told) == 2
+    assert all(sentence in part.text for sentence in told)
+
+
 async def test_nodes_and_faults_tell_what_the_api_tells(open_portal: OpenPortal) -> None:
     async with open_portal() as browser:
         await small(browser)
@@ -43,5 +55,7 @@ async def test_nodes_and_faults_tell_what_the_api_tells(open_portal: OpenPortal)
         nodes, faults = await browser.page("/portal/nodes"), await browser.page("/portal/faults")
     assert node["name"] in nodes.text
     assert node["rules"] in nodes.text
+    assert "reader" not in nodes.text
+    assert "relay" not in nodes.text
     assert "the answer is 429 Too Many Requests" in faults.text
     assert "0 of 3" in faults.text

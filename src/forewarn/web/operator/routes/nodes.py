@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from forewarn.plane.ports import Journal, Node
-from forewarn.web.operator.desk import ThePlane
+from forewarn.web.operator.desk import TheDesk, ThePlane
 from forewarn.web.operator.routing import routes_below
 from forewarn.web.operator.schema.answers import Answer
 
@@ -43,8 +43,23 @@ class NodeAnswer(Answer):
     this: bool = Field(description="Whether it is the one that answers here.", examples=[True])
 
 
+class BesideAnswer(Answer):
+    """Who answers VMs by what one node tells them. Only that node knows, so it tells of itself alone."""
+
+    readers: int = Field(description="How many readers of it answer (`--readers`).", examples=[2])
+    readers_ended: int = Field(
+        description="How many of its readers have ended that were not to, since it started.", examples=[0]
+    )
+    relays: int = Field(description="How many streams of relays follow it: each relay has one.", examples=[3])
+    told: list[str] = Field(
+        description="The same in sentences; none of what there is none of.",
+        examples=[["2 readers answer VMs beside this node.", "3 relays follow this node."]],
+    )
+
+
 class NodesAnswer(Answer):
     nodes: list[NodeAnswer] = Field(description="By name.")
+    beside: BesideAnswer = Field(description="Readers of the node that answers here, and relays that follow it.")
     warnings: list[str] = Field(
         description="A sentence for each thing that should not stay so.",
         examples=[["The nodes run different versions: 0.1.0, 0.2.0."]],
@@ -52,7 +67,7 @@ class NodesAnswer(Answer):
 
 
 @router.get("", summary="List nodes")
-async def list_nodes(plane: ThePlane) -> NodesAnswer:
+async def list_nodes(desk: TheDesk, plane: ThePlane) -> NodesAnswer:
     """Every server of the region that has been seen lately, by name; a region of its own directory has one."""
     this, listed = plane.membership.node, await plane.membership.nodes()
     now = plane.now()
@@ -60,7 +75,25 @@ async def list_nodes(plane: ThePlane) -> NodesAnswer:
     lags = await asyncio.to_thread(_lags, plane.journal, nodes, this.seq)
     leader = leader_of(nodes, this.id, now)
     fields = [_fields(node, lag, now, leader, this.id) for node, lag in zip(nodes, lags, strict=True)]
-    return NodesAnswer(nodes=fields, warnings=list(warnings(nodes, leader, now)))
+    beside = beside_of(*desk.readers(), len(desk.newsroom))
+    return NodesAnswer(nodes=fields, beside=beside, warnings=list(warnings(nodes, leader, now)))
+
+
+def beside_of(readers: int, ended: int, relays: int) -> BesideAnswer:
+    """In figures and in words."""
+    told = list(_sentences(readers, ended, relays))
+    return BesideAnswer(readers=readers, readers_ended=ended, relays=relays, told=told)
+
+
+def _sentences(readers: int, ended: int, relays: int) -> Iterator[str]:
+    if readers:
+        yield f"{readers} {'reader answers' if readers == 1 else 'readers answer'} VMs beside this node."
+    if ended:
+        none = "" if readers else "No reader answers beside this node now. "
+        some = f"{ended} {'reader has' if ended == 1 else 'readers have'}"
+        yield f"{none}{some} ended unexpectedly since it started. Each is followed by another; the log says why."
+    if relays:
+        yield f"{relays} {'relay follows' if relays == 1 else 'relays follow'} this node."
 
 
 def _lags(journal: Journal, nodes: list[Node], head: int) -> list[int]:

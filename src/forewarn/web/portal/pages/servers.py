@@ -21,7 +21,7 @@ class SettingsView:
 
 async def view_nodes(visit: Visit) -> NodesAnswer:
     """Who serves the region, and how far each has come."""
-    return await list_nodes(visit.desk.plane)
+    return await list_nodes(visit.desk, visit.desk.plane)
 
 
 async def view_settings(visit: Visit) -> SettingsView:
