@@ -78,6 +78,7 @@ def mislead(nemesis: Nemesis, _node: Node) -> RelayDoor:
         relay.heal()
         return relay
     with _another_region(nemesis) as other:
+        relay.leave_alone()
         for wire in relay.upstreams:
             relay.wires.lead(wire, other.control_port)
             relay.wires.snap(wire)

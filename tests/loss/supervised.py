@@ -92,8 +92,13 @@ class Supervised(ABC):
             finally:
                 self._close()
 
+    def leave_alone(self) -> None:
+        """From now on it may end by itself, and is not started again."""
+        with self._lock:
+            self.wanted = False
+
     def end_by_itself(self, within_seconds: float) -> int | None:
-        """Its status, where it ends unasked in that time; it is not started again meanwhile."""
+        """Its status, where it ends unasked in that time; it must have been left alone before there was a reason."""
         with self._lock:
             assert self._process is not None
             try:
