@@ -24,8 +24,10 @@ from forewarn.web.access import EVERYTHING, Grant, Tokens
 from forewarn.web.host_names import HostNames
 from forewarn.web.operator.errors import error_answer
 from forewarn.web.operator.schema.answers import ErrorKind
+from forewarn.web.parts import too_many_parts
 
 MOST_BODY_BYTES = 4 * 1024 * 1024  # as gRPC takes by default (nginx: 1 MiB)
+MOST_PARTS, MOST_FIELDS = 25_000, 2_500  # ours: two lists of 10 000 names; no body has a hundred fields
 _POLICY = (
     "default-src 'none'",
     "script-src 'self'",
@@ -217,6 +219,8 @@ async def _limited(headers: Headers, receive: Receive) -> Receive:
         if len(body) > MOST_BODY_BYTES:
             raise _too_large()
         if not message.get("more_body", False):
+            if too_many_parts(body, MOST_PARTS, MOST_FIELDS):
+                raise _No(400, "invalid", f"The body has more than {MOST_PARTS} values or {MOST_FIELDS} fields.")
             return _replay({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,11 +38,16 @@ async def _list(desk: ArmDesk, call: Call) -> ArmReply:
     """Of a group, or of the whole subscription. When a resource was made or changed is not known, and left out."""
     wanted, group = listing.of_resources(call), fold(call.names.get("group", ""))
     expanded = _expanded(call.query.get(EXPAND, ""))
-    here = (each for each in _resources(desk) if group in ("", fold(each["id"].split("/")[4])))
-    found = listing.first_of(call, filter(wanted, here))
+    found = await asyncio.to_thread(_found, desk, call, wanted, group)  # among all machines that there are
     if _STATE.lower() not in expanded:
-        found = [{name: value for name, value in each.items() if name != _STATE} for each in found]
+        for each in found:
+            each.pop(_STATE, None)
     return ArmReply(200, {"value": found})
+
+
+def _found(desk: ArmDesk, call: Call, wanted: listing.Predicate, group: str) -> list[dict[str, Any]]:
+    here = (each for each in _resources(desk) if group in ("", fold(each["id"].split("/")[4])))
+    return listing.first_of(call, filter(wanted, here))
 
 
 def _expanded(asked: str) -> set[str]:

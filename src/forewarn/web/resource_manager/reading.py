@@ -12,6 +12,7 @@ import msgspec
 from starlette.requests import Request
 
 from forewarn.plane.ports import Origin
+from forewarn.web.parts import too_many_parts
 from forewarn.web.resource_manager.call import Call
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.templates.jsonc import to_json
@@ -21,6 +22,8 @@ _MOST_DRAINED = 16 * MOST_BODY_BYTES  # ours: read and thrown away, so that the 
 _DEEPEST = 64  # levels of JSON, as .NET's readers take by default
 _LONGEST_NAME = 260  # ours: longer than any name that the kinds served here may have
 _LONGEST_WHO = 100  # as web/operator/desk.py
+MOST_PARTS = 50_000  # ours: values, lists and objects of a body; a template of the largest size has half as many
+MOST_FORM_FIELDS = 64  # ours: a request for a token has six
 _FORM = "application/x-www-form-urlencoded"
 _API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9.]{1,20})?", re.IGNORECASE)
 
@@ -90,13 +93,22 @@ async def read_body(request: Request, *, is_template: bool = False) -> Any:
     if not content:
         return None
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
-        return dict(parse_qsl(content.decode("latin-1"), keep_blank_values=True))
+        return await asyncio.to_thread(_form, content)
+    if too_many_parts(content, MOST_PARTS, MOST_PARTS):
+        raise _not_understood(f"has more than {MOST_PARTS} values.")
     try:
         found = await asyncio.to_thread(_decode, content, is_template) if is_template else _decode(content, is_template)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise _not_understood(f"could not be deserialized: {problem}.") from None
     _check_depth(found)
     return found
+
+
+def _form(content: bytes) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(content.decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_FORM_FIELDS))
+    except ValueError:
+        raise _not_understood(f"has more than {MOST_FORM_FIELDS} fields.") from None
 
 
 def _decode(content: bytes, is_template: bool) -> Any:

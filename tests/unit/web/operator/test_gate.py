@@ -11,6 +11,7 @@ import pytest
 
 from forewarn.plane.ports import JournalFault, Record
 from forewarn.stores.memory import MemoryJournal
+from forewarn.web.operator.gate import MOST_FIELDS, MOST_PARTS
 
 if TYPE_CHECKING:
     from tests.unit.web.operator.conftest import Bench, OpenBench
@@ -42,6 +43,27 @@ async def test_a_configured_name_is_answered(open_bench: OpenBench, anyio_backen
 async def test_any_name_can_be_allowed(open_bench: OpenBench, anyio_backend: str) -> None:
     async with open_bench(hosts=("*",)) as bench:
         assert (await bench.client.get("/v1/ping", headers={"Host": "whatever.example"})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {f"k{number}": 0 for number in range(MOST_FIELDS + 1)},
+        {"name": [0] * (MOST_PARTS + 1)},
+        {"name": [[]] * (MOST_PARTS + 1)},
+    ],
+    ids=["fields", "numbers", "lists"],
+)
+async def test_a_body_of_very_many_parts_is_refused_before_it_is_parsed(bench: Bench, more: dict[str, Any]) -> None:
+    """Parsing and complaining of each would keep everybody else waiting for seconds."""
+    error = await bench.refused(400, "POST", "/v1/vms", {"name": "lone", **more})
+    assert f"more than {MOST_PARTS} values or {MOST_FIELDS} fields" in str(error)
+
+
+async def test_two_lists_of_ten_thousand_names_are_parsed(bench: Bench) -> None:
+    names = [f"host-with-a-name-{number}" for number in range(10_000)]
+    error = await bench.refused(400, "POST", "/v1/campaigns", {"hosts": names, "scopes": names, "k": 1})
+    assert "'k'" in str(error)
 
 
 async def test_a_page_of_another_origin_changes_nothing(bench: Bench) -> None:

@@ -10,7 +10,7 @@ from forewarn.plane.plane import Plane
 from forewarn.plane.ports import JournalFault, Uncertain
 from forewarn.plane.standing import Standing
 from forewarn.stores.memory import MemoryJournal
-from forewarn.web.resource_manager.reading import MOST_BODY_BYTES
+from forewarn.web.resource_manager.reading import MOST_BODY_BYTES, MOST_FORM_FIELDS, MOST_PARTS
 from tests.unit.web.resource_manager.bench import NETWORK, RG, Bench, S, open_bench
 
 pytestmark = pytest.mark.anyio
@@ -103,6 +103,33 @@ async def test_json_may_not_be_nested_without_end(bench: Bench) -> None:
     error = await bench.refused(400, "PUT", RG, content=deep.encode())
 
     assert "nested" in error["message"]
+
+
+@pytest.mark.parametrize("piece", ["0", "[]", '""'])
+async def test_a_body_of_very_many_values_is_refused_before_it_is_parsed(bench: Bench, piece: str) -> None:
+    """A parser in C gives nobody else a turn: what it may be given is counted."""
+    content = '{"location": "westus", "x": [' + ",".join([piece] * (MOST_PARTS + 1)) + "]"  # and no JSON
+
+    error = await bench.refused(400, "PUT", RG, content=content.encode())
+
+    assert f"more than {MOST_PARTS} values" in error["message"]
+
+
+async def test_a_body_of_many_values_is_taken(bench: Bench) -> None:
+    disk = f"{RG}/providers/Microsoft.Compute/disks/d"
+    await bench.group()
+    await bench.put(disk, {"location": "westus", "properties": {"x": list(range(MOST_PARTS // 2))}}, 200)
+
+    assert len((await bench.get(disk))["properties"]["x"]) == MOST_PARTS // 2
+
+
+async def test_a_form_of_many_fields_is_refused_without_a_token_too(bench: Bench) -> None:
+    """Whoever reaches the face may send one: a form of a megabyte kept everybody waiting for half a second."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Authorization": ""}
+    for content, fits in ((b"a=1&" * MOST_FORM_FIELDS, False), (b"a=1&" * (MOST_FORM_FIELDS - 1) + b"b=1", True)):
+        answer = await bench.client.post("/organizations/oauth2/v2.0/token", content=content, headers=headers)
+        assert answer.status_code == 400
+        assert (f"more than {MOST_FORM_FIELDS} fields" in answer.text) is not fits
 
 
 async def test_a_large_body_is_refused(bench: Bench) -> None:
