@@ -11,7 +11,6 @@ from pathlib import Path
 from tests.e2e.program import ROOT, clean_environment
 
 TOOLS = ROOT / ".build" / "package" / "bin"
-_BASE = ROOT / ".build" / "image-base.tar"
 NAME = "localhost/forewarn"  # of the image
 BASE = "localhost/forewarn-base"  # and of the one below it: Debian with its Python
 # runc may not raise its own limits where it does not run as the machine's first root
@@ -44,11 +43,11 @@ def build(into: Path, source: Path = ROOT, *targets: str) -> list[Path]:
     return sorted(into.iterdir())
 
 
-def debian() -> Path:
+def debian(name: str = "image-base", packages: str = "python3,python3-venv") -> Path:
     """The archive of a small Debian with its Python; made once of Debian's packages, and then kept."""
-    if not _BASE.exists():
-        made = _BASE.with_suffix(f".{os.getpid()}.tar")
-        packages = "--include=python3,python3-venv"
-        run(["mmdebstrap", "--mode=root", "--variant=minbase", packages, "bookworm", made])
-        made.rename(_BASE)
-    return _BASE
+    kept = ROOT / ".build" / f"{name}.tar"
+    if not kept.exists():
+        made = kept.with_suffix(f".{os.getpid()}.tar")
+        run(["mmdebstrap", "--mode=root", "--variant=minbase", f"--include={packages}", "bookworm", made])
+        made.rename(kept)
+    return kept
