@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +23,7 @@ from forewarn.web.slices.bulletins import Bulletin, RelayManners
 from forewarn.web.slices.holding import HeldChange, Holding
 
 _log = logging.getLogger(__name__)
+_READS_TOGETHER = 2_000  # ours: an upstream refuses a body of many more fields (MOST_FIELDS of web/operator/gate.py)
 _CATCH_UP_SECONDS = 5.0  # ours: for the news of what the upstream has just answered; they take milliseconds
 _NOTHING_DONE = 503  # of a node, and whatever says that the question was at fault; all else may have been done
 
@@ -204,13 +206,16 @@ class RelayGround:
     async def report_reads(self) -> None:
         """Tell the upstream who has read. What it does not hear is kept for the next time."""
         reads, self.last = self.last, {}
-        if not reads:
-            return
-        try:
-            await self._forward("reads", {"reads": reads})
-        except (JournalFault, Refused) as fault:
-            _log.debug("Reads are told later: %s", fault)
-            self.last = reads | self.last
+        while reads:
+            told = dict(islice(reads.items(), _READS_TOGETHER))
+            try:
+                await self._forward("reads", {"reads": told})
+            except (JournalFault, Refused) as fault:
+                _log.debug("Reads are told later: %s", fault)
+                self.last = reads | self.last
+                return
+            for name in told:
+                del reads[name]
 
     async def _forward(self, what: str, body: object) -> RelayAnswer:
         """The next upstream is asked only where the one before has not heard the question."""

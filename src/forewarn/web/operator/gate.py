@@ -27,7 +27,7 @@ from forewarn.web.operator.schema.answers import ErrorKind
 from forewarn.web.parts import too_many_parts
 
 MOST_BODY_BYTES = 4 * 1024 * 1024  # as gRPC takes by default (nginx: 1 MiB)
-MOST_PARTS, MOST_FIELDS = 25_000, 2_500  # ours: two lists of 10 000 names; no body has a hundred fields
+MOST_PARTS, MOST_FIELDS = 25_000, 2_500  # ours: two lists of 10 000 names; the most fields are 2 000 reads of a relay
 _POLICY = (
     "default-src 'none'",
     "script-src 'self'",
