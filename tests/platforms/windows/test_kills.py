@@ -39,7 +39,7 @@ told.write("drained\n")''']"""
 FEWEST_LINES = 8  # of an event with one step, from its notice to its end
 AT_A_TIME = 3  # ours: two cores, and most of the time is spent waiting
 PATIENCE_SECONDS = 180.0
-QUIET_SECONDS = 1.5  # for its last lines, behind what can be seen
+QUIET_SECONDS = 3.0  # for its last lines, behind what can be seen
 
 
 class Story:
@@ -105,7 +105,9 @@ def test_a_kill_at_any_line_of_the_journal_leaves_everything_done_once(windows: 
         with open_region() as region:
             story = Story(windows, region, f"{when}-{number}")
             if not story.live(_quietly(story.is_done), when, number):
-                return f"{when} {number}: it was never killed"
+                # its last lines come by themselves a while after its end, on a busy machine in some lives only
+                ended = number > FEWEST_LINES and story.lines() == ["drained", "back"]
+                return "" if ended else f"{when} {number}: it was never killed"
             if story.lines() not in ([], ["drained"], ["drained", "back"]):
                 return f"{when} {number}: left {story.lines()}"
             story.live(story.is_done)
