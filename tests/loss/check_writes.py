@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from forewarn.core import facts as f
 from forewarn.core.causes import Cause
@@ -17,6 +17,7 @@ from tests.loss.replay import Replay
 
 # The store's clock and ours are the same machine's, but one is steered and the other is not.
 TOLERANCE = timedelta(seconds=1)
+LATEST = datetime.max.replace(tzinfo=UTC)
 OLDER = timedelta(seconds=0.1)  # than its command no fact may be: its notice would be shorter than promised
 
 CAUSES = {
@@ -131,7 +132,7 @@ def _hit(records: Iterable[Record], cause: Cause) -> set[str]:
 
 def _was_under_way(history: History, replay: Replay, write: Write, vm: str) -> bool:
     """Whether the VM had an event of that cause at some time between question and answer."""
-    asked, answered = history.wall(write.asked) - TOLERANCE, history.wall(write.answered) + TOLERANCE
+    asked, answered = history.wall(write.asked) - TOLERANCE, _latest(history, write)
     for seq, region in enumerate(replay.regions):
         began = history.journal[seq - 1].fact.at if seq else None
         ended = history.journal[seq].fact.at if seq < len(history.journal) else None
@@ -197,7 +198,12 @@ def of_gone(history: History) -> Iterator[str]:
 def _has_effect(history: History, replay: Replay, event_id: str, note: Write | Approval) -> bool:
     """Whether the event was approved or started by the time of the answer."""
     at = replay.let_start.get(event_id)
-    return at is not None and at <= history.wall(note.answered) + TOLERANCE
+    return at is not None and at <= _latest(history, note)
+
+
+def _latest(history: History, note: Write | Approval) -> datetime:
+    """Until when it may have been carried out: one that was never answered, also after its client had hung up."""
+    return LATEST if note.outcome is Outcome.UNKNOWN else history.wall(note.answered) + TOLERANCE
 
 
 def _numbers(records: Sequence[Record]) -> str:

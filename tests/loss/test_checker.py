@@ -369,6 +369,21 @@ def test_an_unknown_write_may_be_there_or_not() -> None:
     assert losses(story.told()) == []
 
 
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.OK])
+def test_an_approval_may_take_effect_late_only_where_its_client_had_no_answer(outcome: Outcome) -> None:
+    """A node that sleeps finds the request when it wakes, long after the client has hung up."""
+    story = Story()
+    story.write(1, "create", ("web",), c.CreateVms(("web",), VmSpec(), next(SEEDS)))
+    story.do(2, c.Pulse((("web", START + timedelta(seconds=2)),)), Origin("vm", "web", "first-read"))
+    (event_id,) = story.write(3, "restart", ("web",), c.RestartVms(("web",), next(SEEDS)))
+    story.write(7, "approve", (event_id,), c.Approve((event_id,), f"operator (operator-{len(story.notes)})"))
+    note = story.notes[-1]
+    assert isinstance(note, Write)
+    story.notes[-1] = replace(note, asked=4, answered=5, outcome=outcome, status=0)
+    found = [loss for loss in losses(story.told()) if "has no effect" in loss]
+    assert bool(found) == (outcome is Outcome.OK)
+
+
 def test_a_document_from_inside_a_transaction_is_a_loss() -> None:
     """Two restarts in one command are one change: nobody sees the first without the second."""
     story = Story()
