@@ -222,7 +222,7 @@ class Foretold(RuleBasedStateMachine):
         if self.region.scope_of(vm).enabled_at is None or kept:
             self.run(self._enable(vm))
         else:
-            self.plane.read_by(vm)
+            self.plane.read_by(vm.name)
 
     async def _enable(self, vm: Vm) -> None:
         await self.plane.enable(vm)
@@ -290,7 +290,7 @@ class Foretold(RuleBasedStateMachine):
         self.run(self._turn(lapses_at - timedelta(seconds=1) - self.plane.now()))
         vm = self.region.vms.get(vms[p % len(vms)].key)
         if vm is not None and self.region.scope_of(vm).enabled_at is not None:
-            self.plane.read_by(vm)
+            self.plane.read_by(vm.name)
             self.plane.clock.move_to(lapses_at + timedelta(seconds=1))
             self.start_a_campaign(kind, None)
 

@@ -24,6 +24,8 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 _JUMP = timedelta(seconds=1)  # what is less is followed
 # Ours: longer than a virtual machine's clock is off after it was resumed, until NTP sets it
 _BELIEVED_AFTER_SECONDS = 60.0
+# Ours: short enough that nobody minds when a read is noted as so much earlier, long enough for some fifty of them
+_MOMENT_SECONDS = 0.001
 _CATCHING_UP = 0.9  # ours, of the usual speed: makes notices a little longer and never shorter
 
 
@@ -37,6 +39,10 @@ class Clock(Protocol):
     def speed(self) -> float: ...
 
     def now(self) -> datetime: ...
+
+    @property
+    def lately(self) -> Callable[[], datetime]:
+        """Tells the time of this moment, see ``Moments``; ``now`` itself where a clock may be turned."""
 
     async def sleep_until(self, at: datetime) -> None: ...
 
@@ -64,6 +70,31 @@ elif sys.platform == "linux":
     elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
 else:
     elapsed = partial(time.clock_gettime, time.CLOCK_MONOTONIC)
+
+
+class Moments:
+    """A clock's time for reads, of which there are tens of thousands a second: one value for all who ask in a moment.
+
+    To make a value for each costs a third of all that Python does for a read. A moment ends with its second at the
+    latest, so a ``Date`` is never another one than the clock's own. To be asked on the loop only.
+    """
+
+    def __init__(self, now: Callable[[], datetime], elapsed: Callable[[], float]) -> None:
+        self._now = now
+        self._elapsed = elapsed
+        self._value = _BEGINNING
+        self._ends = -math.inf  # by ``elapsed``
+
+    def now(self) -> datetime:
+        at = self._elapsed()
+        if at >= self._ends:
+            self._value = self._now()
+            self._ends = at + min(_MOMENT_SECONDS, 1 - self._value.microsecond / 1e6)
+        return self._value
+
+    def end(self) -> None:
+        """The clock may have been set: look at it again."""
+        self._ends = -math.inf
 
 
 class RealClock:
@@ -102,6 +133,8 @@ class RealClock:
         self._jumped_at: float | None = None
         self._jumped_by = timedelta(0)  # when it was last looked at
         self._is_behind = False
+        self._moments = Moments(self.now, elapsed)
+        self.lately = self._moments.now
 
     def now(self) -> datetime:
         at = self._elapsed()
@@ -114,6 +147,7 @@ class RealClock:
                 least = max(least, datetime.fromtimestamp(self._steady_from + min(at, self._steady_until), UTC))
             found = min(self._found(at), _END)
             self._latest = max(least, found)
+            self._moments.end()
             self._go_on(at, is_ahead=found < least)
             return self._latest
 
@@ -188,6 +222,7 @@ class RealClock:
                 told = datetime.fromtimestamp(self._steady_from + min(at, steady_until), UTC)
                 self._latest = max(self._latest, told)
             self._agreed = now.timestamp() - at
+            self._moments.end()
 
     async def sleep_until(self, at: datetime) -> None:
         while (left := (at - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 - the clock has no event to wait for
@@ -227,6 +262,9 @@ class TurnableClock:
             return base
         seconds = (self._elapsed() - since) * speed
         return base + timedelta(seconds=seconds) if seconds < (_END - base).total_seconds() else self._end(base)
+
+    def lately(self) -> datetime:
+        return self.now()
 
     def _end(self, base: datetime) -> datetime:
         """The end of the calendar: here every clock stands."""

@@ -47,7 +47,7 @@ def a_disabled_scope_is_still_answered(patch: pytest.MonkeyPatch) -> None:
 
 
 def reads_are_not_noted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Plane, "read_by", lambda self, vm: self.clock.now())
+    patch.setattr(Plane, "read_by", lambda self, name: self.clock.now())
 
 
 def reads_of_deleted_vms_are_lost(patch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,7 @@ class Bench:
 
     def reads(self, name: str) -> None:
         """A poll that only the book hears of."""
-        self.plane.read_by(self.plane.region.vms[name])
+        self.plane.read_by(self.plane.region.vms[name].name)
 
     def story(self, *skipped: type[f.Fact]) -> list[tuple[str, datetime]]:
         """What the journal tells: kinds of facts and their instants."""

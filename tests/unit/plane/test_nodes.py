@@ -191,7 +191,7 @@ async def test_reads_through_any_node_keep_a_scope_enabled() -> None:
         await until_in_loop(lambda: two.seq == one.seq)
         house.now = NOON + timedelta(seconds=3.2)
         await until_in_loop(lambda: two.now() >= house.now)
-        two.read_by(two.region.vms["web-0"])
+        two.read_by("web-0")
         await until_in_loop(lambda: bool(house.facts(f.ScopeRead)))  # nobody has asked for it
         house.now = NOON + timedelta(seconds=5)
         await until_in_loop(lambda: one.now() >= house.now)

@@ -82,7 +82,7 @@ async def test_a_scope_that_has_fallen_silent_is_told_once_and_so_is_its_end(roo
         await plane.advance(plane.now() + SECOND)
         for _ in range(4):
             await of.look()
-        plane.read_by(plane.region.vms["web"])
+        plane.read_by("web")
         found = await told(of, room, 4)
     about = ["vm/web"]
     assert found == [
@@ -95,7 +95,7 @@ async def test_what_is_seen_by_one_look_only_is_not_told(room: Room) -> None:
     async with telling(room) as (plane, of):
         await plane.advance(plane.now() + 2 * HOUR)
         await of.look()
-        plane.read_by(plane.region.vms["web"])
+        plane.read_by("web")
         assert await told(of, room, 3) == []
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from forewarn.core.commands import Approve
 from forewarn.core.region import Region, Vm
+from forewarn.plane.clock import Moments
 from forewarn.plane.ports import JournalFault, Origin, Record
 from forewarn.plane.system import SYSTEM, ServerSystem
 from forewarn.server.readers.messages import Beat, Edition, Enough, HandedAnswer, HandedRequest, ToServer
@@ -53,12 +54,16 @@ class ReaderClock:
         self._zero = 0.0  # the region's time when ``elapsed`` was zero, as it goes now, in seconds since 1970
         self._speed = 1.0
         self._latest = datetime.min.replace(tzinfo=UTC)  # nothing that was said was later than this, or than now
+        self._moments = Moments(self.now, elapsed)
+        self.lately = self.now
 
     def follow(self, beat: Beat) -> None:
         if self._zero:
             self._latest = self.now()
         self._speed = beat.speed
         self._zero = beat.now.timestamp() - beat.elapsed * beat.speed
+        self._moments.end()
+        self.lately = self._moments.now if beat.speed == 1.0 else self.now
 
     def now(self) -> datetime:
         found = datetime.fromtimestamp(self._zero + self._elapsed() * self._speed, UTC)
@@ -224,10 +229,9 @@ class ReaderGround:
             if not waiting.done():
                 waiting.set_result(reply_to(errors.server_error(_NOT_KNOWN)) if verb == b"POST" else STALE)
 
-    def read_by(self, vm: Vm) -> datetime:
-        now = self.clock.now()
-        self.last[vm.name] = now
-        return now
+    def read_by(self, name: str) -> datetime:
+        at = self.last[name] = self.clock.lately()
+        return at
 
     async def enable(self, vm: Vm, request_id: str = "") -> None:
         raise JournalFault(f"{vm.name} is enabled by the server.")

@@ -55,8 +55,8 @@ class Ground(Protocol):
 
     def now(self) -> datetime: ...
 
-    def read_by(self, vm: Vm) -> datetime:
-        """Note that a VM has read, and when."""
+    def read_by(self, name: str) -> datetime:
+        """Note that the VM of this name has read, and when: as of a moment ago, see ``Clock.lately``."""
 
     async def enable(self, vm: Vm, request_id: str = "") -> None:
         """The first read of a scope."""

@@ -20,7 +20,7 @@ def known(caller: Caller = _DESK) -> RememberedAnswer:
     story.create("a")
     version = versions.find("2020-07-01")
     assert version is not None
-    return RememberedAnswer(ReadDocument(story.vm("a"), "a", version), caller, 1, Reply(b"", b""), Count())
+    return RememberedAnswer(ReadDocument(story.vm("a"), "a", version), "a", caller, 1, Reply(b"", b""), Count())
 
 
 def test_the_same_bytes_from_the_same_addresses_are_known() -> None:
@@ -54,8 +54,29 @@ def test_of_too_many_vms_the_oldest_is_forgotten() -> None:
     memory = Recall(Limits(), most=3)
     callers = [Caller.at(Entrance(netns=f"web-{number}"), "", "") for number in range(5)]
     for caller in callers:
+        for number in range(4):
+            memory.keep(caller, b"GET %d" % number, known(caller))
+    assert [caller in callers[2:] for caller in callers] == [bool(memory.recall(each, b"GET 0")) for each in callers]
+    assert len(memory) == 12
+
+
+def test_of_many_callers_of_this_machine_the_oldest_makes_room_and_what_is_known_already_needs_none() -> None:
+    memory = Recall(Limits(), most=3)
+    callers = [Caller.at(Entrance(loopback=True), f"127.0.0.{number}", "127.0.0.1") for number in range(1, 4)]
+    for caller in callers:
         memory.keep(caller, b"GET a", known(caller))
-    assert [caller in callers[2:] for caller in callers] == [bool(memory.recall(each, b"GET a")) for each in callers]
+    memory.keep(callers[0], b"GET a", known(callers[0]))
+    assert all(memory.recall(each, b"GET a") for each in callers)
+    memory.keep(_DESK, b"GET b", known())
+    assert [bool(memory.recall(each, b"GET a")) for each in callers] == [False, True, True]
+    assert len(memory) == 3
+
+
+def test_what_is_known_of_a_caller_is_seen_where_its_last_request_was_kept() -> None:
+    memory, first, second = Recall(Limits()), known(), known()
+    here = memory.keep(_DESK, b"GET a", first)
+    memory.keep(_DESK, b"GET b", second)
+    assert (here.get(b"GET a"), here.get(b"GET b"), here.get(b"GET c")) == (first, second, None)
 
 
 def test_a_memory_that_is_full_forgets_the_oldest() -> None:

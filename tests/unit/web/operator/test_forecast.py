@@ -156,7 +156,7 @@ async def test_a_read_that_the_journal_does_not_know_is_counted(bench: Bench) ->
     await bench.create("web")
     await bench.read("web")
     await bench.post("/v1/clock/advance", {"seconds": 600})
-    bench.plane.read_by(bench.plane.region.vms["web"])
+    bench.plane.read_by("web")
     answer = await bench.get("/v1/forecast", until="2026-01-03T12:00:00Z")
     assert told(answer) == [("2026-01-02T12:10:00Z", "ScopeDisabled")]
 

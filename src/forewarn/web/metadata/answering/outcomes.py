@@ -18,6 +18,7 @@ class RememberedAnswer:
     """An answer as of ``seq``, to a question that may be asked again in the same words."""
 
     question: ReadDocument
+    vm: str  # its name, as it is noted with each read
     caller: Caller
     seq: int
     reply: Reply

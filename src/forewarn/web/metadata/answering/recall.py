@@ -7,6 +7,8 @@ and on loopback one connection may ask for many VMs: what is kept here is for al
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from forewarn.web.metadata.answering.outcomes import RememberedAnswer
 from forewarn.web.metadata.asking.callers import Caller
@@ -17,68 +19,83 @@ _MOST_KEPT = 16_384  # ours: requests of half a KiB at most, so 8 MiB of them, a
 _LONGEST_KEPT = 512  # bytes: a request without baggage has a third of it
 _MOST_EACH = 4  # ours: of a VM; the programs in it that poll are few, and each asks in the same words
 
+Known: TypeAlias = Mapping[bytes, RememberedAnswer]
+NOTHING_KNOWN: Final[Known] = {}
+
 
 class Recall:
-    """Holds a bounded number of short requests; the oldest go first."""
+    """Holds a bounded number of short requests; the oldest go first.
+
+    A VM that is known by its network has a few places of its own: no VM can make those of others be forgotten. Callers
+    that name themselves in the path, all of them on this machine, share theirs.
+    """
 
     def __init__(self, limits: Limits, most: int = _MOST_KEPT) -> None:
         self._essence = Essences(limits).of
-        self._by_bytes = _Shelf(most)
-        self._by_essence = _Shelf(most)
+        self._at_desk = _Shelves(most, most)
+        self._of_guests = _Shelves(_MOST_EACH, _MOST_EACH * most)
 
-    def keep(self, caller: Caller, request: bytes, known: RememberedAnswer) -> None:
-        """Long requests are not kept, so that the memory for all of them is bounded."""
-        self._by_bytes.put(caller, request, known)
+    def keep(self, caller: Caller, request: bytes, known: RememberedAnswer) -> Known:
+        """All that is known of this caller by its bytes, to look at without a call.
+
+        Long requests are not kept, so that the memory for all of them is bounded.
+        """
+        shelves = self._shelves(caller)
+        shelves.by_bytes.put(caller, request, known)
         essence = self._essence(request)
         if essence is not None:
-            self._by_essence.put(caller, essence, known)
+            shelves.by_essence.put(caller, essence, known)
+        return shelves.by_bytes.of(caller)
 
     def recall(self, caller: Caller, request: bytes) -> RememberedAnswer | None:
         """What these bytes, or others that ask the same, meant when a caller of the same addresses last sent them."""
-        known = self._by_bytes.get(caller, request)
+        shelves = self._shelves(caller)
+        known = shelves.by_bytes.of(caller).get(request)
         if known is None:
             essence = self._essence(request)
             if essence is not None:
-                return self._by_essence.get(caller, essence)
+                return shelves.by_essence.of(caller).get(essence)
         return known
 
+    def _shelves(self, caller: Caller) -> _Shelves:
+        return self._at_desk if caller.may_name else self._of_guests
+
     def __len__(self) -> int:
-        return len(self._by_bytes) + len(self._by_essence)
+        return sum(len(each.by_bytes) + len(each.by_essence) for each in (self._at_desk, self._of_guests))
+
+
+class _Shelves:
+    def __init__(self, most_each: int, most: int) -> None:
+        self.by_bytes = _Shelf(most_each, most)
+        self.by_essence = _Shelf(most_each, most)
 
 
 class _Shelf:
-    """A VM that is known by its network has a few places of its own: no VM can make those of others be forgotten.
+    """Requests by their caller, then by their words: so many of one caller, and so many of all."""
 
-    Callers that name themselves in the path, all of them on this machine, share theirs.
-    """
-
-    def __init__(self, most: int) -> None:
+    def __init__(self, most_each: int, most: int) -> None:
+        self._most_each = most_each
         self._most = most
-        self._named: OrderedDict[tuple[tuple[str, ...], bytes], RememberedAnswer] = OrderedDict()
-        self._own: OrderedDict[tuple[str, ...], dict[bytes, RememberedAnswer]] = OrderedDict()
+        self._places: OrderedDict[tuple[str, ...], dict[bytes, RememberedAnswer]] = OrderedDict()
+        self._count = 0
+
+    def of(self, caller: Caller) -> Known:
+        return self._places.get(caller.claims, NOTHING_KNOWN)
 
     def put(self, caller: Caller, words: bytes, known: RememberedAnswer) -> None:
+        """Where there is no room, the caller's own oldest goes; a new caller takes the room of the oldest one."""
         if len(words) > _LONGEST_KEPT:
             return
-        if caller.may_name:
-            if len(self._named) >= self._most:
-                self._named.popitem(last=False)
-            self._named[caller.claims, words] = known
-            return
-        own = self._own.get(caller.claims)
+        own = self._places.get(caller.claims)
         if own is None:
-            if len(self._own) >= self._most:
-                self._own.popitem(last=False)
-            own = self._own[caller.claims] = {}
-        elif len(own) >= _MOST_EACH and words not in own:
+            while self._count >= self._most:
+                self._count -= len(self._places.popitem(last=False)[1])
+            own = self._places[caller.claims] = {}
+        elif words not in own and (len(own) >= self._most_each or self._count >= self._most):
             del own[next(iter(own))]
+            self._count -= 1
+        self._count += words not in own
         own[words] = known
 
-    def get(self, caller: Caller, words: bytes) -> RememberedAnswer | None:
-        if caller.may_name:
-            return self._named.get((caller.claims, words))
-        own = self._own.get(caller.claims)
-        return None if own is None else own.get(words)
-
     def __len__(self) -> int:
-        return len(self._named) + sum(map(len, self._own.values()))
+        return self._count

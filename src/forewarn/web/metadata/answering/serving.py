@@ -105,12 +105,12 @@ class Serving:
         """The answer to a question already understood, or None where it must be looked at anew."""
         if self._faults.active or self._elapsed() >= self._standing.current_until:
             return None
-        if self._watched and known.question.vm.name in self._watched:
+        if self._watched and known.vm in self._watched:
             return None
         if known.seq != self._published.seq and not self._renew(known):
             return None
         known.cell.n += 1
-        now = self._plane.read_by(known.question.vm)
+        now = self._plane.read_by(known.vm)
         return self._signer.sign(known.reply, now)
 
     def _renew(self, known: RememberedAnswer) -> bool:
@@ -139,7 +139,7 @@ class Serving:
                 memorable = self._remembers and question.wait_seconds is None and not self._faults.active
                 cell = (self._answers.memorable if memorable else self._answers.documents)[reply.before[STATUS]]
                 if memorable:
-                    return RememberedAnswer(question, caller, self._published.seq, reply, cell)
+                    return RememberedAnswer(question, question.vm.name, caller, self._published.seq, reply, cell)
                 cell.n += 1
                 return reply
         patience = Patience(question.wait_seconds or 0)
@@ -192,7 +192,7 @@ class Serving:
 
     def _served(self, vm: Vm, scope: Scope, question: ReadDocument) -> Served:
         """The document that this VM sees now; notes the read as a sign of life."""
-        self._plane.read_by(vm)
+        self._plane.read_by(vm.name)
         shown = self._skips.shown(vm, self.visible(scope.key))
         return self._documents.served(shown, shown.scopes[scope.key], question.version)
 

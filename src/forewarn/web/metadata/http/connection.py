@@ -16,6 +16,7 @@ from typing import Final, cast
 
 from forewarn.web.metadata.answering.cache import STATUS, Reply, reply_to
 from forewarn.web.metadata.answering.outcomes import Dropped, Later, Outcome, RememberedAnswer
+from forewarn.web.metadata.answering.recall import NOTHING_KNOWN
 from forewarn.web.metadata.asking.callers import Caller, Entrance
 from forewarn.web.metadata.asking.request import Request
 from forewarn.web.metadata.http.connection_states import LEAVING, LONGEST, ConnectionState, Trigger, after
@@ -55,6 +56,7 @@ class Connection(asyncio.Protocol):
         self._service = service
         self._again = service.reading.again
         self._recall = service.memory.recall
+        self._known_here = NOTHING_KNOWN  # what is known of this caller by its bytes, since a request of it was kept
         self._entrance = entrance
         self._limits = limits
         self._roster = roster
@@ -114,7 +116,9 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._state is _RESTING:
-            known = self._known if data == self._known_bytes else self._recall(self._caller, data)
+            known = self._known if data == self._known_bytes else self._known_here.get(data)
+            if known is None:
+                known = self._recall(self._caller, data)
             answer = None if known is None else self._again(known)
             if answer is not None:
                 self._waited = 0.0
@@ -295,7 +299,7 @@ class Connection(asyncio.Protocol):
                     outcome.is_last = not request.keep_alive
                     outcome.say(reply)
                     self._known, self._known_bytes = outcome, self._chunk
-                    self._service.memory.keep(self._caller, self._chunk, outcome)
+                    self._known_here = self._service.memory.keep(self._caller, self._chunk, outcome)
                 outcome.cell.n += 1
                 self._reply(request, reply, counted=True)
             case Later():
