@@ -138,7 +138,9 @@ def test_a_region_around_a_command_and_the_test_kit(windows: Windows, tmp_path: 
     assert failed.status == 7
     assert "the command ended with status 7" in failed.out
     (tmp_path / "test_kit.py").write_text(KIT)
-    windows.python("-m", "pytest", "-q", "-p", "forewarn.testing.plugin", windows_path(tmp_path / "test_kit.py")).good()
+    here = windows_path(tmp_path)  # else pytest looks through /tmp, where others come and go
+    words = ("-p", "forewarn.testing.plugin", "--rootdir", here, f"{here}\\test_kit.py")
+    windows.python("-m", "pytest", "-q", *words).good()
 
 
 @pytest.mark.timeout(300)
