@@ -117,13 +117,11 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._state is _RESTING:
             known = self._known if data == self._known_bytes else self._known_here.get(data)
-            if known is None:
-                known = self._recall(self._caller, data)
-            answer = None if known is None else self._again(known)
-            if answer is not None:
+            known = known or self._recall(self._caller, data)
+            if known is not None and (answer := self._again(known)) is not None:
                 self._waited = 0.0
                 self._transport.write(answer)
-                if known is not None and known.is_last:
+                if known.is_last:
                     self._close()
                 return
         if self._state not in LEAVING:
@@ -387,10 +385,7 @@ class Connection(asyncio.Protocol):
         if reading is self._reading or self._transport.is_closing():
             return
         self._reading = reading
-        if reading:
-            self._transport.resume_reading()
-        else:
-            self._transport.pause_reading()
+        (self._transport.resume_reading if reading else self._transport.pause_reading)()
 
 
 def _descriptor(transport: asyncio.Transport) -> int:
