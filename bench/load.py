@@ -21,7 +21,8 @@ class Workload:
     vms: int
     new: bool = False
     each: bool = False  # a connection for each request, as curl, PowerShell and scripts make
-    compared: bool = True  # whether the targets are about it
+    to_nginx: float | None = None  # CPU of an answer at most, beside nginx's; None: no target is about it
+    to_go: float | None = None  # beside Go's
 
 
 @dataclass(frozen=True)

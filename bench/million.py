@@ -17,8 +17,9 @@ from bench.region import DOCUMENT, Served
 from bench.stock import NAME, SIZE, stocked
 
 PART = "million"
-_MEGABYTES = 1.2e9 / (1 << 20)
-_START_SECONDS = 30.0
+_MEGABYTES = 600.0  # of 1,048,576 bytes, of a node with all VMs enabled that has just started
+_MOST_MEGABYTES = 1.2e9 / (1 << 20)  # at any time
+_START_SECONDS = 6.0
 _HOSTS, _WAITERS = 500, 10_000
 _PATIENCE_SECONDS = 300.0
 _PAUSE_SECONDS = 1.0  # until the server has read what ten thousand have sent: nothing tells us when
@@ -66,7 +67,7 @@ def _starts(region: Served, rounds: int, say: Callable[[str], None]) -> list[Fig
         figure_of(PART, "start from a snapshot to first answer", seconds, "s", _START_SECONDS),
         figure_of(PART, "start from a snapshot, CPU", cpus, "s"),
         figure_of(PART, "RSS after that start, all VMs enabled", held, "MB", _MEGABYTES),
-        figure_of(PART, "highest RSS during that start", most, "MB", _MEGABYTES),
+        figure_of(PART, "highest RSS during that start", most, "MB", _MOST_MEGABYTES),
     ]
 
 
@@ -87,7 +88,7 @@ def await_answer(region: Served) -> None:
 
 def _memory(region: Served, when: str) -> list[Figure]:
     return [
-        Figure(PART, f"RSS {when}", memory_megabytes(region.pid), "MB", _MEGABYTES),
+        Figure(PART, f"RSS {when}", memory_megabytes(region.pid), "MB", _MOST_MEGABYTES),
         Figure(PART, f"highest RSS {when}", memory_megabytes(region.pid, "VmHWM"), "MB"),
     ]
 
