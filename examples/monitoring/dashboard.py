@@ -16,6 +16,7 @@ PANELS = (
     ("Answers a second", "reqps", "sum by (face, status) (rate(forewarn_answers_total[1m]))"),
     ("Waiting GETs", "short", "sum by (instance) (forewarn_waiting_reads)"),
     ("Connections", "short", "sum by (instance, face) (forewarn_connections)"),
+    ("Readers and relays", "short", 'sum by (instance, __name__) ({__name__=~"forewarn_readers|forewarn_relays"})'),
     ("Open events", "short", "max by (type, phase) (forewarn_events) > 0 or max(forewarn_events) * 0"),
     ("Overdue events", "short", "max(forewarn_events_overdue)"),
     ("Deadlines missed", "short", "sum by (type) (max without (instance) (forewarn_deadlines_missed_total))"),

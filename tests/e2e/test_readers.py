@@ -19,6 +19,7 @@ import pytest
 from tests.e2e.metadata_region import Guest, get
 from tests.e2e.nodes import nodes
 from tests.e2e.program import EVENTS, ServerProgram, ask, clean_environment, run
+from tests.figures import figures
 from tests.ports import free_port
 from tests.postgres import Server
 from tests.waiting import PATIENCE_SECONDS, until
@@ -192,6 +193,8 @@ def test_a_reader_that_is_frozen_is_replaced(tmp_path: Path) -> None:
         until(lambda: frozen not in readers_of(found), "the end of the frozen one")
         until(lambda: len(readers_of(found)) == READERS, "another reader")
         until(lambda: _beside(found) == (READERS, 1, 0), "the node to tell of it")
+        told = figures(ask(found.control, "/metrics").body.decode())
+        assert (told[("forewarn_readers",)], told[("forewarn_readers_ended_total",)]) == (READERS, 1)
         assert [found.document("web")["DocumentIncarnation"] for _ in range(8)] == [1] * 8
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.e2e.nodes import nodes
 from tests.e2e.program import EVENTS, FOREWARN, PATIENCE_SECONDS, Answer, ServerProgram, ask, clean_environment
+from tests.figures import figures
 from tests.ports import free_port
 from tests.postgres import Server
 from tests.waiting import until
@@ -77,6 +78,12 @@ def server(data: Path, port: int, *options: str) -> Iterator[ServerProgram]:
         yield found
 
 
+def followed(found: ServerProgram) -> float:
+    """How many relays follow it, by its figures."""
+    answer = ask(found.control, "/metrics", {"Authorization": f"Bearer {TOKEN}"})
+    return figures(answer.body.decode())[("forewarn_relays",)]
+
+
 def made_token(found: ServerProgram, *options: str) -> str:
     return found.forewarn("token", "create", "a-relay", "--role", "relay", *options).strip()
 
@@ -94,6 +101,7 @@ def test_a_relay_serves_its_vms_and_goes_on_after_its_upstream_was_killed(tmp_pa
         token = made_token(first, "--vms", "web-0,web-1")
         with relay(tmp_path, "--upstream", url, token=token) as beside:
             assert (beside.get("web-0").status, beside.get("web-2").status) == (200, 404)
+            assert followed(first) == 1
             first.forewarn("vm", "restart", "web-0")
             (event,) = until(lambda: events_of(beside.get("web-0")), "the event at the relay")
             known = beside.get("web-0")

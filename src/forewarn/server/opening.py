@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -43,7 +44,7 @@ from forewarn.web.health import HealthPaths, NodeHealth, nothing_else
 from forewarn.web.host_names import ANY_HOST
 from forewarn.web.introduction import Introduction
 from forewarn.web.metadata.face import MetadataFace
-from forewarn.web.operator.app import end_streams
+from forewarn.web.operator.app import end_streams, relays_of
 from forewarn.web.operator.desk import Visible
 from forewarn.web.seen import LookingOn
 from forewarn.web.signals.counted import CountedFace
@@ -248,6 +249,7 @@ class _Opening:
             readers=self._gauges.readers,
         )
         await self._serve(self._behind(app, "operator"), listening, "operator")
+        self._gauges.follow(partial(relays_of, app))
         self._stack.callback(end_streams, app)
         return url_of("http", address, listening)
 

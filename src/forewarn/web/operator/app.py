@@ -157,6 +157,12 @@ def end_streams(app: FastAPI) -> None:
     desk.streams.close()
 
 
+def relays_of(app: FastAPI) -> int:
+    """How many relays follow this node."""
+    desk: Desk = app.state.desk
+    return len(desk.newsroom)
+
+
 def _ending(streams: Streams) -> Any:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

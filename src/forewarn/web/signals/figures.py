@@ -47,6 +47,7 @@ class FiguresOf:
     store: str  # the kind of the journal
     notified: Mapping[tuple[str, str], int]  # messages to people, by kind of channel and outcome
     readers: tuple[int, int] = (0, 0)  # how many answer VMs, and how many have ended that were not to
+    relays: int = 0  # streams of relays
 
 
 def families(server: FiguresOf, survey: Survey) -> Iterator[Metric]:
@@ -79,6 +80,7 @@ def _of_answers(server: FiguresOf) -> Iterator[Metric]:
     answering, ended = server.readers
     yield _gauge("readers", "Processes that answer at the metadata port beside the server.", answering)
     yield _counter("readers_ended", "Of these, those that ended and were not to.", (), [((), ended)])
+    yield _gauge("relays", "Relays that follow this node: each has one stream.", server.relays)
     notified = [((kind, end), server.notified.get((kind, end), 0)) for kind in CHANNEL_KINDS for end in CHANNEL_ENDS]
     yield _counter("notifications", "Messages to people.", ("kind", "outcome"), notified)
 

@@ -25,6 +25,7 @@ class Gauges:
         self._connections: dict[str, Callable[[], int]] = {}
         self._waiting: Callable[[], int] | None = None
         self._readers: ReadersSeen | None = None
+        self._relays: Callable[[], int] = lambda: 0
         self._notified: Mapping[tuple[str, str], int] = {}
 
     def has(self, face: str, connections: Callable[[], int]) -> None:
@@ -39,9 +40,13 @@ class Gauges:
         """The readers of this server."""
         self._readers = readers
 
-    def told(self) -> tuple[dict[tuple[str, str], int], tuple[int, int]]:
-        """Messages to people; and how many readers answer, and how many have ended that were not to."""
-        return self.notified(), self.readers()
+    def follow(self, relays: Callable[[], int]) -> None:
+        """How many relays follow this node."""
+        self._relays = relays
+
+    def told(self) -> tuple[dict[tuple[str, str], int], tuple[int, int], int]:
+        """Messages to people; how many readers answer, and how many have ended that were not to; relays."""
+        return self.notified(), self.readers(), self._relays()
 
     def readers(self) -> tuple[int, int]:
         """How many readers answer, and how many have ended that were not to."""
