@@ -143,6 +143,26 @@ def test_the_hops_that_walks_name_without_their_module_are_there() -> None:
     assert [name for name in bare if not _is_there(name)] == []
 
 
+def test_the_first_walk_begins_where_linux_accepts() -> None:
+    """``short_way`` is on by default, so all connections over TCP begin in the lane."""
+    first = WALKS.partition("### Walk 2")[0]
+
+    assert {"http.lane.LaneEntrance._accept", "http.lane.Lane.try_answer"} <= set(_QUOTED.findall(first))
+
+
+def test_the_walks_name_all_that_stands_before_a_control_face() -> None:
+    opening = ast.parse((SOURCE / "server" / "opening.py").read_text())
+    (behind,) = [node for node in ast.walk(opening) if getattr(node, "name", "") == "_behind"]
+    called = [
+        node.func.id for node in ast.walk(behind) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    second, fourth = WALKS.partition("### Walk 2")[2], WALKS.partition("### Walk 4")[2]
+
+    assert len(called) >= 3
+    for walk in (second.partition("### Walk 3")[0], fourth):
+        assert [name for name in called if f".{name}`" not in walk] == []
+
+
 def test_every_file_that_contributing_names_is_there() -> None:
     table = CONTRIBUTING.partition("| I want to…")[2]
     named = {name for name in _QUOTED.findall(table) if _PATH.fullmatch(name) and "<" not in name}
