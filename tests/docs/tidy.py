@@ -47,6 +47,13 @@ class Module:
     def classes(self) -> Iterator[str]:
         yield from (node.name for node in self.tree.body if isinstance(node, ast.ClassDef))
 
+    def texts(self) -> Iterator[str]:
+        """All texts of the code but docstrings; of an f-string, each part between its values."""
+        said = {id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+                yield node.value
+
     def bare_numbers(self) -> Iterator[tuple[int, str]]:
         """Constants and defaults made of numbers alone that no comment or text stands beside, with their lines."""
         lines = self.text.splitlines()

@@ -17,6 +17,7 @@ SCALE_SETS = f"{COMPUTE}/virtualMachineScaleSets"
 INSTANCES = f"{SCALE_SETS}/virtualMachines"
 AVAILABILITY_SETS = f"{COMPUTE}/availabilitySets"
 HOSTS = f"{COMPUTE}/hostGroups/hosts"
+SCHEDULED_EVENTS = "Microsoft.Maintenance/scheduledevents"
 
 
 def subscription_id(subscription: str) -> str:
@@ -32,9 +33,10 @@ IN_GROUP = group_id("{subscription}", "{group}")
 
 
 def resource_id(scope: str, kind: str, *names: str) -> str:
-    """The id of a resource of ``kind`` in a subscription or group: Microsoft.Compute/virtualMachines, web gives
+    """The id of a resource of ``kind``: Microsoft.Compute/virtualMachines, web gives
     ``…/providers/Microsoft.Compute/virtualMachines/web``.
 
+    ``scope`` is a subscription or group, or the resource to which another provider adds something.
     A kind of several parts wants a name for each. Without the last name it is the id of a collection.
     """
     namespace, *kinds = kind.split("/")
@@ -45,6 +47,11 @@ def resource_id(scope: str, kind: str, *names: str) -> str:
 def part_id(whole: str, kind: str, name: str) -> str:
     """The id of what is a part of another resource, as a subnet is of its network."""
     return f"{whole}/{kind}/{name}"
+
+
+def acknowledge_path(scope: str, *event: str) -> str:
+    """Where an event of a resource or of a subscription is approved from outside; without its id, several of them."""
+    return f"{resource_id(scope, SCHEDULED_EVENTS, *event)}/acknowledge"
 
 
 def vm_id(subscription: str, vm: Vm) -> str:

@@ -27,3 +27,11 @@ def test_an_id_has_a_name_behind_each_part_of_its_kind(kind: str, names: tuple[s
 def test_the_patterns_of_routes_have_the_shape_of_the_ids() -> None:
     assert arm_ids.IN_GROUP.format(subscription="s", group="g") == arm_ids.group_id("s", "g") == GROUP
     assert arm_ids.IN_SUBSCRIPTION.format(subscription="s") == arm_ids.subscription_id("s")
+
+
+def test_an_event_is_approved_below_what_it_is_of() -> None:
+    web = arm_ids.resource_id(GROUP, arm_ids.VMS, "web")
+    below = "providers/Microsoft.Maintenance/scheduledevents"
+
+    assert arm_ids.acknowledge_path(web, "E1") == f"{web}/{below}/E1/acknowledge"
+    assert arm_ids.acknowledge_path("/subscriptions/s") == f"/subscriptions/s/{below}/acknowledge"

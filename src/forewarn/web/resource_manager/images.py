@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from forewarn.web.arm_ids import COMPUTE, IN_GROUP, IN_SUBSCRIPTION
+from forewarn.web.arm_ids import COMPUTE, IN_GROUP, IN_SUBSCRIPTION, resource_id
 from forewarn.web.documents.whereabouts import IMAGE_VERSION
 from forewarn.web.resource_manager import generic
 from forewarn.web.resource_manager.call import TOP, ArmDesk, ArmReply, Call
@@ -14,11 +14,11 @@ from forewarn.web.resource_manager.listing import first_of
 from forewarn.web.resource_manager.places import require
 from forewarn.web.resource_manager.routing import Router
 
-_PUBLISHERS = f"{IN_SUBSCRIPTION}/providers/{COMPUTE}/locations/{{location}}/publishers"
+_PUBLISHERS = resource_id(IN_SUBSCRIPTION, f"{COMPUTE}/locations/publishers", "{location}")
 _OFFERS = _PUBLISHERS + "/{publisher}/artifacttypes/vmimage/offers"
 _SKUS = _OFFERS + "/{offer}/skus"
 _VERSIONS = _SKUS + "/{sku}/versions"
-_COMPUTE = f"{IN_GROUP}/providers/{COMPUTE}"
+_COMPUTE = resource_id(IN_GROUP, COMPUTE)
 _MICROSOFT = "MicrosoftWindowsServer"
 _LINUX_NAMES = ("ubuntu", "debian", "centos", "rhel", "redhat", "suse", "sles", "linux", "flatcar")
 # "sql2022-ws2022" and the like run on a Windows Server; the publishers here offer nothing else.

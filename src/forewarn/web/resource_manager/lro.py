@@ -9,11 +9,11 @@ from typing import Any
 
 from forewarn.core.commands import Single, Together
 from forewarn.core.region import Operation
-from forewarn.web.arm_ids import COMPUTE, IN_SUBSCRIPTION
+from forewarn.web.arm_ids import COMPUTE, IN_SUBSCRIPTION, resource_id
 from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError
 
-OPERATIONS = f"{IN_SUBSCRIPTION}/providers/{COMPUTE}/locations/{{location}}/operations/{{operation}}"
+OPERATIONS = resource_id(IN_SUBSCRIPTION, f"{COMPUTE}/locations/operations", "{location}", "{operation}")
 
 
 async def carry_out(desk: ArmDesk, call: Call, kind: str, commands: Sequence[Single]) -> dict[str, str]:

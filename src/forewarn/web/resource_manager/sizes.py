@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from forewarn.web.arm_ids import COMPUTE, IN_SUBSCRIPTION
+from forewarn.web.arm_ids import COMPUTE, IN_SUBSCRIPTION, resource_id
 from forewarn.web.resource_manager.call import FILTER, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.listing import not_understood
 from forewarn.web.resource_manager.routing import Router
 from forewarn.web.resource_manager.subscriptions import place_name, places
 
-_COMPUTE = f"{IN_SUBSCRIPTION}/providers/{COMPUTE}"
+_COMPUTE = resource_id(IN_SUBSCRIPTION, COMPUTE)
 _ZONES = ("1", "2", "3")
 _LOCATION = re.compile(r"location\s+eq\s+'([^']*)'", re.IGNORECASE)
 # name, virtual processors, memory in GiB

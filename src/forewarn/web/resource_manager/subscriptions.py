@@ -90,8 +90,9 @@ def add_to(router: Router) -> None:
     router.add("GET", "/tenants", _tenants)
     router.add("GET", "/providers", _providers)
     router.add("GET", f"{IN_SUBSCRIPTION}/providers", _providers)
-    router.add("GET", f"{IN_SUBSCRIPTION}/providers/{{namespace}}", _provider)
-    router.add("POST", f"{IN_SUBSCRIPTION}/providers/{{namespace}}/register", _provider)
+    provider = part_id(IN_SUBSCRIPTION, "providers", "{namespace}")
+    router.add("GET", provider, _provider)
+    router.add("POST", f"{provider}/register", _provider)
 
 
 def check(desk: ArmDesk, subscription: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from forewarn.core.region import Event, Region, fold
+from forewarn.web import arm_ids
 from forewarn.web.operator.desk import Asker, Desk
 from forewarn.web.operator.routes import events
 from forewarn.web.operator.schema.requests import EventIdsBody
@@ -17,6 +18,7 @@ from forewarn.web.portal.written import count
 _EVENTS = (FormField("event", "Events", "names", "ids", required=True),)
 _NO_CMDLET = "The Az module has no cmdlet that takes maintenance back."
 _CMDLET = "Approve-AzScheduledEvent"  # of Az.Maintenance 1.7.0 and later
+_ACKNOWLEDGE_VERSION = "2025-10-01-preview"  # of Microsoft.Maintenance, which documents it
 _KINDS = ("virtualMachines", "virtualMachineScaleSets")  # of those that both doors name, what an event may be of
 
 
@@ -50,12 +52,11 @@ def _places(filled: Filled, region: Region) -> Iterator[tuple[str, str, str, str
 
 def _acknowledge(filled: Filled, region: Region) -> Twin:
     """``az`` has a command of its own for it only in an extension; its ``rest`` sends what the provider documents."""
-    paths = [
-        f"/subscriptions/{{subscriptionId}}/resourceGroups/{group}/providers/Microsoft.Compute/{kind}/{name}"
-        f"/providers/Microsoft.Maintenance/scheduledevents/{event}/acknowledge?api-version=2025-10-01-preview"
-        for group, kind, name, event in _places(filled, region)
-    ]
-    return az(*(["rest", "--method", "post", "--url", path] for path in paths))
+    urls = []
+    for group, kind, name, event in _places(filled, region):
+        resource = arm_ids.resource_id(arm_ids.group_id("{subscriptionId}", group), f"{arm_ids.COMPUTE}/{kind}", name)
+        urls.append(f"{arm_ids.acknowledge_path(resource, event)}?api-version={_ACKNOWLEDGE_VERSION}")
+    return az(*(["rest", "--method", "post", "--url", url] for url in urls))
 
 
 def _cmdlet(filled: Filled, region: Region) -> Twin:

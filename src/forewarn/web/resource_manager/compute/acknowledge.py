@@ -14,21 +14,17 @@ from forewarn.web.resource_manager.compute import actions, finding
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.routing import Router
 
-_EVENTS = "providers/Microsoft.Maintenance/scheduledevents"
-_RESOURCE = f"{arm_ids.IN_GROUP}/providers/{arm_ids.COMPUTE}/{{kind}}/{{name}}"
-_PLACES = (
-    f"{_RESOURCE}/{_EVENTS}",
-    f"{_RESOURCE}/virtualMachines/{{instance}}/{_EVENTS}",
-    f"{arm_ids.IN_SUBSCRIPTION}/{_EVENTS}",
-)
+_RESOURCE = arm_ids.resource_id(arm_ids.IN_GROUP, f"{arm_ids.COMPUTE}/{{kind}}", "{name}")
+_INSTANCE = arm_ids.part_id(_RESOURCE, "virtualMachines", "{instance}")
+_WHOSE = (_RESOURCE, _INSTANCE, arm_ids.IN_SUBSCRIPTION)
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 
 
 def add_to(router: Router) -> None:
-    for place in _PLACES:
-        router.add("POST", f"{place}/{{event}}/acknowledge", _acknowledge_one)
-        router.add("POST", f"{place}/acknowledge", _acknowledge_several)
-        router.add("POST", place, _acknowledge_several)
+    for whose in _WHOSE:
+        router.add("POST", arm_ids.acknowledge_path(whose, "{event}"), _acknowledge_one)
+        router.add("POST", arm_ids.acknowledge_path(whose), _acknowledge_several)
+        router.add("POST", arm_ids.resource_id(whose, arm_ids.SCHEDULED_EVENTS), _acknowledge_several)
 
 
 async def _acknowledge_one(desk: ArmDesk, call: Call) -> ArmReply:

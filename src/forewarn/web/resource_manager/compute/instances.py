@@ -7,7 +7,7 @@ from uuid import uuid4
 from forewarn.core import commands as c
 from forewarn.core.region import replace
 from forewarn.web import arm_ids
-from forewarn.web.arm_ids import INSTANCES, SCALE_SETS
+from forewarn.web.arm_ids import INSTANCES
 from forewarn.web.resource_manager import lro
 from forewarn.web.resource_manager.call import FILTER, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.compute import actions, bodies, documents, filters, finding, pages, states, views
@@ -15,7 +15,7 @@ from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object
 from forewarn.web.resource_manager.routing import Handler, Router
 
-_ALL = f"{arm_ids.IN_GROUP}/providers/{SCALE_SETS}/{{name}}/virtualMachines"
+_ALL = arm_ids.resource_id(arm_ids.IN_GROUP, INSTANCES, "{name}")
 _ONE = f"{_ALL}/{{instance}}"
 
 

@@ -32,7 +32,7 @@ from forewarn.web.resource_manager.templates.planning import make_plan
 from forewarn.web.resource_manager.templates.plans import DeploymentPlan, NeedsReference, Planned, Surroundings
 
 _KIND = "Microsoft.Resources/deployments"
-_DEPLOYMENTS = f"{IN_GROUP}/providers/{_KIND}"
+_DEPLOYMENTS = resource_id(IN_GROUP, _KIND)
 _MOST_KEPT = 800  # in a group, as Azure documents it; the oldest are forgotten then
 _MOST_REFERENCES = 100  # ours: rounds; each makes at least one resource that another refers to
 T = TypeVar("T")
