@@ -16,17 +16,23 @@ _LOOK_SECONDS = 0.02  # between two looks: often enough to cost a test nothing, 
 T = TypeVar("T")
 
 
-def until(look: Callable[[], T], what: str = "", story: Callable[[], str] = str) -> T:
+def until(
+    look: Callable[[], T],
+    what: str = "",
+    story: Callable[[], str] = str,
+    *,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> T:
     """What ``look`` returns as soon as it is truthy. ``story`` is called only for the message of a failure."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + patience_seconds
     while not (found := look()):
-        assert time.monotonic() < deadline, f"not within {PATIENCE_SECONDS:g} s: {what or look}\n{story()}"
+        assert time.monotonic() < deadline, f"not within {patience_seconds:g} s: {what or look}\n{story()}"
         time.sleep(_LOOK_SECONDS)
     return found
 
 
-async def until_in_loop(holds: Callable[[], bool]) -> None:
+async def until_in_loop(holds: Callable[[], object], *, patience_seconds: float = PATIENCE_SECONDS) -> None:
     """The same inside an event loop, which goes on meanwhile. Looks more often: nothing here leaves the process."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(patience_seconds):
         while not holds():  # noqa: ASYNC110 - conditions of several planes and threads
             await asyncio.sleep(0.005)

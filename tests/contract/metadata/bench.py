@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ from forewarn.settings.kinds import Address
 from forewarn.web.metadata.face import MetadataFace
 from forewarn.web.operator.app import end_streams
 from tests.e2e.metadata_region import Guest, MetadataRegion
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 NAMES = ("web", "web-0", "web-1", "fe-0", "pool_0")  # whom a relay serves
 _ANYWHERE = Address("127.0.0.1", 0)
@@ -27,6 +26,7 @@ _T = TypeVar("_T")
 class FaceBench(MetadataRegion):
     """The node's own face. ``until`` waits for what the face hears by itself."""
 
+    patience_seconds = PATIENCE_SECONDS
     node_face: MetadataFace
     strangers: tuple[str, ...] = ()  # VMs that it does not serve
 
@@ -35,7 +35,7 @@ class FaceBench(MetadataRegion):
         self.node_face = self.face
 
     def until(self, look: Callable[[], _T], what: str = "") -> _T:
-        return until(look, what)
+        return until(look, what, patience_seconds=self.patience_seconds)
 
     def at_node(self) -> Guest:
         """A connection to the node's own face, whatever serves the VMs."""
@@ -85,12 +85,7 @@ class RelayBench(FaceBench):
 class HastyRelayBench(RelayBench):
     """For planted bugs: what does not come soon is taken not to come."""
 
-    def until(self, look: Callable[[], _T], what: str = "") -> _T:
-        deadline = time.monotonic() + 1
-        while not (found := look()):
-            assert time.monotonic() < deadline, f"not within a second: {what or look}"
-            time.sleep(0.01)
-        return found
+    patience_seconds = 1.0
 
     def guest(self, host: str = "127.0.0.1", source: str | None = None) -> Guest:
         found = super().guest(host, source)

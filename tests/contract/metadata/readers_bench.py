@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 from forewarn.server.readers.crew import Readers
 from forewarn.server.readers.life import DocumentReader
@@ -19,7 +18,6 @@ from forewarn.server.readers.sockets import bind_for_readers
 from tests.contract.metadata.bench import FaceBench
 from tests.e2e.metadata_region import Guest
 
-_T = TypeVar("_T")
 _PIDS = count(1)
 _BACKLOG = 100
 
@@ -145,12 +143,7 @@ class ReadersBench(FaceBench):
 class HastyReadersBench(ReadersBench):
     """For planted bugs: what does not come soon is taken not to come."""
 
-    def until(self, look: Callable[[], _T], what: str = "") -> _T:
-        deadline = time.monotonic() + 1
-        while not (found := look()):
-            assert time.monotonic() < deadline, f"not within a second: {what or look}"
-            time.sleep(0.01)
-        return found
+    patience_seconds = 1.0
 
     def guest(self, host: str = "127.0.0.1", source: str | None = None) -> Guest:
         found = super().guest(host, source)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 
 from tests.e2e.program import ServerProgram
 from tests.platforms.docker.daemons import IMAGE, Daemon
+from tests.waiting import until
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 120.0  # a command is a process, and the engine another one: both may wait for a core
 
 
 @pytest.fixture
@@ -22,14 +22,6 @@ def daemon(request: pytest.FixtureRequest, kind: str) -> Iterator[Daemon]:
     found.clear()
     yield found
     found.clear()
-
-
-def _until(holds: Callable[[], Any]) -> Any:
-    ends_at = time.monotonic() + PATIENCE_SECONDS
-    while not (found := holds()):
-        assert time.monotonic() < ends_at
-        time.sleep(0.1)
-    return found
 
 
 def _file(tmp_path: Path, daemon: Daemon) -> Path:
@@ -74,17 +66,19 @@ def test_a_container_is_adopted_restarted_and_released_and_others_are_made(daemo
         server.forewarn("machine", "adopt", "rack-1/web-0")
         before = started()
         server.forewarn("vm", "restart", "web-0")  # nobody reads, so it happens at once
-        _until(lambda: started() != before)
-        shown = _until(lambda: (vm := server.json("vm", "show", "web-0"))["boots"] == 2 and vm)
+        until(lambda: started() != before, patience_seconds=PATIENCE_SECONDS)
+        shown = until(
+            lambda: (vm := server.json("vm", "show", "web-0"))["boots"] == 2 and vm, patience_seconds=PATIENCE_SECONDS
+        )
         assert shown["machine"]["power"] == "running"
 
         server.forewarn("vm", "create", "job", "--blueprint", "worker", "--host", "rack-1")
-        _until(lambda: server.json("vm", "show", "job")["power"] == "running")
+        until(lambda: server.json("vm", "show", "job")["power"] == "running", patience_seconds=PATIENCE_SECONDS)
         assert "job" in daemon.names()
         server.forewarn("vm", "stop", "job")
-        _until(lambda: server.json("vm", "show", "job")["power"] == "stopped")
+        until(lambda: server.json("vm", "show", "job")["power"] == "stopped", patience_seconds=PATIENCE_SECONDS)
         server.forewarn("vm", "delete", "job")
-        _until(lambda: "job" not in daemon.names())
+        until(lambda: "job" not in daemon.names(), patience_seconds=PATIENCE_SECONDS)
         server.process.terminate()
         assert server.process.wait(60) == 0
     assert daemon.names() == ["web-0"]

@@ -27,7 +27,7 @@ from forewarn.sim.fabric.loop import SimLoop
 from forewarn.sim.fabric.strands import StrandFlag, Strands
 from tests.unit.plane.bench import NOON, OPERATOR, ShakyJournal
 
-_PATIENCE_SECONDS = 3600.0
+_PATIENCE_SECONDS = 3600.0  # of the loop's own time, which jumps: tests.waiting would wait in the machine's, in vain
 RUNNING, PAUSED, OFF = MachinePower.RUNNING, MachinePower.PAUSED, MachinePower.OFF
 CALL_SECONDS = 120.0  # what the hand allows a whole errand, at four calls of 30 s, without grace
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
@@ -18,9 +17,9 @@ from forewarn.plane.hands.settings import MachineHost, Machines
 from forewarn.server.assembly import Parts, running
 from forewarn.stores.memory import MemoryJournal
 from tests.unit.web.operator.conftest import NOON, Bench
+from tests.waiting import until_in_loop
 
 pytestmark = pytest.mark.anyio
-PATIENCE_SECONDS = 30.0
 
 
 class StubbornEngine(TwinEngine):
@@ -43,11 +42,6 @@ class RealBench(Bench):
 
     platform: TwinHosts
     engine: StubbornEngine
-
-    async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not holds():  # noqa: ASYNC110 - threads of the hand bring it about
-                await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
@@ -225,8 +219,8 @@ async def test_an_event_tells_what_was_asked_of_the_engine_and_what_became_of_it
     await real.post("/v1/machines/adopt", {"host": "alpha", "ref": "web-0"}, 201)
     mark = real.platform.copies("web-0")[0].mark
     await real.post("/v1/vms/restart", {"names": ["web-0"]}, 202)
-    await real.until(lambda: real.platform.copies("web-0")[0].mark != mark)
-    await real.until(lambda: not real.plane.region.errands)
+    await until_in_loop(lambda: real.platform.copies("web-0")[0].mark != mark)
+    await until_in_loop(lambda: not real.plane.region.errands)
 
     event = next(record.fact.event.id for record in real.plane.journal.read(0, 1000) if hasattr(record.fact, "event"))
     story = await real.get(f"/v1/events/{event}")
@@ -240,7 +234,7 @@ async def test_a_host_without_vms_leaves_at_once_and_one_with_vms_is_emptied_fir
 
     told = await real.post("/v1/hosts/remove", {"name": "alpha"}, 202)
     assert "1 VMs are to leave host 'alpha' first" in told["message"]
-    await real.until(lambda: real.plane.region.vms["web-0"].host == real.plane.region.real_hosts["beta"])
+    await until_in_loop(lambda: real.plane.region.vms["web-0"].host == real.plane.region.real_hosts["beta"])
     told = await real.post("/v1/hosts/remove", {"name": "alpha"}, 202)
 
     assert told["health"] == "left"
@@ -253,7 +247,7 @@ async def test_a_drained_host_is_emptied_and_stays_empty_until_it_is_resumed(rea
 
     told = await real.post("/v1/hosts/drain", {"name": "alpha"}, 202)
     assert (told["health"], told["message"]) == ("draining", "1 VMs are to leave host 'alpha' first, with events.")
-    await real.until(lambda: real.plane.region.vms["web-0"].host == real.plane.region.real_hosts["beta"])
+    await until_in_loop(lambda: real.plane.region.vms["web-0"].host == real.plane.region.real_hosts["beta"])
     assert "is draining already" in await real.refused(409, "POST", "/v1/hosts/drain", {"name": "alpha"})
     no_room = await real.refused(409, "POST", "/v1/hosts/drain", {"name": "beta"})
     assert "No host of engine 'twin' has room for VM 'web-0'" in no_room
@@ -261,7 +255,7 @@ async def test_a_drained_host_is_emptied_and_stays_empty_until_it_is_resumed(rea
 
     assert (await real.post("/v1/hosts/resume", {"name": "alpha"}, 200))["health"] == "healthy"
     await real.post("/v1/hosts/drain", {"name": "beta"}, 202)
-    await real.until(lambda: real.plane.region.vms["web-0"].host == real.plane.region.real_hosts["alpha"])
+    await until_in_loop(lambda: real.plane.region.vms["web-0"].host == real.plane.region.real_hosts["alpha"])
     for operation in ("drain", "resume"):
         await real.post("/v1/vms", {"name": "plain", "count": 1}, 201) if operation == "drain" else None
         pretended = await real.refused(409, "POST", f"/v1/hosts/{operation}", {"name": "host-2"})
@@ -297,17 +291,17 @@ async def test_only_a_silent_host_can_be_called_lost(real: RealBench) -> None:
 
 async def test_a_vm_of_a_blueprint_is_made_stopped_started_and_deleted_with_its_machine(real: RealBench) -> None:
     await real.post("/v1/vms", {"name": "job", "count": 2, "blueprint": "worker", "host": "alpha"}, 201)
-    await real.until(lambda: not real.plane.region.errands)
+    await until_in_loop(lambda: not real.plane.region.errands)
     shown = await real.get("/v1/vms/job-0")
     assert (shown["power"], shown["host"], shown["machine"]["engine"]) == ("running", "alpha", "twin")
     ref = shown["machine"]["ref"]
 
     for operation, power in (("stop", "off"), ("start", "running")):
         await real.post(f"/v1/vms/{operation}", {"names": ["job-0"]}, 202)
-        await real.until(lambda: not real.plane.region.errands)
+        await until_in_loop(lambda: not real.plane.region.errands)
         assert real.platform.copies(ref)[0].power.value == power
     await real.post("/v1/vms/delete", {"names": ["job-0"]}, 202)
-    await real.until(lambda: "job-0" not in real.plane.region.vms)
+    await until_in_loop(lambda: "job-0" not in real.plane.region.vms)
 
     assert real.platform.copies(ref) == []
     assert real.plane.region.vms["job-1"].power.value == "running"
@@ -333,13 +327,13 @@ async def test_what_cannot_be_made_is_refused(
 async def test_a_scale_set_of_a_blueprint_makes_and_removes_machines_as_it_scales(real: RealBench) -> None:
     await real.post("/v1/scale-sets", {"name": "pool", "capacity": 1, "blueprint": "worker"}, 201)
     await real.post("/v1/scale-sets/pool/scale", {"capacity": 3}, 202)
-    await real.until(lambda: not real.plane.region.errands)
+    await until_in_loop(lambda: not real.plane.region.errands)
     assert len([key for key in real.platform.machines if key[1] != "web-0"]) == 3
 
     told = await real.refused(409, "PUT", "/v1/scale-sets/pool", {"blueprint": "other"})
     assert "What scale set 'pool' is made from cannot be changed." in told
     await real.client.put("/v1/scale-sets/pool", json={"size": "Standard_B1s", "capacity": 1})
-    await real.until(lambda: len(real.plane.region.machines) == 1)
+    await until_in_loop(lambda: len(real.plane.region.machines) == 1)
 
     assert len([key for key in real.platform.machines if key[1] != "web-0"]) == 1
     assert real.plane.region.scale_sets["pool"].vm_spec.blueprint == "worker"
@@ -348,7 +342,7 @@ async def test_a_scale_set_of_a_blueprint_makes_and_removes_machines_as_it_scale
 async def test_a_machine_that_cannot_be_made_leaves_no_vm_and_the_engines_words(real: RealBench) -> None:
     real.platform.misfortunes.append(TwinMisfortune(TwinMishap.REFUSED, call=TwinCall.CREATE))
     await real.post("/v1/vms", {"name": "job", "blueprint": "worker"}, 201)
-    await real.until(lambda: "job" not in real.plane.region.vms)
+    await until_in_loop(lambda: "job" not in real.plane.region.vms)
 
     facts = [record.fact for record in real.plane.journal.read(0, 1000)]
     assert [fact.why for fact in facts if isinstance(fact, ErrandGivenUp)] == ["twin refuses: no"]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from forewarn.engines.twin.engine import TwinEngine
 from forewarn.engines.twin.hosts import TwinHosts
 from forewarn.plane.hands.settings import MachineHost, Machines
-from tests.unit.web.portal.conftest import Browser, open_portal
+from tests.unit.web.portal.conftest import open_portal
+from tests.waiting import until_in_loop
 
 pytestmark = pytest.mark.anyio
-PATIENCE_SECONDS = 30.0
-
-
-async def _until_done(browser: Browser) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while browser.plane.region.errands:  # noqa: ASYNC110 - threads of the hand bring it about
-            await asyncio.sleep(0.01)
 
 
 async def test_a_region_without_engines_says_where_they_are_declared(anyio_backend: str) -> None:
@@ -41,7 +33,7 @@ async def test_machines_hosts_and_errands_are_shown_where_a_person_looks(anyio_b
         await browser.ask("/v1/hosts/add", {"name": "rack-1"}, 201)
         await browser.ask("/v1/machines/adopt", {"host": "rack-1", "ref": "web-0"}, 201)
         await browser.ask("/v1/vms/restart", {"names": ["web-0"]})
-        await _until_done(browser)
+        await until_in_loop(lambda: not browser.plane.region.errands)
         mark = platform.copies("web-0")[0].mark
 
         machines = (await browser.client.get("/portal/machines?unadopted=yes")).text
