@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ ARCHITECTURE = (DOCS / "architecture.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 WALKS = ARCHITECTURE.partition("### Walk 1")[2].partition("\n## ")[0]
 _QUOTED = re.compile(r"`([^`\n]+)`")
+_LAYER = re.compile(r"`[^`]+`(?= →)|(?<=→ )`[^`]+`")
 _DOTTED = re.compile(r"[A-Za-z_]+(\.[A-Za-z_]+)+")
 _PATH = re.compile(r"[\w./<>-]+\.(py|md|toml)|[\w/<>-]+/")
 _OTHERS = (
@@ -89,7 +91,6 @@ def test_the_table_of_rooms_has_each_of_them_and_what_it_imports() -> None:
 
 # Folders of siblings, whose names say all: the page has a row for the folder.
 _SIBLINGS = ("cli/commands", "guest/agent/steps", "web/operator/routes", "web/portal/deeds", "web/portal/pages")
-_UNNAMED_MOST = 10  # ours: a new module may wait for its row, a room may not
 
 
 def test_the_page_names_the_modules_of_every_room() -> None:
@@ -102,19 +103,44 @@ def test_the_page_names_the_modules_of_every_room() -> None:
         if path.stem not in named and not (name := str(path.relative_to(SOURCE))).startswith(_SIBLINGS)
     ]
 
-    assert len(unnamed) <= _UNNAMED_MOST, f"give each a place in a table of docs/architecture.md: {unnamed}"
+    assert unnamed == [], "give each a place in a table of docs/architecture.md"
 
 
-def test_the_table_of_contracts_has_as_many_rows_as_there_are_contracts() -> None:
+def _contracts() -> Iterator[tuple[dict[str, Any], str]]:
+    """Each contract, and what the page's table says of it."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     told = ARCHITECTURE.partition("| contract | says |")[2].partition("\n\n")[0].strip().splitlines()[1:]
+    rows = [row.strip("| ").partition(" | ") for row in told]
+    assert len(rows) == len(contracts)
+    for title, _, says in rows:
+        (contract,) = [each for each in contracts if title in each["name"]]
+        yield contract, says
 
-    assert len(told) == len(contracts)
-    assert [row for row in told if not any(_title(row) in contract["name"] for contract in contracts)] == []
+
+def test_the_table_of_contracts_has_their_layers() -> None:
+    """From the top down. The first contract, of the rooms, has its layers in a block below the rooms."""
+    compared = 0
+    for contract, says in _contracts():
+        if contract["type"] == "layers" and "containers" in contract:
+            told = [set(layer.strip("`").split(", ")) for layer in _LAYER.findall(says)]
+            assert told == [set(re.split(r" [|:] ", layer)) for layer in contract["layers"]], contract["name"]
+            compared += 1
+    assert compared > 5
 
 
-def _title(row: str) -> str:
-    return row.strip("| ").partition(" | ")[0]
+def test_the_block_below_the_rooms_has_the_order_of_the_rooms() -> None:
+    (contract,) = [contract for contract, _ in _contracts() if contract.get("layers", [""])[0] == "forewarn.cli"]
+    block = ARCHITECTURE.partition("rooms on one line do not see each other:\n\n```\n")[2].partition("\n```")[0]
+
+    assert block.splitlines() == [layer.replace("forewarn.", "") for layer in contract["layers"]]
+
+
+def test_rows_of_contracts_that_keep_siblings_apart_name_them_all() -> None:
+    apart = [(contract, says) for contract, says in _contracts() if contract["type"] == "independence"]
+
+    assert apart
+    for contract, says in apart:
+        assert sorted(_QUOTED.findall(says)) == [name.rpartition(".")[2] for name in contract["modules"]]
 
 
 def test_every_hop_and_every_dotted_name_is_there() -> None:
