@@ -92,7 +92,7 @@ async def _put(
 
 
 class ControlConnection(asyncio.Protocol):
-    """One request to the control face of a node. Who hangs up meanwhile has asked all the same."""
+    """One request to the control face of a node. It is carried out even where its client hangs up before the answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

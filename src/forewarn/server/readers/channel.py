@@ -33,7 +33,7 @@ class ReaderChannel(asyncio.Protocol):
         return channel
 
     def send(self, *messages: bytes) -> None:
-        """In this order, after all that was sent before. What is said to one who is gone is lost."""
+        """Queue messages behind those sent before. Dropped when the other end has gone."""
         if self._transport is not None:
             self._transport.write(b"".join(b"%b%b" % (len(each).to_bytes(_LENGTH_BYTES), each) for each in messages))
 

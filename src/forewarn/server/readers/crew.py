@@ -120,7 +120,10 @@ class Readers:
     # While they run
 
     async def _keep(self, seat: Seat) -> None:
-        """There is always a reader on this seat, or soon will be."""
+        """Keep a reader on this seat until the server ends.
+
+        After one that ended young, wait before the next (``_AGAIN_SECONDS``).
+        """
         young = 0
         while not self._closing:
             began, why = self._plane.system.elapsed(), ""

@@ -34,7 +34,7 @@ class OutOfOrder(Exception):  # noqa: N818 - the name says enough
 
 
 class HandedPatience(Patience):
-    """That of one whose request may be with the server: its end is told there, too."""
+    """The patience of a request that was handed on: where it ends, the server is told so, too."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         super().__init__(seconds)
@@ -105,9 +105,9 @@ class ReaderPublished:
 
 
 class ReaderGround:
-    """A ``Ground``. ``told`` is called with each change, ``changed`` when other requests are the server's than before.
+    """What a reader's metadata face stands on (a ``Ground``). ``told`` is called after each change.
 
-    ``send`` must be set before anything is asked.
+    ``send`` takes a message to the server and must be set before the first request.
     """
 
     def __init__(self, number: SharedNumber, staleness_seconds: float, system: ServerSystem = SYSTEM) -> None:
@@ -145,7 +145,10 @@ class ReaderGround:
     # What the server tells
 
     def take(self, news: Edition) -> None:
-        """Know what it tells; readers see all of an edition or nothing."""
+        """Apply an edition. Clients see all of it or nothing.
+
+        Where it comes in several messages, nothing is seen before the last. ``OutOfOrder`` if one is missing.
+        """
         if not news.whole and news.edition != self.standing.edition + 1:
             raise OutOfOrder(f"edition {news.edition} follows on {self.standing.edition}")
         held = self._holding.apply(_bulletin(news))
@@ -164,13 +167,13 @@ class ReaderGround:
                 waiting.set_result(None)
 
     def hear(self, beat: Beat) -> None:
-        """The server is there."""
+        """Note a beat: until when what is known may be shown, and the region's time."""
         self._heard_at = beat.elapsed
         self.standing.until = min(beat.until, beat.elapsed + self._staleness_seconds)
         self.clock.follow(beat)
 
     async def reach(self, edition: int) -> bool:
-        """Until that edition is known here; False where it has not come for as long as what is known may be shown."""
+        """Wait until that edition is known here. False where the server falls silent before."""
         if edition <= self.standing.edition:
             return True
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -188,7 +191,7 @@ class ReaderGround:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the server has said nothing for as long as what it said holds."""
+        """Whether the server was last heard ``staleness_seconds`` ago or earlier."""
         return self.system.elapsed() >= self._heard_at + self._staleness_seconds
 
     async def hand_on(self, request: Request, caller: Caller, patience: HandedPatience, *, held: bool) -> Outcome:
@@ -216,13 +219,16 @@ class ReaderGround:
                 timer.cancel()
 
     def answered(self, answer: HandedAnswer) -> None:
-        """Who has hung up meanwhile hears nothing."""
+        """Hand the server's answer to the request that waits for it; dropped where its client has gone."""
         _, waiting = self._asking.get(answer.number, (b"", None))
         if waiting is not None and not waiting.done():
             waiting.set_result(DROPPED if answer.dropped else Reply(answer.before, answer.after, answer.request_id))
 
     def give_up(self) -> None:
-        """What the server has been asked and does not answer, while it is silent: a read was none, a write may be."""
+        """Once the server is silent, end what waits for it.
+
+        A read is answered as stale, a POST with an error that says that its outcome is not known.
+        """
         if not self.is_silent:
             return
         for verb, waiting in self._asking.values():

@@ -84,7 +84,7 @@ class HandedAnswer(Struct, frozen=True, tag="answered", omit_defaults=True):
 
 
 class Enough(Struct, frozen=True, tag="enough"):
-    """Who asked waits no longer: what there is now is the answer."""
+    """A handed request must be answered now, with what there is: its client has gone, or its time is over."""
 
     number: int
 

@@ -105,7 +105,7 @@ class Seat:
         return status
 
     def _leave(self) -> None:
-        """Nobody sits here."""
+        """Forget the process that has ended. The server still carries out what it handed on; the answers go nowhere."""
         self.ready.clear()
         self.connections = self.waiting = self.pid = 0
         self._process, self._later = None, []
@@ -136,7 +136,7 @@ class Seat:
             channel.send(encode(End()))
 
     def tell(self, message: bytes) -> None:
-        """The next edition."""
+        """Send an edition; behind the beginning, while that is under way."""
         if self._later is not None:
             self._later.append(message)
         elif self._channel is not None:
@@ -146,18 +146,21 @@ class Seat:
                 self.kill()
 
     def beat(self, message: bytes) -> None:
-        """That the server is there, for who knows what there is."""
+        """Send a beat to a reader that has been told the beginning."""
         if self._later is None and self._channel is not None:
             self._channel.send(message)
 
     def finish(self) -> None:
-        """End once all that has come and is owed is answered; one that is still beginning must begin for that."""
+        """Let the reader end once all it has accepted is answered.
+
+        While it is still being told the beginning, ``End`` is sent behind that.
+        """
         self._is_finishing = True
         if self._channel is not None and self._later is None:
             self._channel.send(encode(End()))
 
     def kill(self) -> None:
-        """Whatever it does."""
+        """Kill its process at once, if there is one."""
         if self._process is not None:
             _kill(self._process)
 

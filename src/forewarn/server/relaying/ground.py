@@ -117,7 +117,7 @@ class RelayGround:
     # What the upstream tells
 
     def take(self, bulletin: Bulletin) -> None:
-        """Know what it tells; readers see all of it or nothing."""
+        """Apply a bulletin. VMs see all of it or nothing: where it comes in several pieces, nothing before the last."""
         held = self._holding.apply(bulletin)
         if held is None:
             return
@@ -199,7 +199,7 @@ class RelayGround:
         await self._reach(answer.seq)
 
     def _place(self) -> dict[str, object]:
-        """In which history this relay is, so that another one says no."""
+        """Number and mark of the last record known here: an upstream with another history refuses the request."""
         return {"after": self.known_seq, "mark": self.known_mark}
 
     async def report_reads(self) -> None:

@@ -204,7 +204,7 @@ class Relay:
         return self.ground.manners.staleness.total_seconds() / 2
 
     async def _next(self, bulletins: AsyncIterator[Bulletin]) -> Bulletin | None:
-        """An upstream that says nothing for as long as what it said holds is not there any more."""
+        """The next bulletin of the stream, None at its end. An upstream silent for ``staleness`` counts as gone."""
         try:
             async with asyncio.timeout(max(_LEAST_SILENCE_SECONDS, self.ground.manners.staleness.total_seconds())):
                 return await anext(bulletins, None)

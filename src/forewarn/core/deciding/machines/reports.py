@@ -128,7 +128,7 @@ def _may_be_left(found: OpenErrand, machine: RealMachine) -> bool:
 
 
 def _insist(draft: Draft, found: OpenErrand, why: str) -> None:
-    """It is tried for ever, and somebody should know."""
+    """Keep the errand, so that it is tried again, and alarm people once for each reason."""
     hinder(draft, found, why)
     alarm = f"{found.errand.kind.value} does not work: {why}"
     if gist(alarm) != gist(draft.region.machines[found.errand.vm].alarm):

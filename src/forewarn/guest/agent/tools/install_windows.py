@@ -78,7 +78,11 @@ def plan_install(
 
 
 def _refuse_strangers(found: Found) -> None:
-    """Everybody may make directories where programs keep their data; whoever has made this one rules the agent."""
+    """Refuse files and directories of the agent that an account without rights over it owns.
+
+    On Windows every account may make directories where programs keep their data (``ProgramData``), and the owner of
+    the agent's could tell it, and so SYSTEM, what to do.
+    """
     for path, owner in found.strangers:
         raise CannotInstall(
             f"{path} belongs to {owner}, who could tell the agent, and so SYSTEM, what to do; look at it, then remove "

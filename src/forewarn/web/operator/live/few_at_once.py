@@ -7,7 +7,10 @@ from collections import deque
 
 
 class FewAtOnce:
-    """So many in one turn of the loop. Who comes ``first`` waits for nobody who does not."""
+    """Lets at most ``at_once`` tasks go on in one turn of the loop; the rest wait for the next turns in their order.
+
+    Tasks that come with ``first`` are taken before all that come without.
+    """
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once

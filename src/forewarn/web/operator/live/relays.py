@@ -164,7 +164,7 @@ class Newsroom:
             self._part(stream)
 
     def clock_turned(self) -> None:
-        """Of the speed of a clock the journal knows nothing."""
+        """Tell every relay the clock's new speed: it is no fact, so no record brings it."""
         self._wake(self._by_name)
 
     def touch(self, vm: Vm) -> None:
