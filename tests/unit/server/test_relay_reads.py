@@ -11,9 +11,9 @@ import pytest
 
 from forewarn.server.relaying.ground import RelayGround
 from forewarn.server.relaying.line import Upstream, UpstreamFault
+from forewarn.web.body_size import too_many_parts
 from forewarn.web.operator.gate import MOST_BODY_BYTES, MOST_FIELDS, MOST_PARTS
 from forewarn.web.operator.routes.relays import ReadsBody
-from forewarn.web.parts import too_many_parts
 
 pytestmark = pytest.mark.anyio
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from forewarn.core.tokens.values import Role
 from forewarn.web.access import EVERYTHING, Grant, Tokens
+from forewarn.web.body_size import too_many_parts
 from forewarn.web.host_names import HostNames
 from forewarn.web.operator.errors import error_answer
 from forewarn.web.operator.schema.answers import ErrorKind
-from forewarn.web.parts import too_many_parts
 
 MOST_BODY_BYTES = 4 * 1024 * 1024  # as gRPC takes by default (nginx: 1 MiB)
 MOST_PARTS, MOST_FIELDS = 25_000, 2_500  # ours: two lists of 10 000 names; the most fields are 2 000 reads of a relay

@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 
 from forewarn.plane.ports import Origin
-from forewarn.web.parts import too_many_parts
+from forewarn.web.body_size import too_many_parts
 from forewarn.web.resource_manager.call import Call
 from forewarn.web.resource_manager.errors import ArmError
 from forewarn.web.resource_manager.templates.jsonc import to_json
