@@ -128,13 +128,13 @@ def read_locks() -> tuple[list[Pin], list[str]]:
 # What is known
 
 
-def ask_osv(pins: Sequence[Pin], base: str = OSV) -> list[Finding]:
+def ask_osv(pins: Sequence[Pin], base: str = OSV, *, patience_seconds: float = _PATIENCE_SECONDS) -> list[Finding]:
     """All advisories about these versions; raises ``Unreachable``."""
     findings = []
     for start in range(0, len(pins), _AT_ONCE):
         some = pins[start : start + _AT_ONCE]
         queries = [{"package": {"name": p.name, "ecosystem": p.ecosystem}, "version": p.version} for p in some]
-        answer = _post(f"{base}/v1/querybatch", {"queries": queries})
+        answer = _post(f"{base}/v1/querybatch", {"queries": queries}, patience_seconds)
         results = answer.get("results")
         if not isinstance(results, list) or len(results) != len(some):
             raise Unreachable("what answers there is not OSV")
@@ -146,14 +146,14 @@ def ask_osv(pins: Sequence[Pin], base: str = OSV) -> list[Finding]:
     return findings
 
 
-def _post(url: str, body: Any) -> dict[str, Any]:
+def _post(url: str, body: Any, patience_seconds: float = _PATIENCE_SECONDS) -> dict[str, Any]:
     """In a thread, because looking up a name has no time limit of its own."""
     heard: list[Any] = []
-    thread = threading.Thread(target=lambda: heard.append(_exchange(url, body)), daemon=True)
+    thread = threading.Thread(target=lambda: heard.append(_exchange(url, body, patience_seconds)), daemon=True)
     thread.start()
-    thread.join(_PATIENCE_SECONDS)
+    thread.join(patience_seconds)
     if not heard:
-        raise Unreachable(f"no answer within {_PATIENCE_SECONDS:g} s")
+        raise Unreachable(f"no answer within {patience_seconds:g} s")
     if isinstance(heard[0], Exception):
         raise Unreachable(str(heard[0])) from None
     if not isinstance(heard[0], dict):
@@ -161,11 +161,11 @@ def _post(url: str, body: Any) -> dict[str, Any]:
     return heard[0]
 
 
-def _exchange(url: str, body: Any) -> Any:
+def _exchange(url: str, body: Any, patience_seconds: float) -> Any:
     # An https address of ours
     request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=_PATIENCE_SECONDS) as response:  # noqa: S310 - our own constant
+        with urllib.request.urlopen(request, timeout=patience_seconds) as response:  # noqa: S310 - our own constant
             return json.loads(response.read())
     except (OSError, ValueError) as problem:
         return problem

@@ -8,7 +8,6 @@ import pytest
 
 from forewarn.plane.read_models.keeping import ReadModels
 from forewarn.plane.read_models.making import Models
-from forewarn.plane.system import SYSTEM
 from tests.unit.web.portal.conftest import Browser, OpenPortal
 from tests.unit.web.portal.regions import HOSTILE, small
 from tests.unit.web.portal.visitor import Element
@@ -148,19 +147,22 @@ class _Slow(ReadModels):
         return None if patience_seconds is not None else await super().at_hand()
 
 
+@pytest.fixture
+def slow_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planes that are opened from now on have read models that are slow."""
+    monkeypatch.setattr("forewarn.plane.plane.ReadModels", _Slow)
+
+
+@pytest.mark.usefixtures("slow_models")
 async def test_lists_that_are_behind_are_shown_as_they_are_and_parts_wait_for_them(open_portal: OpenPortal) -> None:
     async with open_portal() as browser:
-        slow = browser.plane.read_models = _Slow(browser.plane.published, SYSTEM.elapsed)
-        try:
-            before = await browser.client.get("/portal/vms")
-            await browser.ask("/v1/vms", {"name": "old"}, 201)
-            await slow.at_hand()
-            known = browser.plane.seq
-            await browser.ask("/v1/vms", {"name": "new"}, 201)
-            page = await browser.page("/portal/vms")
-            part = await browser.client.get("/portal/vms", headers={"X-Forewarn-Part": "part-vms"})
-        finally:
-            await slow.close()
+        before = await browser.client.get("/portal/vms")
+        await browser.ask("/v1/vms", {"name": "old"}, 201)
+        await browser.plane.read_models.at_hand()
+        known = browser.plane.seq
+        await browser.ask("/v1/vms", {"name": "new"}, 201)
+        page = await browser.page("/portal/vms")
+        part = await browser.client.get("/portal/vms", headers={"X-Forewarn-Part": "part-vms"})
     assert before.status_code == part.status_code == 503
     assert "All names are put in order for the first time: 0% done. Look again soon." in before.text
     assert 'href="/portal/vms">Look again' in before.text
