@@ -93,6 +93,15 @@ def _leave_work_open(server: ServerProgram) -> Told:
     return told
 
 
+def _snapshots(data: Path) -> list[str]:
+    return sorted(path.name for path in data.glob("snapshot-*.bin"))
+
+
+def _ignored(server: ServerProgram) -> list[str]:
+    """What a server says of snapshots that it does not use."""
+    return [line for line in server.log.read_text().splitlines() if "The facts rebuild what it held." in line]
+
+
 def _without_resources(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [{name: value for name, value in event.items() if name != "Resources"} for event in document["Events"]]
 
@@ -107,8 +116,14 @@ def test_a_region_that_was_left_open_by_the_version_before_goes_on(old: Path, tm
         if how == "stopped":
             assert before.stop() == 0
     assert events
+    left = _snapshots(data)  # 0.1 keeps one at its end, or after more facts than there are here
+    assert len(left) == (how == "stopped")
 
     with ServerProgram.start(data, "--clock", "virtual") as server:
+        ignored = _ignored(server)
+        assert len(ignored) == len(left)
+        for name, line in zip(left, ignored, strict=True):
+            assert f"{name} is ignored: forewarn 0.1.0 wrote it in format 2; this one reads " in line
         assert {event["id"]: event["not_before"] for event in server.json("event", "list")} == events
         for vm in _READERS:
             for version in _VERSIONS:
@@ -126,6 +141,9 @@ def test_a_region_that_was_left_open_by_the_version_before_goes_on(old: Path, tm
         server.forewarn("journal", "verify")
         assert server.stop() == 0
         assert "Traceback" not in server.log.read_text()
+    assert _snapshots(data)[-1] not in left, "the new version keeps its own"
+    with ServerProgram.start(data, "--clock", "virtual") as server:
+        assert _ignored(server) == ignored, "which is used; one log holds all that was said"
 
 
 _AGENT = """
