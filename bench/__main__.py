@@ -36,6 +36,7 @@ _PARTS = {
     "week": "a simulated week of 200 VMs",
     "before": "a VM's GET beside 0.1 and nginx in one run (only when named)",
     "instructions": "start, GET and restart beside 0.1, in counted instructions (only when named: some minutes)",
+    "memory": "an idle agent and a process with a Client beside 0.1, anonymous memory (only when named)",
     "signals": "CPU of a VM's GET with metrics on beside off, in turns (only when named)",
     "campaign": "maintenance over 1 000 000 VMs, wave by wave (only when named: ten minutes)",
     "agent": "the agent in a VM: its size, its cost, its start, its haste",
@@ -50,6 +51,7 @@ _WHEN_NAMED = (
     "browsing",
     "before",
     "instructions",
+    "memory",
     "signals",
     "campaign",
 )

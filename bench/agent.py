@@ -7,7 +7,7 @@ import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ _MOST_CPU_PERCENT = 0.3
 _MOST_START_SECONDS = 0.3
 _MOST_POLLING_MS = 1200.0
 _MOST_WAITING_MS = 100.0
-_SETTLING_SECONDS = 1.5  # until an agent that has started is idle: nothing tells us when
+SETTLING_SECONDS = 1.5  # until an agent that has started is idle: nothing tells us when
 _IDLE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.4  # until an agent waits for news again
 _PATIENCE_SECONDS = 20.0
@@ -31,7 +31,7 @@ _PATIENCE_SECONDS = 20.0
 
 def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
     """One agent after another for its size, all of them together for what a poll costs and how late it is."""
-    with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as name, _Wire(Path(name) / "wire") as wire:
+    with tempfile.TemporaryDirectory(prefix="forewarn-bench-") as name, Wire(Path(name) / "wire") as wire:
         directory = Path(name)
         with plain_service() as service:
             figures = _sizes(service, directory, wire, rounds)
@@ -46,14 +46,14 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
 # An agent alone
 
 
-def _sizes(service: PlainService, directory: Path, wire: _Wire, rounds: int) -> list[Figure]:
+def _sizes(service: PlainService, directory: Path, wire: Wire, rounds: int) -> list[Figure]:
     starts, resident, proportional = [], [], []
     for number in range(rounds):
         guest = f"alone-{number}"
         begun = time.perf_counter()
-        with _agent(directory / guest, f"http://127.0.0.1:{service.port}/{guest}", wire, guest) as agent:
-            starts.append(_first_read(service, guest) - begun)
-            time.sleep(_SETTLING_SECONDS)
+        with running_agent(directory / guest, f"http://127.0.0.1:{service.port}/{guest}", wire, guest) as agent:
+            starts.append(first_read(service, guest) - begun)
+            time.sleep(SETTLING_SECONDS)
             resident.append(memory_megabytes(agent.pid))
             proportional.append(_proportional_megabytes(agent.pid))
     return [
@@ -63,7 +63,7 @@ def _sizes(service: PlainService, directory: Path, wire: _Wire, rounds: int) -> 
     ]
 
 
-def _first_read(service: PlainService, guest: str) -> float:
+def first_read(service: PlainService, guest: str) -> float:
     """When the agent asked for its document, having learned its name."""
     with service.asked:
         if not service.asked.wait_for(lambda: guest in service.read_at, _PATIENCE_SECONDS):
@@ -82,17 +82,17 @@ def _proportional_megabytes(pid: int) -> float:
 # Agents that poll
 
 
-def _polling(service: PlainService, directory: Path, wire: _Wire, rounds: int) -> list[Figure]:
+def _polling(service: PlainService, directory: Path, wire: Wire, rounds: int) -> list[Figure]:
     """The agents begin a part of a second after one another, so that an event meets every phase of a poll."""
     with ExitStack() as stack:
         pids = []
         for number in range(rounds):
             guest = f"polling-{number}"
             endpoint = f"http://127.0.0.1:{service.port}/{guest}"
-            pids.append(stack.enter_context(_agent(directory / guest, endpoint, wire, guest)).pid)
-            _first_read(service, guest)
+            pids.append(stack.enter_context(running_agent(directory / guest, endpoint, wire, guest)).pid)
+            first_read(service, guest)
             time.sleep(1 / rounds)
-        time.sleep(_SETTLING_SECONDS)
+        time.sleep(SETTLING_SECONDS)
         before = service.reads
         shares = _cpu_percent(pids)
         polls = (service.reads - before) / rounds
@@ -116,7 +116,7 @@ def _cpu_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)  # as clock_getcpuclockid(3) makes it
 
 
-def _announce(service: PlainService, wire: _Wire, number: int, agents: int) -> list[float]:
+def _announce(service: PlainService, wire: Wire, number: int, agents: int) -> list[float]:
     """Milliseconds until each agent has begun its step. Then the event is taken back, and all come back."""
     time.sleep(number / agents**2)  # the last round ended with a poll: begin at another moment between two
     begun = time.perf_counter()
@@ -130,14 +130,14 @@ def _announce(service: PlainService, wire: _Wire, number: int, agents: int) -> l
 # An agent that is told
 
 
-def _waiting(directory: Path, wire: _Wire, rounds: int) -> list[Figure]:
+def _waiting(directory: Path, wire: Wire, rounds: int) -> list[Figure]:
     delays = []
     with served("--user-operation-limit", "0") as region:
         region.create("web", 1)
         region.get("/vm/web-0/metadata/scheduledevents?api-version=2020-07-01")
         endpoint = f"http://127.0.0.1:{region.metadata_port}/vm/web-0"
-        with _agent(directory / "waiting", endpoint, wire, "waiting"):
-            time.sleep(_SETTLING_SECONDS)
+        with running_agent(directory / "waiting", endpoint, wire, "waiting"):
+            time.sleep(SETTLING_SECONDS)
             for _ in range(2 * rounds):
                 begun = time.perf_counter()
                 events = region.call("POST", "/v1/vms/restart", {"names": ["web-0"]})["events"]
@@ -160,13 +160,21 @@ def _delays(what: str, delays: list[float], limit: float) -> list[Figure]:
 
 
 @contextmanager
-def _agent(directory: Path, endpoint: str, wire: _Wire, guest: str) -> Iterator[subprocess.Popen[bytes]]:
+def running_agent(
+    directory: Path,
+    endpoint: str,
+    wire: Wire,
+    guest: str,
+    program: Sequence[str] = (PROGRAM,),
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
     """The agent as its users run it, for as long as the block lasts."""
     directory.mkdir()
     config, log = directory / "agent.toml", directory / "log"
     config.write_text(_TOML.format(endpoint=endpoint, state=directory / "state", wire=wire.path), encoding="utf-8")
     with log.open("wb") as file:
-        process = subprocess.Popen([PROGRAM, "agent", "run", "--config", str(config)], stdout=file, stderr=file)
+        command = [*program, "agent", "run", "--config", str(config)]
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
     try:
         yield process
         if process.poll() is not None:
@@ -194,7 +202,7 @@ undo = ["echo undo >>{wire}"]
 """
 
 
-class _Wire:
+class Wire:
     """A named pipe on which steps tell that they run."""
 
     def __init__(self, path: Path) -> None:
@@ -215,7 +223,7 @@ class _Wire:
             heard += [at] * len(words)
         return heard
 
-    def __enter__(self) -> _Wire:
+    def __enter__(self) -> Wire:
         return self
 
     def __exit__(self, *_: object) -> None:
