@@ -18,7 +18,6 @@ SIBLINGS = {
     "cli/commands",
     "web/operator/routes",
     "web/portal/pages",
-    "web/resource_manager",
     "web/resource_manager/compute",
 }
 FILE_MOST = 400

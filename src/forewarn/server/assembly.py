@@ -138,15 +138,16 @@ class Assembly:
     @asynccontextmanager
     async def resource_manager(self, *, hosts: Collection[str] = ()) -> AsyncIterator[tuple[ArmDesk, ASGIApp]]:
         """The face for az and the SDKs. Deletions of groups that an earlier run left go on from here."""
-        from forewarn.web.resource_manager import group_deletion, nic_bindings  # not loaded where it is not wanted
+        from forewarn.web.resource_manager import nic_bindings  # not loaded where it is not wanted
         from forewarn.web.resource_manager.app import resource_manager_app
         from forewarn.web.resource_manager.call import ArmDesk
+        from forewarn.web.resource_manager.groups import deletion
         from forewarn.web.resource_manager.login.access import Access
 
         desk = ArmDesk(self.plane, access=Access(self.parts.token, self.tokens), bind_nics=self.parts.bind_nics)
-        await group_deletion.finish(desk)
+        await deletion.finish(desk)
         await nic_bindings.bind_all(desk)
-        stop = group_deletion.watch(desk)
+        stop = deletion.watch(desk)
         try:
             yield desk, resource_manager_app(desk, hosts=hosts)
         finally:

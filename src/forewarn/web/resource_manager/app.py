@@ -22,16 +22,13 @@ from forewarn.web.host_names import HostNames
 from forewarn.web.resource_manager import (
     compute,
     generic,
-    group_contents,
-    group_deletion,
-    groups,
     images,
     lro,
     sizes,
-    subscriptions,
 )
 from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
+from forewarn.web.resource_manager.groups import contents, deletion, resource_groups, subscriptions
 from forewarn.web.resource_manager.login import tokens
 from forewarn.web.resource_manager.reading import check_api_version, read_body, read_head
 from forewarn.web.resource_manager.routing import Router
@@ -52,7 +49,7 @@ def resource_manager_app(desk: ArmDesk, *, hosts: Collection[str] = ()) -> ASGIA
 def make_router() -> Router:
     """Everything behind the token. The generic store comes last: it takes what no other route does."""
     router = Router()
-    for part in (subscriptions, groups, group_contents, group_deletion, compute, images, sizes):
+    for part in (subscriptions, resource_groups, contents, deletion, compute, images, sizes):
         part.add_to(router)
     router.add("GET", lro.OPERATIONS, lro.look)
     deployments.add_to(router)
@@ -120,7 +117,7 @@ class _Face:
         check_api_version(call.api_version)
         body = await read_body(request, is_template="/deployments/" in call.path.lower())
         await be_current(self._desk.plane)
-        call = groups.in_place(self._desk, replace(call, body=body))
+        call = resource_groups.in_place(self._desk, replace(call, body=body))
         return _with_warning(await self._router.answer(self._desk, call), body)
 
 

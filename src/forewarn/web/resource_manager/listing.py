@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from forewarn.core.region import fold
 from forewarn.web.resource_manager.call import FILTER, TOP, Call
 from forewarn.web.resource_manager.errors import ArmError, invalid
-from forewarn.web.resource_manager.subscriptions import place_name
+from forewarn.web.resource_manager.groups.subscriptions import place_name
 
 Document: TypeAlias = dict[str, Any]
 Predicate: TypeAlias = Callable[[Document], bool]

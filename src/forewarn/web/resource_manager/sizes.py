@@ -8,9 +8,9 @@ from typing import Any
 
 from forewarn.web.arm_ids import COMPUTE, IN_SUBSCRIPTION, resource_id
 from forewarn.web.resource_manager.call import FILTER, ArmDesk, ArmReply, Call
+from forewarn.web.resource_manager.groups.subscriptions import place_name, places
 from forewarn.web.resource_manager.listing import not_understood
 from forewarn.web.resource_manager.routing import Router
-from forewarn.web.resource_manager.subscriptions import place_name, places
 
 _COMPUTE = resource_id(IN_SUBSCRIPTION, COMPUTE)
 _ZONES = ("1", "2", "3")

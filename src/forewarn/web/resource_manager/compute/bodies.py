@@ -14,7 +14,7 @@ from forewarn.web.resource_manager.compute.event_settings import TERMINATE, Noti
 from forewarn.web.resource_manager.compute.merging import merge
 from forewarn.web.resource_manager.compute.schema import Object, read
 from forewarn.web.resource_manager.errors import ArmError, invalid
-from forewarn.web.resource_manager.subscriptions import place_name
+from forewarn.web.resource_manager.groups.subscriptions import place_name
 
 _PRIORITIES = ("Regular", "Low", "Spot")
 _NOT_IN_WINDOWS_NAMES = "`~!@#$%^&*()=+_[]{}\\|;:.'\",<>/?"  # in the order of Azure's sentence about them

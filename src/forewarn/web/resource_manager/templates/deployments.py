@@ -20,9 +20,10 @@ from forewarn.core.commands import ForgetResource, Together
 from forewarn.core.refusal import Refused
 from forewarn.core.region import Resource, fold
 from forewarn.web.arm_ids import IN_GROUP, group_id, part_id, resource_id
-from forewarn.web.resource_manager import groups, keeping, listing
+from forewarn.web.resource_manager import keeping, listing
 from forewarn.web.resource_manager.call import FILTER, RETRY_AFTER_SECONDS, TOP, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError, from_refusal
+from forewarn.web.resource_manager.groups import resource_groups
 from forewarn.web.resource_manager.lro import iso
 from forewarn.web.resource_manager.reading import check_names
 from forewarn.web.resource_manager.routing import Router
@@ -93,7 +94,7 @@ class _Deployments:
             try:
                 body = await self._settled(desk, call, plan, partial(plan.body_of, planned))
                 inner = _inner(call, "PUT", planned.id, planned.api_version, body)
-                await self.router.answer(desk, groups.in_place(desk, inner))
+                await self.router.answer(desk, resource_groups.in_place(desk, inner))
             except (ArmError, Refused, TemplateError) as problem:
                 return _Outcome(tuple(made), {}, _failed(desk, call, [_error(plan, problem, planned.id)]))
             made.append(planned)
@@ -115,7 +116,7 @@ class _Deployments:
             except NeedsReference as needed:
                 path = needed.resource_id
                 inner = _inner(call, "GET", path, needed.api_version or call.api_version, None)
-                found = await self.router.answer(desk, groups.in_place(desk, inner))
+                found = await self.router.answer(desk, resource_groups.in_place(desk, inner))
                 plan.references[path.lower()] = found.body
         raise TemplateError("The template refers to too many resources.")
 
@@ -203,7 +204,7 @@ def _planning(desk: ArmDesk, call: Call) -> Callable[[], DeploymentPlan]:
         )
     if str(properties.get("mode", "incremental")).lower() != "incremental":
         raise ArmError(400, "InvalidDeploymentMode", "Only the deployment mode 'Incremental' is supported here.")
-    group = groups.require(desk, call.names["group"])
+    group = resource_groups.require(desk, call.names["group"])
     around = Surroundings(desk.subscription, desk.tenant, group, call.names["deployment"])
     template, parameters = properties["template"], properties.get("parameters")
     return lambda: _plan(template, parameters, around)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forewarn.web.arm_ids import group_id, resource_id, subscription_id
+from forewarn.web.resource_manager.groups.subscriptions import api_versions
 from forewarn.web.resource_manager.secrets import is_secret
-from forewarn.web.resource_manager.subscriptions import api_versions
 from forewarn.web.resource_manager.templates.expressions import TemplateError, evaluate
 from forewarn.web.resource_manager.templates.functions import FUNCTIONS
 

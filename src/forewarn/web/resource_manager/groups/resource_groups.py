@@ -1,4 +1,4 @@
-"""Resource groups: where everything that has a name is. Deleting one is the business of ``group_deletion``."""
+"""Resource groups: where everything that has a name is. Deleting one is the business of ``deletion``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from forewarn.core.region import Region, fold
 from forewarn.core.specs import DEFAULT_RESOURCE_GROUP
 from forewarn.web.arm_ids import IN_GROUP, IN_SUBSCRIPTION, group_id
-from forewarn.web.resource_manager import keeping, listing, subscriptions
+from forewarn.web.resource_manager import keeping, listing
 from forewarn.web.resource_manager.call import FILTER, TOP, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError, group_not_found
+from forewarn.web.resource_manager.groups import subscriptions
 from forewarn.web.resource_manager.places import tidy
 from forewarn.web.resource_manager.routing import Router
 

@@ -18,9 +18,10 @@ from forewarn.web.arm_ids import (
     resource_id,
 )
 from forewarn.web.documents.whereabouts import location_of
-from forewarn.web.resource_manager import generic, groups, listing
+from forewarn.web.resource_manager import generic, listing
 from forewarn.web.resource_manager.call import EXPAND, FILTER, TOP, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import invalid
+from forewarn.web.resource_manager.groups import resource_groups
 from forewarn.web.resource_manager.routing import Router
 
 _MACHINES = frozenset(map(fold, (AVAILABILITY_SETS, SCALE_SETS, VMS)))
@@ -83,7 +84,7 @@ def _machines(desk: ArmDesk) -> Iterator[dict[str, Any]]:
 
 def _brief(desk: ArmDesk, group: str, kind: str, name: str, spec: VmSpec | None = None) -> dict[str, Any]:
     """A machine is where it was told to be, anything else where its group is."""
-    there = groups.find(desk, group)
+    there = resource_groups.find(desk, group)
     location = there["location"] if there else desk.location
     tags: dict[str, str] = {}
     if spec is not None:

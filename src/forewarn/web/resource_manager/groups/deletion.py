@@ -27,9 +27,10 @@ from forewarn.core.region import Region, fold
 from forewarn.core.specs import ScopeKind
 from forewarn.plane.ports import JournalFault, Origin, Record
 from forewarn.web.arm_ids import IN_GROUP, IN_SUBSCRIPTION, group_id
-from forewarn.web.resource_manager import groups, keeping
+from forewarn.web.resource_manager import keeping
 from forewarn.web.resource_manager.call import RETRY_AFTER_SECONDS, ArmDesk, ArmReply, Call
 from forewarn.web.resource_manager.errors import ArmError
+from forewarn.web.resource_manager.groups import resource_groups
 from forewarn.web.resource_manager.routing import Router
 
 _KIND = "Microsoft.Resources/resourceGroups/delete"
@@ -47,8 +48,8 @@ def add_to(router: Router) -> None:
 async def _delete(desk: ArmDesk, call: Call) -> ArmReply:
     operation = str(uuid.uuid4())
     async with desk.plane.editing:
-        group = groups.require(desk, call.names["group"])
-        marked = keeping.keep(groups.restated(group, groups.DELETING, operation=operation))
+        group = resource_groups.require(desk, call.names["group"])
+        marked = keeping.keep(resource_groups.restated(group, resource_groups.DELETING, operation=operation))
         commands = (marked, *_deletions(desk.plane.region, group["name"]))
         await desk.plane.submit(Together(commands, operation, _KIND), call.origin)
         await _clear_all(desk, call.origin)
@@ -105,14 +106,16 @@ def _ready(desk: ArmDesk) -> Iterator[dict[str, Any]]:
     for key in sorted(key for key in region.resources if key.startswith(prefix)):
         if "/" not in key.removeprefix(prefix):
             group = keeping.read(region.resources[key])
-            if groups.state_of(group) == groups.DELETING and not groups.still_deleting(region, group):
+            if resource_groups.state_of(group) == resource_groups.DELETING and not resource_groups.still_deleting(
+                region, group
+            ):
                 yield group
 
 
 async def _clear(desk: ArmDesk, group: dict[str, Any], origin: Origin) -> None:
     region, name = desk.plane.region, group["name"]
-    if groups.has_machines(region, name):  # the deletion of one was canceled
-        commands: tuple[Single, ...] = (keeping.keep(groups.restated(group, "Succeeded")),)
+    if resource_groups.has_machines(region, name):  # the deletion of one was canceled
+        commands: tuple[Single, ...] = (keeping.keep(resource_groups.restated(group, "Succeeded")),)
     else:
         kept = (key for key in region.resources if key.startswith(f"{fold(group['id'])}/"))
         forget = (ForgetResource(resource_id) for resource_id in (*kept, group["id"]))
