@@ -124,7 +124,7 @@ class _Course:
             waiting.extend(filter(None, (_started_by(each.fact) for each in seen)))
 
     def _lasting(self, event: Event) -> Lasting:
-        """How long its impact will last; of real machines, that is an estimate whoever says it."""
+        """How long its impact will last. Of real machines this is always told as an estimate."""
         lasting = self._how_long(event)
         if lasting.estimated or is_real(self._region, event):
             self._estimated.add(event.id)

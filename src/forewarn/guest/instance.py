@@ -65,7 +65,7 @@ _KEYS = {
 
 
 def decode_instance(body: bytes) -> Instance:
-    """Everything but the name may be missing. An answer without it is no answer: we must know who we are."""
+    """The instance that an answer describes. ``WireError`` where it has no name: events are told by that."""
     root = read_json(body) if body.strip() else None
     compute = root.get("compute") if isinstance(root, dict) else None
     if not isinstance(root, dict) or not isinstance(compute, dict):

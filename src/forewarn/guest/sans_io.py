@@ -89,7 +89,7 @@ class SansIoClient:
 
     @property
     def asks(self) -> str:
-        """Whom it asks, in words: the address it was given or has found, or the places where it looks for one."""
+        """The service's address, given or found; before that, the places where it is looked for, in words."""
         return self.endpoint or str(self._session.line.places)
 
     @property

@@ -10,9 +10,9 @@ from forewarn.plane.hands.engine import EngineFault
 
 
 def fence_by(command: Sequence[str], host: str, patience: timedelta) -> Callable[[], None]:
-    """What blocks until the command has ended. The host is off only where that is with status 0.
+    """A function that runs the command and raises ``EngineFault`` unless it ends with status 0: then the host is off.
 
-    The command may hold a password and may print it, so neither it nor its output is told to anybody.
+    The command may hold a password and may print it, so neither it nor its output is told in the fault.
     """
 
     def fence() -> None:

@@ -124,8 +124,8 @@ class _Uvicorn(uvicorn.Server):
     async def main_loop(self) -> None:
         """Renew the Date of answers once a second, until the end.
 
-        Uvicorn's own loop also looks ten times a second whether it shall end. That was nine tenths of what a server
-        did that nobody asked anything of.
+        Uvicorn's own loop wakes ten times a second to see whether it shall end. That was nine tenths of what an idle
+        server did.
         """
         while not await self.on_tick(0):  # 0: the tick that renews the Date
             try:

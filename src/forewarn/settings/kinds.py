@@ -197,7 +197,7 @@ def _read_https_url(text: str) -> str:
 
 
 def _read_collector_url(text: str) -> str:
-    """What stands before ``/v1/metrics``. It is shown to those who may read, so no secret stands in it."""
+    """The address before ``/v1/metrics``. Settings are shown to all who may read, so one with a secret is refused."""
     if not text:
         return ""
     try:

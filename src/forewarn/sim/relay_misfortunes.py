@@ -17,7 +17,7 @@ Strike = Callable[[World, SimRelay, Random], Awaitable[None]]
 
 
 async def strike_relays(world: World) -> None:
-    """Runs until it is canceled by the task that started it; what was cut is mended by whoever heals the network."""
+    """Strike relays until canceled. What is cut then is mended where the network is healed at the end."""
     await asyncio.gather(*(_strike_on(world, kind, _STRIKES[kind]) for kind in world.plan.faults if kind in _STRIKES))
 
 
@@ -33,7 +33,7 @@ async def _kill(world: World, relay: SimRelay, random: Random) -> None:
 
 
 async def _cut(world: World, relay: SimRelay, random: Random) -> None:
-    """From the nodes, not from its VMs. To these that is what a store out of reach is: in the end nobody is sure."""
+    """Cut a relay from its nodes, not from its VMs. These see the same as with a store out of reach."""
     seconds = random.choice((3.0, 60.0, 300.0)) * random.uniform(0.5, 1.5)
     world.mishap(Misfortune.STORE, f"{relay.place} is cut off from its nodes", seconds, ())
     world.network.cut(relay.line)

@@ -161,7 +161,10 @@ class World:
         return relay.place if relay is not None else ""
 
     def _move(self) -> None:
-        """Who has come to another host has no connection left, and begins anew with what is known there."""
+        """Cut the connections of VMs that have moved to a host with another relay or node.
+
+        The judge then takes what they see there as a new beginning.
+        """
         for key in self.machines:
             before, door = self._doors.get(key), self._door(key)
             self._doors[key] = door

@@ -58,7 +58,7 @@ class EventHandle:
 
 
 class NoEvent:
-    """What a deletion without a notice gives back: false, and a sentence where somebody takes it for an event."""
+    """What a deletion without a notice returns: it is false, and any attribute of it raises with the reason."""
 
     def __init__(self, why: str) -> None:
         self.why = why

@@ -61,7 +61,7 @@ class WatchedVms:
         self.names.update((name, _Watch(0.0)) for name in names)
 
     def note(self, name: str, read: NotedRead) -> None:
-        """A VM has read. Where nobody has asked about it for long, it is watched no more."""
+        """Note a read of a watched VM. VMs that were not asked about for ``SECONDS_WATCHED`` are watched no more."""
         self._forget(read.elapsed)
         watch = self.names.get(name)
         if watch is not None:

@@ -43,7 +43,7 @@ def raise_event(
 
 
 def bear_started(draft: Draft, cause: Cause, vm: Vm, seed: str) -> None:
-    """What has happened to a VM already is told of and waits for nobody."""
+    """Record an event for what has already happened to a VM: it is born started, and needs no approval."""
     draft.record(f.EventBornStarted(draft.now, _event(draft, cause, draft.region.scope_of(vm), [vm], seed)))
 
 

@@ -226,7 +226,10 @@ def delete(draft: Draft, command: c.DeleteVms) -> None:
 
 
 def delete_vm(draft: Draft, vm: Vm, seed: str) -> None:
-    """At once, or with a Terminate event where the VM has a notice and somebody reads. The first deletion stands."""
+    """Delete a VM at once, or by a Terminate event where it has a notice and its scope is enabled.
+
+    Where a deletion is already under way, nothing is added.
+    """
     if under(draft, vm, Cause.DELETION):
         return
     notice = vm.spec.terminate_notice
@@ -257,7 +260,10 @@ def stop(draft: Draft, command: c.StopVms) -> None:
 
 
 def _turn_off(draft: Draft, vm: Vm, kind: ErrandKind, already: frozenset[Power]) -> None:
-    """Of a real machine: wanted now, and so when it has been seen. Whoever asks again waits for the same."""
+    """Have a real machine turned off; it counts as off once it was seen so.
+
+    Where that is already under way, the command waits for the errand that is open.
+    """
     if heading_for(draft.region, vm) not in already:
         errands.clear_way(draft, vm, "the VM is to be turned off")
         errands.ask(draft, vm, kind)

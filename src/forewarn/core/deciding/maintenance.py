@@ -48,7 +48,7 @@ def evict(draft: Draft, command: c.EvictVms) -> None:
 
 
 def reimage(draft: Draft, command: c.ReimageVms) -> None:
-    """At once, unless the VM has an OS image notice and somebody reads."""
+    """Reimage VMs at once; by a Reimage event where the VM has an OS image notice and its scope is enabled."""
     for vm in find_vms(draft.region, command.vms):
         _check_running(vm)
         _check_machine(draft, vm, Cause.REIMAGE)

@@ -43,13 +43,13 @@ def errands_of(region: Region, event: Event) -> Iterator[OpenErrand]:
 
 
 def is_pretended(region: Region, event: Event) -> bool:
-    """Whether any of its machines is: only then does somebody know in advance when its impact is over."""
+    """Whether any VM of the event is pretended: only then is the end of its impact known in advance."""
     machines = region.machines
     return any(key not in machines for key in event.vms) if machines else bool(event.vms)
 
 
 def is_real(region: Region, event: Event) -> bool:
-    """Whether any of its machines is: how long that takes can only be estimated."""
+    """Whether any VM of the event has a real machine: how long its impact takes can only be estimated."""
     return any(key in region.machines for key in event.vms)
 
 

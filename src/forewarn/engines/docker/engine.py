@@ -144,7 +144,7 @@ class DockerEngine:
         return ""
 
     def _made_by(self, at: EngineSocket, ref: str, errand: Errand) -> Container | None:
-        """What this errand made for this machine; not somebody's copy of its labels."""
+        """The container that this errand made for this machine. One that only copies its labels has another name."""
         if errand.kind not in (ErrandKind.CREATE, ErrandKind.START, ErrandKind.REDEPLOY, ErrandKind.REIMAGE):
             return None
         names = {f"/{ref}", f"/{name_aside(ref, 'new', errand.id)}"}
@@ -194,7 +194,7 @@ class DockerEngine:
         return label if label in sharing else sharing[0]
 
     def changes(self, host: str, cursor: str) -> Iterator[str]:
-        """One hint when watching begins, since nobody knows what was missed, then one for each thing that happened."""
+        """One hint when watching begins, as something may have been missed; then one for each event of a container."""
         at = self._at(host)
         yield cursor or "0"
         for told in at.stream("/events", {"filters": json.dumps({"type": ["container"]})}):
@@ -261,7 +261,10 @@ def _state(container: Container | None) -> tuple[object, ...]:
 
 
 def _why_killed(at: EngineSocket, container: Container) -> SeenWhy:
-    """dockerd remembers whether somebody asked it for the signal that ended the container. podman does not say."""
+    """Whether the engine was asked for the signal that ended the container: dockerd keeps that as an event.
+
+    podman does not tell it.
+    """
     state = container.told["State"]
     since, until = _instant(state["StartedAt"]), _instant(state["FinishedAt"]) + 1
     filters = {"type": ["container"], "container": [container.id], "event": ["kill"]}

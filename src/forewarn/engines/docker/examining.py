@@ -16,7 +16,7 @@ _FORGING = frozenset({"NET_RAW", "NET_ADMIN", "ALL"})
 
 
 def examined(container: Container, way: Way, others: Sequence[Container] = ()) -> tuple[Finding, ...]:
-    """Whether that way shows who calls, whether it leads to the region, and what an event would not do."""
+    """Whether that way identifies the container and leads to the region, and which events cannot be carried out."""
     if way not in _WAYS:
         known = " or ".join(_WAYS)
         told = [Finding(FILTERED, False, f"Containers have no way '{way}': use {known}.")]
@@ -49,7 +49,10 @@ def _by_network(container: Container, others: Sequence[Container]) -> list[Findi
 
 
 def _by_namespace(container: Container, others: Sequence[Container]) -> list[Finding]:
-    """The socket stands inside: who is not inside cannot reach it, whatever it calls itself."""
+    """Whether the network namespace is the container's own.
+
+    The metadata socket stands inside it, so what is outside cannot pass for this container by any address.
+    """
     if container.settings.get("Privileged"):
         return [Finding(NAMESPACE, False, "It is privileged, so it can go into any other's network.")]
     mode = _network_mode(container)

@@ -101,7 +101,7 @@ def like(old: Container, errand: Errand, host: str, dialect: Dialect) -> dict[st
 
 
 def endpoint(old: Container, network: str) -> dict[str, Any]:
-    """How the container stands on a network: with the address by which a region knows who asks."""
+    """The new container's place on a network: the old one's aliases, and its address, by which the region knows it."""
     told = old.networks[network]
     made: dict[str, Any] = {}
     if told.get("IPAMConfig"):

@@ -62,7 +62,7 @@ class Hosts:
             return made
 
     def is_alive(self, name: str) -> bool:
-        """Whether the connection that was last used still stands: if not, nobody knows what became of a call."""
+        """Whether the connection that was last used still stands. If not, the outcome of a call is unknown."""
         kept = self._connections.get(name)
         return kept is not None and _stands(kept)
 

@@ -24,7 +24,7 @@ class Powering:
         self._asked_at: dict[str, float] = {}  # errand -> when the guest was asked to go off; a new process asks again
 
     def pause(self, errand: Errand, warrant: Warrant) -> ErrandResult:
-        """A pause that was tried before is only ever ended: whoever comes second cannot know how long it has been."""
+        """Pause a machine for the errand's time. Tried before, it is only ended: how long it lasted is unknown."""
         connection = self._hosts.connect(errand.host)
         there = seen(connection, errand.ref, errand.host)
         left = warrant.left()

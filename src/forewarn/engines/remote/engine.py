@@ -221,7 +221,7 @@ class RemoteEngine:
 
 
 class _Over:
-    """A hand's warrant for ending a pause: always given, whoever leads and whatever the time."""
+    """A hand's warrant for ending a pause: it allows that at any time, on a node that does not lead as well."""
 
     again = True
 

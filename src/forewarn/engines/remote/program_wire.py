@@ -151,7 +151,7 @@ class _Running:
             question.answered.set()
 
     def end(self, why: str) -> None:
-        """It is over with this life of the program; everybody who waits is told why."""
+        """End this run of the program: kill it, and fail all calls that wait for an answer with the reason."""
         with self._guard:
             if self.ended:
                 return
@@ -188,7 +188,7 @@ class _Running:
         return False
 
     def _close_stdin(self, seconds: float) -> None:
-        """Unless somebody is writing to it all that time."""
+        """Close it, unless a thread is still writing to it after so many seconds."""
         assert self.process.stdin is not None
         if self._writing.acquire(timeout=seconds):
             with suppress(OSError):

@@ -22,7 +22,7 @@ PACE = AgentPace()
 
 
 class TurnWatcher(Protocol):
-    """Whoever watches the agent's turns, in its own thread."""
+    """Is told of the agent's turns, in the agent's deciding thread."""
 
     def acted(self, moment: Situation) -> None:
         """A turn is over."""

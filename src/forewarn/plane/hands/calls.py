@@ -21,7 +21,7 @@ class CallHung(Exception):  # noqa: N818 - it says what happened
 
 
 class LeftThreads(Executor):
-    """A thread for each call, started at once. How many there are is bounded by who calls."""
+    """Starts a thread of its own for each call, at once. The caller bounds how many there are."""
 
     def submit(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
         done: Future[_T] = Future()

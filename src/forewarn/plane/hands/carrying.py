@@ -105,7 +105,7 @@ class Carrying:
             self._tasks[errand.id] = asyncio.get_running_loop().create_task(self._hold(site, errand.id))
 
     async def close(self) -> None:
-        """No errand ends with this. Pauses do: nobody else may be there to end them."""
+        """Stop working. Errands stay open for the next process; pauses are ended, as there may be no next one."""
         self._closed = True
         pauses = [errand for errand in map(self._open, sorted(self._mine)) if errand is not None]
         for task in [*self._tasks.values()]:

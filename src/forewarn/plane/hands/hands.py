@@ -120,7 +120,7 @@ class Hands:
                 site.to_list.set()  # it has just been registered
 
     def _wake(self) -> None:
-        """Who leads has changed: everything is looked at again."""
+        """Look at all errands and hosts again: the lead has changed."""
         self._changed.set()
         for site in self._sites:
             site.to_list.set()

@@ -30,12 +30,12 @@ class HandedOn:
         self._settle(asked.number, answer(_request(asked), caller))
 
     def enough(self, number: int) -> None:
-        """It waits no longer."""
+        """End the patience of a request that waits: it is answered with what there is."""
         if (patience := self._waiting.get(number)) is not None:
             patience.end()
 
     def forget(self) -> None:
-        """The reader is gone. What it has handed on is done all the same; nobody hears of it."""
+        """The reader has ended. Requests that it handed on are carried out all the same; their answers go nowhere."""
         self._answer = lambda _answered: None
         for patience in tuple(self._waiting.values()):
             patience.end()

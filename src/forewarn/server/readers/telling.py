@@ -98,7 +98,7 @@ class Telling:
         self._edit(lambda news: news)
 
     def _edit(self, change: Callable[[Edition], Edition]) -> None:
-        """Nobody sees what was published before this returns: the message is made first, the number raised then."""
+        """Send the next edition, before anything that it tells is answered: first the message, then the number."""
         if self._is_closed:
             return
         self.edition += 1

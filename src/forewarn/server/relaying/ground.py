@@ -175,7 +175,7 @@ class RelayGround:
         await asyncio.shield(under_way)
 
     def _enabled(self, scope: str, done: asyncio.Future[None]) -> None:
-        """Whoever waits has its outcome; where all have hung up, nobody has to hear of it."""
+        """Forget an enabling that has ended. Its exception counts as seen, also where all that waited have gone."""
         del self._enablings[scope]
         if not done.cancelled():
             done.exception()

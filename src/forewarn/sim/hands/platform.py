@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class Onlooker(Protocol):
-    """Who is told what is done to machines."""
+    """Is told of each call into the platform and of each machine that loses its memory."""
 
     def about_to(self, call: TwinCall, host: str, ref: str, errand: str, to: str) -> None: ...
 
@@ -24,7 +24,7 @@ class Onlooker(Protocol):
 
 @dataclass
 class SeenHosts(TwinHosts):
-    """The platform, with somebody who looks on."""
+    """The platform, which tells an onlooker what is done to its machines."""
 
     onlooker: Onlooker | None = None
     powerless: set[str] = field(default_factory=set)  # hosts that really have lost their power, until they take part

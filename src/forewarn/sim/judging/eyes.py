@@ -88,7 +88,7 @@ class Eyes:
         self._watchers.pop(vm, None)
 
     def moved(self, vm: str) -> None:
-        """It asks somebody else from now on, who may be behind, within the bound."""
+        """Forget what a VM has seen: from now on it asks another server, which may be behind within the bound."""
         self._seen.pop(vm, None)
 
     def restarted(self, vm: str) -> None:

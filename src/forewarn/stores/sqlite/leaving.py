@@ -17,7 +17,7 @@ _LAST = f"{sqlite_file.SELECT} ORDER BY seq DESC LIMIT 1"
 
 
 class WholeJournal:
-    """Every row of a journal that nobody writes to."""
+    """Every row of a journal that no server writes to; ``JournalFault`` where it is empty or damaged."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -168,7 +168,7 @@ class Gate:
 
 
 def _role_for(method: str, path: str) -> Role:
-    """The least that a request takes. Rehearsing a deed in the portal is for those who may do it."""
+    """The least role that a request needs. Rehearsing a deed of the portal needs the same as doing it."""
     if _is_within(path, _TOKENS) or _is_within(path, _TOKENS_PAGE):
         return Role.ADMIN
     if _is_within(path, _RELAYS):

@@ -42,7 +42,7 @@ def as_subject(text: str) -> str:
 
 
 def timeline(records: Iterable[Record]) -> list[TimelineEntry]:
-    """The life of one event: each of its facts as a sentence, and who caused it, in the journal's order."""
+    """The life of one event: each of its facts as a sentence with its origin, in the journal's order."""
     return [
         TimelineEntry(
             at=record.fact.at, fact=type(record.fact).__name__, by=record.origin.label, text=tell(record.fact)

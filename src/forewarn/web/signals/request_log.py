@@ -51,7 +51,7 @@ class LoggedAnswer:
 
 
 def switch_on(*, written: bool = True) -> None:
-    """These lines are wanted whatever else is logged; ``written``: in the log, not only by those who hear them."""
+    """Make the request log, whatever level the log has. ``written`` False: only for handlers added by ``hear``."""
     _log.setLevel(logging.INFO)
     _log.propagate = written
 

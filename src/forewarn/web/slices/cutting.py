@@ -16,7 +16,7 @@ from forewarn.web.slices.bulletins import ScaleSetSlice, ScopeSlice, VmSlice
 
 
 class Difference(NamedTuple):
-    """What somebody must be told of some VMs who knows them as they were in another region."""
+    """What has changed of some VMs between two regions, for a relay that knows them as they were in the first."""
 
     vms: tuple[VmSlice, ...]
     gone: tuple[str, ...]

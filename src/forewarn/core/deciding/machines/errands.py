@@ -47,7 +47,10 @@ def kind_of(cause: Cause, vm: Vm) -> ErrandKind:
 
 
 def make_for(draft: Draft, event: Event) -> None:
-    """An event has started: one errand for each of its real machines. Who is down already is left so."""
+    """Make one errand for each real machine of an event that has started.
+
+    A machine that is down stays down, except to be deleted.
+    """
     for key in event.vms:
         vm = draft.region.vms[key]
         if key not in draft.region.machines or _is_settled(draft, key, event):
@@ -122,7 +125,7 @@ def new_seed(draft: Draft, vm: Vm) -> str:
 
 
 def ask(draft: Draft, vm: Vm, kind: ErrandKind, to: str = "") -> None:
-    """What a person wants of a VM outside events; whoever waits for the command waits for this."""
+    """Make an errand that a person asked for outside events. The command's operation waits for it."""
     seed = new_seed(draft, vm)
     draft.awaits[make(draft, vm, kind, seed, to=to).id] = None
 
@@ -199,7 +202,7 @@ def _over(draft: Draft, errand: Errand) -> None:
 
 
 def alarm(draft: Draft, key: str, sentence: str = "") -> None:
-    """Say that somebody should have a look at a machine, once; nothing to say takes it back."""
+    """Note that a person should look at a machine, and why. An empty sentence takes the alarm back."""
     if draft.region.machines[key].alarm != sentence:
         draft.record(mf.MachineAlarmed(draft.now, key, sentence))
 

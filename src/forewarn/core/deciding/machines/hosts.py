@@ -62,7 +62,7 @@ def remove(draft: Draft, command: c.RemoveHost) -> None:
 
 
 def drain(draft: Draft, command: c.DrainHost) -> None:
-    """Its VMs leave while they run, where that can be; the others are started anew elsewhere. Who is down stays."""
+    """Empty a host: VMs are migrated while they run where that is possible, else redeployed. VMs that are down stay."""
     host = _named(draft, command.name)
     if host.health is HostHealth.DRAINING or (not host.answers and host.was is HostHealth.DRAINING):
         raise Refused(Hint.CONFLICT, f"Host '{host.name}' is draining already.")
@@ -81,7 +81,7 @@ def drain(draft: Draft, command: c.DrainHost) -> None:
 
 
 def resume(draft: Draft, command: c.ResumeHost) -> None:
-    """What is ahead of its VMs because of the draining is done all the same, unless somebody cancels it."""
+    """Let a host take VMs again. Events that the draining has scheduled stay, until they are done or canceled."""
     host = _named(draft, command.name)
     if (host.health if host.answers else host.was) is HostHealth.HEALTHY:
         raise Refused(Hint.CONFLICT, f"Host '{host.name}' takes machines: there is nothing to resume.")

@@ -67,8 +67,10 @@ def _is_overdue(draft: Draft, found: OpenErrand) -> bool:
 
 
 def _overdue(draft: Draft, found: OpenErrand, why: str) -> None:
-    """It has been tried for long. Who only wanted it started or restarted hears that it does not work; what has been
-    begun and cannot be left half done goes on, and somebody should know."""
+    """An errand's patience is over: give up a start or a restart; keep trying what must not be left half done.
+
+    In both cases the machine gets an alarm for people.
+    """
     errand, minutes = found.errand, int(found.errand.patience.total_seconds() // 60)
     if errand.kind not in (ErrandKind.RESTART, ErrandKind.START):
         _insist(draft, found, why)
@@ -102,7 +104,7 @@ def gist(sentence: str) -> str:
 
 
 def hinder(draft: Draft, found: OpenErrand, why: str) -> None:
-    """It is tried again. Each sentence is kept once, not each try."""
+    """Note why an errand could not be done; it stays open, to be tried again. The same reason is noted once."""
     errand = found.errand
     if gist(why) != gist(found.why):
         subject = errands.subject_of(draft, errand)

@@ -111,7 +111,7 @@ def _define(draft: Draft, key: str, seen: Sighting) -> None:
 
 
 def _stood(errand: Errand, seen: Sighting) -> int:
-    """Seconds, rounded up, that a live migration took from the machine; 0 where nobody has measured it."""
+    """Seconds, rounded up, for which a live migration stopped the machine; 0 where the engine has not measured it."""
     return -(-max(seen.stood_ms, 0) // 1000) if errand.kind is ErrandKind.MIGRATE else 0
 
 
@@ -172,7 +172,7 @@ def _is_on_its_way(draft: Draft, key: str) -> bool:
 
 
 def _follow(draft: Draft, key: str, seen: Sighting) -> None:
-    """Somebody has moved it by hand, or started it there: the region follows."""
+    """Take over the host and power of a machine that was moved or started by hand."""
     _note(draft, key, seen, moved=True)
     errands.alarm(draft, key)
     vm, host = draft.region.vms[key], draft.region.real_host(seen.host)
@@ -233,7 +233,10 @@ def _by_itself(draft: Draft, key: str, seen: Sighting) -> None:
 
 
 def _paused(draft: Draft, key: str, machine: RealMachine) -> None:
-    """Nobody asked for that. One that an error has paused is left so."""
+    """A machine is paused without an errand: it gets an alarm, and is resumed after ``RESUMED_AFTER``.
+
+    One that an error has paused is only given the alarm.
+    """
     if machine.why is SeenWhy.CRASH:
         errands.alarm(draft, key, "is paused by an error of its disk or its host: it is left so")
         return

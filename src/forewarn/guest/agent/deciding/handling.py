@@ -354,7 +354,7 @@ def has_failed(moment: Situation) -> bool:
 
 
 def stance(state: AgentState, care: Care | None, *, held: bool = False) -> str:
-    """What this VM tells the others of a shared event. ``held``: it must not be approved now, by anybody."""
+    """What this VM tells the other VMs of a shared event. ``held``: no VM may approve it now."""
     if care is None:
         return "unknown"
     if care.verdict is Verdict.IGNORE or care.approval is Approval.REFUSED:

@@ -48,7 +48,7 @@ _advapi32.GetSecurityDescriptorDacl.argtypes = (_POINTER, _POINTER, _POINTER, _P
 
 
 def stranger_who_owns(path: Path) -> str:
-    """The SID of an owner who is neither this user nor one who may do everything anyway; empty where it is such."""
+    """The SID of an owner other than this user, SYSTEM and the administrators; empty where one of these owns it."""
     owner = owner_of(path)
     return "" if owner in (*_TRUSTED, this_user()) else owner
 
@@ -99,7 +99,10 @@ def others_may_read(path: Path) -> bool:
 
 
 def lets_others_in(told: str, known: tuple[str, ...]) -> bool:
-    """What an access list says as text (SDDL). A file without one is open to everybody."""
+    """Whether an access list, as text (SDDL), admits others than ``known`` and those who may do everything anyway.
+
+    A file without a list is open to all.
+    """
     entries = _ENTRY.findall(told)
     allowed = {who for kind, flags, who in entries if kind == "A" and "IO" not in flags}
     return "D:" not in told or "NO_ACCESS_CONTROL" in told or not allowed <= {*known, *_TRUSTED, *_TRUSTED_WORDS}

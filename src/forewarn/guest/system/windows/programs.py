@@ -60,7 +60,10 @@ def _interpreter() -> str:
 
 
 def _give(process: subprocess.Popen[bytes], program: Program) -> None:
-    """The order, once the keeper has the receipt: whoever comes later then knows that something may run."""
+    """Send the keeper its order once it holds the lock on the receipt.
+
+    An agent that starts later then sees that the program may run.
+    """
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdout as told:

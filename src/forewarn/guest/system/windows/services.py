@@ -213,7 +213,7 @@ def _state(service: int) -> int:
 
 
 def _await(service: int, wanted: int, meanwhile: tuple[int, ...], name: str) -> None:
-    """For as long as the caller has time: whoever runs this ends it when that is over."""
+    """Wait without a limit until the service is in the wanted state; this runs in a process that its caller may end."""
     while (state := _state(service)) != wanted:
         if state not in meanwhile:
             raise OSError(

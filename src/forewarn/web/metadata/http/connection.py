@@ -240,7 +240,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def party(self) -> Hashable:
-        """Who shares a turn with us."""
+        """What the turns are counted by: the VM where its network tells which it is, else this connection."""
         return self.origin or self
 
     def take_turn(self, at_most: int) -> int:

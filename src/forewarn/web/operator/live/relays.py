@@ -168,7 +168,7 @@ class Newsroom:
         self._wake(self._by_name)
 
     def touch(self, vm: Vm) -> None:
-        """Tell those whom this VM concerns how far the journal is, though nothing may have changed."""
+        """Send the journal's number to all relays that hold this VM or its scope, even where nothing has changed."""
         self._wake((f"vm/{vm.key}", vm.scope))
 
     async def mark(self, seq: int) -> str:

@@ -91,9 +91,9 @@ async def stream(body: StreamBody, request: Request, desk: TheDesk, plane: ThePl
 
 
 async def _check_history(body: PlaceBody, desk: Desk, plane: Plane) -> None:
-    """Refuse one who has seen what is not there. Who only may not know it yet finds out first, or fails.
+    """Refuse a relay that knows a record which this journal has not, after a look at the store.
 
-    One who knows nothing may be a relay that was killed: what it told is in the store, and here from now on.
+    A relay that knows no record may be one that was killed: its writes are in the store, and known here after the look.
     """
     if not body.after or body.after > plane.seq:
         await plane.refresh()
@@ -146,7 +146,7 @@ def _grant_of(request: Request) -> Grant:
 
 
 def _granted(grant: Grant) -> RelayedVms:
-    """Those of a relay's token; who may do more than a relay may name any."""
+    """The VMs that a relay's token names. Tokens of other roles name none, and may ask for any VM."""
     return RelayedVms(frozenset(grant.vms), grant.host)
 
 

@@ -125,7 +125,7 @@ class Instances:
         self._profile: Object = self._model["properties"].get("virtualMachineProfile", {})
 
     def entry(self, vm: Vm) -> Object:
-        """In a list: of a flexible set only who they are, for they are VMs of their own."""
+        """An instance in a list. Of a flexible set only its id and names: the rest is told of the VM itself."""
         if self._set.orchestration is Orchestration.UNIFORM:
             return self.view(vm, instance_view=wants(self._call, "instanceView"))
         return {**self._head(vm), "zones": [None]}
