@@ -60,7 +60,7 @@ def _merge(a: _Node | None, b: _Node | None) -> _Node | None:
 
 
 def _merge_all(roots: list[_Node]) -> _Node | None:
-    """In pairs, and the pairs in pairs: one after the other would walk the growing heap again for each."""
+    """Merge heaps in pairs, then the pairs in pairs. One after the other would walk the growing heap again for each."""
     heaps: list[_Node | None] = [*roots]
     while len(heaps) > 1:
         odd = heaps[-1:] if len(heaps) % 2 else []
@@ -106,7 +106,7 @@ class Agenda(Struct, frozen=True, gc=False):
         return min(first, self.latest[0]) if self.latest else first
 
     def rest(self) -> Agenda:
-        """Without the first entry."""
+        """The agenda without its first entry."""
         walk = _Walk(self)
         taken = walk.take(None, 1)
         assert taken, "nothing is due"

@@ -21,7 +21,10 @@ _LETS_CAMPAIGNS_GO_ON = (f.EventCanceled, f.EventCompleted, f.VmSpared, f.VmMove
 
 
 class Draft:
-    """Not published until its facts are in the journal; the draft of a refused command is dropped."""
+    """A region and the facts that lead to it while a command is worked out.
+
+    It is published once its facts are in the journal; that of a refused command is dropped.
+    """
 
     def __init__(self, region: Region, now: datetime, rules: Rules) -> None:
         self.region = region

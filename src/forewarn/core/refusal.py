@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Hint(StrEnum):
-    """What kind of no it is, so that each face can choose its own status for it."""
+    """The kind of a refusal, from which each face chooses its status."""
 
     INVALID = "invalid"
     NOT_FOUND = "not found"

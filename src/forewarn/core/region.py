@@ -103,7 +103,7 @@ class Vm(Struct, frozen=True, gc=False):
 
     @property
     def resource_name(self) -> str:
-        """Its name in documents and in ``compute.name``."""
+        """The VM's name in documents and in ``compute.name``."""
         return f"{self.spec.role}_IN_{self.number}" if self.spec.kind is ScopeKind.CLOUD_SERVICE else self.name
 
     @property
@@ -276,11 +276,11 @@ class ScaleSet(Struct, frozen=True):
         return f"set/{self.key}"
 
     def scope_name(self, number: int) -> str:
-        """Of one of its placement groups. No name may hold a tilde, so no other scope can be called so."""
+        """The name of one of its placement groups. Names that users give have no tilde, so no other scope has it."""
         return f"{self.name}~{number}"
 
     def computer_name(self, number: int) -> str:
-        """Of one of its instances, inside that: the prefix and the id to base 36, in six places."""
+        """The name that an instance has inside: the set's prefix and its number to base 36, in six digits."""
         digits = ""
         while number or len(digits) < 6:
             number, digit = divmod(number, 36)

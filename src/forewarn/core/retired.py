@@ -15,7 +15,10 @@ REMEMBERED = 10_000  # as many as operations: a reader of something deleted asks
 
 
 class Retired(Struct, frozen=True, gc=False):
-    """By scope key: the last number, and the scope's place among all that have gone."""
+    """The last incarnations of scopes that are gone, so that one of the same name goes on counting.
+
+    ``numbers`` has for each scope key that number and the scope's place among all that have gone.
+    """
 
     numbers: Map[str, tuple[int, int]] = Map()
     order: Map[int, str] = Map()  # place -> scope key
@@ -30,7 +33,7 @@ class Retired(Struct, frozen=True, gc=False):
         return self.numbers.get(key, (0, 0))[0]
 
     def having(self, key: str, incarnation: int) -> Retired:
-        """With one more that has gone. The one that went longest ago is forgotten."""
+        """The same with one more scope. Beyond ``REMEMBERED`` the one that went first is forgotten."""
         place = self.total
         numbers, order = self.numbers.set(key, (incarnation, place)), self.order.set(place, key)
         forgotten = order.get(place - REMEMBERED)
@@ -39,7 +42,7 @@ class Retired(Struct, frozen=True, gc=False):
         return Retired(numbers, order, place + 1)
 
     def without(self, key: str) -> Retired:
-        """Without one that is there again."""
+        """The same without a scope that is there again."""
         return Retired(self.numbers.delete(key), self.order.delete(self.numbers[key][1]), self.total)
 
 

@@ -19,7 +19,7 @@ class NotMigratable(StrEnum):
 
     @property
     def cause(self) -> Cause | None:
-        """Of the event that it gets instead; None where it gets none."""
+        """The cause of the event that a VM gets which cannot migrate; None where it gets none."""
         return {NotMigratable.REBOOT: Cause.REBOOT, NotMigratable.FREEZE: Cause.FREEZE}.get(self)
 
 

@@ -60,7 +60,7 @@ class Particulars(Struct, frozen=True, gc=False, omit_defaults=True):
     interfaces: tuple[str, ...] = ()  # ids of resources, the primary one first
 
     def zone(self, number: int) -> str:
-        """Of the machine with that number in its set."""
+        """The zone of the machine with that number in its set."""
         return self.zones[number % len(self.zones)] if self.zones else ""
 
 
@@ -98,7 +98,7 @@ class Binding(Struct, frozen=True, gc=False, omit_defaults=True):
     unix: str = ""  # the Unix socket of that name, which leads to nobody else
 
     def claims(self) -> tuple[str, ...]:
-        """What no other VM may have."""
+        """The ways by which a VM is known, as texts; no two VMs may share one."""
         place = f"{self.netns} interface {self.interface}" if self.interface else self.netns
         named = (("address", self.address), ("local", self.local_address), ("netns", place), ("unix", self.unix))
         return tuple(f"{kind} {value}" for kind, value in named if value)

@@ -48,7 +48,7 @@ def bear_started(draft: Draft, cause: Cause, vm: Vm, seed: str) -> None:
 
 
 def _start_in_turn(draft: Draft, event: Event, why: str) -> None:
-    """No approval is needed, but another event is working on a VM: it starts when that is over."""
+    """Schedule an event that needs no approval but whose VM is in another event's hands: it starts after that one."""
     draft.record(f.EventScheduled(draft.now, event))
     draft.record(f.EventApproved(draft.now, event.id, why))
 
@@ -177,7 +177,11 @@ def _event(
 
 
 def _duration(draft: Draft, cause: Cause, vms: Sequence[Vm]) -> int:
-    """Of a live migration what was measured the last time, where the owner wants that and all of them were measured."""
+    """The announced duration in seconds.
+
+    Of a live migration it is the longest that was measured of these VMs, where the owner wants that and all have been
+    measured.
+    """
     usual, machines = draft.rules.duration_seconds(cause), draft.region.machines
     if cause is not Cause.LIVE_MIGRATION or not draft.rules.duration_from_engine:
         return usual

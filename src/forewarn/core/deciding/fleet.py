@@ -63,7 +63,7 @@ def _check_room(draft: Draft, spec: VmSpec, more: int) -> None:
 
 
 def next_number(draft: Draft, spec: VmSpec) -> int:
-    """Of the next VM in its set, or among the lone ones."""
+    """The number of the next VM in its set, or among the lone VMs."""
     if spec.kind is ScopeKind.VM:
         return draft.region.lone_vms_made
     return draft.region.scopes[scope_key(spec.kind, spec.set_name)].traits.counts.get(fold(spec.role), 0)
@@ -83,7 +83,7 @@ def create_one(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, mo
 
 
 def _create_real(draft: Draft, name: str, spec: VmSpec, seed: str, number: int, model: int, at: str) -> None:
-    """It is there as soon as its machine runs; until then it is down."""
+    """Create a VM on a real host and order its machine; it counts as down until that runs."""
     host = _host_named(draft.region, at, spec.engine) if at else find_room(draft.region, spec.engine, ErrandKind.CREATE)
     if host is None or not host.has_room:
         raise no_room(spec.engine, name)
@@ -147,7 +147,7 @@ def _check_domains(domains: Domains) -> None:
 
 
 def _check_same(name: str, wanted: Domains, actual: Domains) -> None:
-    """Its VMs have their places already."""
+    """Refuse other numbers of domains than an availability set has: its VMs have their places already."""
     if wanted.update not in (0, actual.update) or wanted.fault not in (0, actual.fault):
         sentence = f"{actual.update} update domains and {actual.fault} fault domains, which cannot be changed"
         raise Refused(Hint.CONFLICT, f"Availability set '{name}' has {sentence}.")

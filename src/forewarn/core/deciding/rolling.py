@@ -13,7 +13,7 @@ from forewarn.core.region import Region, ScaleSet, Vm, replace
 
 
 def start(draft: Draft, scale_set: ScaleSet) -> None:
-    """From the beginning; one that was on its way to an older model is over with that."""
+    """Begin a rolling upgrade to the latest model. It replaces one to an older model that was under way."""
     draft.record(f.RollingUpgradeStarted(draft.now, scale_set.key))
 
 
@@ -24,7 +24,7 @@ def start_asked(draft: Draft, scale_set: ScaleSet) -> None:
 
 
 def cancel(draft: Draft, scale_set: ScaleSet) -> None:
-    """What has the latest model keeps it; the others keep theirs."""
+    """End a rolling upgrade early: every instance keeps the model that it has now."""
     if not is_running(scale_set):
         raise Refused(Hint.CONFLICT, f"There is no rolling upgrade of scale set '{scale_set.name}' to cancel.")
     draft.record(f.RollingUpgradeEnded(draft.now, scale_set.key, canceled=True))

@@ -133,7 +133,7 @@ def _check_batches(spec: ScaleSetSpec) -> None:
 
 
 def _check_kept(draft: Draft, scale_set: ScaleSet, command: c.PutScaleSet) -> None:
-    """What cannot be changed about a scale set."""
+    """Refuse a change of what is fixed about a scale set: its group, orchestration and domains."""
     name = scale_set.name
     check_group("Scale set", name, scale_set.resource_group, command.resource_group)
     if scale_set.deleting:

@@ -53,7 +53,7 @@ def _check_relay(command: MakeToken) -> None:
 
 
 def _named(region: Region, name: str) -> AccessToken:
-    """By its name or its id."""
+    """The token of that name or id; ``Refused`` without one."""
     wanted = fold(name)
     for token in region.tokens.values():
         if wanted in (fold(token.name), fold(token.id)):

@@ -50,7 +50,7 @@ def event_added(region: Region, fact: f.EventScheduled | f.EventBornStarted) -> 
 
 
 def event_announced(region: Region, fact: f.EventAnnounced) -> Region:
-    """It is in the scope's list from here on; the enabling that follows shows the list, and counts once for it all."""
+    """Put a pending event into its scope's list. The incarnation grows with the enabling that follows, once for all."""
     vm = region.vms[region.events[fact.event_id].vms[0]]
     region = event_moved(region, fact)
     region, scope = sets.scope_made(region, vm.scope, vm.spec.kind, vm.spec.set_name or vm.name)

@@ -43,12 +43,12 @@ def fold_real_host(region: Region, fact: mf.HostFact) -> Region:
 
 
 def _heading_for(host: RealHost, health: HostHealth) -> RealHost:
-    """It is so now, or will be when it answers again."""
+    """Set a host's health; of a silent one, the health that it has when it answers again."""
     return replace(host, health=health) if host.answers else replace(host, was=health)
 
 
 def _source_answers(region: Region, host: str) -> Region:
-    """It is back: what was known to be off there, because the host was, is looked for there again."""
+    """A fenced host answers again: machines that counted as off because it was are looked for there again."""
     errands = region.errands
     for errand_id, found in region.errands.items():
         if found.errand.source_off and fold(found.errand.host) == fold(host):

@@ -96,7 +96,7 @@ def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
 
 
 def _left_at(machine: RealMachine, host: str) -> tuple[str, ...]:
-    """Where something of it may be left when it is at ``host``: where it was, until that host says that it is not."""
+    """Other hosts that may still have something of a machine at ``host``: those that have not said otherwise."""
     known = {host, *machine.absent}
     return tuple(each for each in dict.fromkeys((*machine.loose, machine.host)) if each not in known)
 
@@ -218,7 +218,7 @@ def _held(region: Region, errand: Errand, *, held: bool) -> Region:
 
 
 def _over(region: Region, found: OpenErrand, why: str, at: datetime) -> Region:
-    """What was wanted is there, or (with a reason) is not wanted any more."""
+    """Close an errand that is done, or with a reason ``why`` given up."""
     region = _counted(_closed(region, found), found.errand, failed=bool(why))
     region = _loosened(region, found, at) if why else region
     vm = region.vms.get(found.errand.vm)
@@ -255,7 +255,7 @@ def _closed(region: Region, found: OpenErrand) -> Region:
 
 
 def _let_go(region: Region, errand: Errand) -> Region:
-    """Of the place that was kept for it, unless another errand of the machine goes there too."""
+    """Free the place that a host kept for an errand, unless another errand of the machine goes there too."""
     machine = region.machines.get(errand.vm)
     others = () if machine is None else (region.errands[each].errand for each in machine.errands if each != errand.id)
     return reserve(region, errand.to, errand.vm, wanted=any(other.to == errand.to for other in others))

@@ -194,7 +194,7 @@ def fold_resource(region: Region, fact: f.ResourceKept | f.ResourceForgotten) ->
 
 
 def owner_left(region: Region, owner: str) -> Region:
-    """What was remembered of a thing goes with it."""
+    """Forget the resource that was kept for an owner which is gone."""
     key = region.owned.get(owner)
     if key is None:
         return region

@@ -42,9 +42,9 @@ def is_behind(region: Region, now: datetime) -> bool:
 
 
 def tidied(region: Region, now: datetime, most: int) -> Region:
-    """Without entries that were due by ``now`` and mean nothing any more.
+    """The region without agenda entries that were due by ``now`` and mean nothing any more.
 
-    A node that only follows facts never settles them.
+    A tick removes them as it settles; a node that only follows facts has no ticks.
     """
     due, agenda = region.agenda.split(now, most)
     for key in dict.fromkeys(each.key for each in due):

@@ -115,7 +115,7 @@ def supposed(errand: Errand) -> Sighting:
 
 
 def hosts_of(region: Region, engine: str) -> list[RealHost]:
-    """Those of an engine that take part, in the order of their numbers."""
+    """The hosts of an engine that take part, in the order of their numbers."""
     numbers = sorted(region.real_hosts.values())
     found = (region.hosts[number] for number in numbers)
     return [host for host in found if isinstance(host, RealHost) and host.engine == engine and host.takes_part]

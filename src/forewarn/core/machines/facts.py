@@ -28,19 +28,19 @@ class HostRegistered(_Fact, frozen=True):
 
 
 class HostSilent(_Fact, frozen=True):
-    """Nothing is heard of it. Its machines may be running."""
+    """Nothing is heard of a host. Its machines may be running."""
 
     host: int
 
 
 class HostBack(_Fact, frozen=True):
-    """It is as it was before it fell silent; or it is back after it was lost, and nothing runs there twice."""
+    """A silent host answers and is as before; or a lost one is back, and nothing runs there and elsewhere."""
 
     host: int
 
 
 class HostFenced(_Fact, frozen=True):
-    """It is known to be off: it was made so, or a person has said so."""
+    """A host is known to be off, by its fence or by a person's word."""
 
     host: int
     by: str = ""  # who says so; empty where its fence does
@@ -95,21 +95,21 @@ class MachineSeen(_Fact, frozen=True):
 
 
 class MachineDefined(_Fact, frozen=True):
-    """What its engine needs to make it again elsewhere, should its host be lost with all that is there."""
+    """The definition from which an engine can make a machine again at another host if its own is lost."""
 
     vm: str
     definition: str
 
 
 class MachineCleared(_Fact, frozen=True):
-    """Nothing of it is left at a host from which it moved, or to which it did not."""
+    """Nothing of a machine is left at a host from which it moved, or where a move to it failed."""
 
     vm: str
     host: str
 
 
 class MachineDoubled(_Fact, frozen=True):
-    """It runs at two hosts, or no longer does."""
+    """A machine runs at two hosts (``also`` is the second); empty where it no longer does."""
 
     vm: str
     also: str = ""
@@ -137,24 +137,24 @@ class _OfErrand(_Fact, frozen=True):
 
 
 class ErrandTried(_OfErrand, frozen=True):
-    """From now on the engine may have done something."""
+    """An errand is about to be handed to its engine: from now on that may have done something."""
 
 
 class ErrandPlaced(_OfErrand, frozen=True):
-    """It is known where the machine is to be."""
+    """The host where an errand's machine is to be was chosen; empty where there is none for now."""
 
     to: str = ""
 
 
 class ErrandHindered(_OfErrand, frozen=True):
-    """It did not work; it is tried again."""
+    """A try of an errand failed; it is tried again."""
 
     why: str = ""
     stuck: bool = False  # not at that host: at another one, once it is seen that it does not run there
 
 
 class ErrandEnded(_OfErrand, frozen=True):
-    """What was wanted has been seen."""
+    """What an errand wanted has been seen, so it is done."""
 
 
 class ErrandGivenUp(_OfErrand, frozen=True):

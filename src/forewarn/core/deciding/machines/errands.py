@@ -120,7 +120,7 @@ def make(
 
 
 def new_seed(draft: Draft, vm: Vm) -> str:
-    """For what is made of no event: two of one instant are two."""
+    """A seed for an errand outside events; different for each, also within one instant."""
     return derive_guid(vm.seed, vm.key, draft.now.isoformat(), str(draft.region.machines[vm.key].made))
 
 
@@ -150,7 +150,7 @@ def subject_of(draft: Draft, errand: Errand) -> str:
 
 
 def end(draft: Draft, found: OpenErrand) -> None:
-    """What was wanted has been seen."""
+    """End an errand whose aim has been seen, and change its VM accordingly."""
     errand = found.errand
     draft.record(mf.ErrandEnded(draft.now, errand.id, subject_of(draft, errand), errand.kind, errand.vm))
     _over(draft, errand)
@@ -240,7 +240,7 @@ def place_waiting(draft: Draft, engine: str) -> None:
 
 
 def place_again(draft: Draft, found: OpenErrand) -> None:
-    """Where it was to be is no more: another host, or none for now."""
+    """Choose another host for an errand whose target is no longer usable; none for now where no host has room."""
     vm = draft.region.vms[found.errand.vm]
     target = find_target(draft.region, vm, found.errand.kind, (*found.turned_down, found.errand.to))
     place(draft, found, "" if target is None else target.name)

@@ -146,7 +146,7 @@ def _at_home(draft: Draft, key: str, seen: Sighting, seen_at: datetime) -> None:
 
 
 def _elsewhere(draft: Draft, key: str, seen: Sighting) -> None:
-    """It runs at another host than the region says."""
+    """Decide about a machine that runs at another host than the region says."""
     machine, due = draft.region.machines[key], current(draft.region, key)
     there = due is not None and fold(due.errand.to) == fold(seen.host)
     if due is not None and there and due.errand.source_off and seen.boot_mark == due.errand.boot_mark:
@@ -246,7 +246,7 @@ def _paused(draft: Draft, key: str, machine: RealMachine) -> None:
 
 
 def _crashed(draft: Draft, key: str) -> None:
-    """It is started again at once, but not for ever."""
+    """Start a crashed machine again at once; after too many crashes in a short time leave it off."""
     vm, machine = draft.region.vms[key], draft.region.machines[key]
     recent = [each for each in machine.crashes if draft.now - each < CRASHES_WITHIN]
     if len(recent) >= draft.rules.crash_restarts:
@@ -283,7 +283,7 @@ def _miss(draft: Draft, host: RealHost, listed: set[str], seen_at: datetime) -> 
 
 
 def _missed(draft: Draft, key: str, host: str) -> None:
-    """It is not at that host. It may be at another, until each has said that it is not."""
+    """A machine was not found at that host. It counts as gone when no other host could have it."""
     machine, due = draft.region.machines[key], current(draft.region, key)
     if due is not None and due.errand.kind not in _OVER_WHEN_GONE:
         if due.stuck_at is not None and fold(host) == fold(machine.host) and machine.power is not MachinePower.GONE:
@@ -331,7 +331,7 @@ def _could_be(draft: Draft, machine: RealMachine, *, other_than: str = "", delet
 
 
 def _is_all_that_is_left(draft: Draft, machine: RealMachine, seen: Sighting) -> bool:
-    """It does not run there, and is nowhere else."""
+    """Whether what was seen is all that is left of a machine: no other host could have it."""
     return bool(machine.absent) and not _could_be(draft, machine, other_than=seen.host)
 
 
@@ -361,7 +361,10 @@ def _rest_of(found: OpenErrand) -> timedelta:
 
 
 def _go_elsewhere(draft: Draft, found: OpenErrand) -> None:
-    """It runs neither where it was nor where it was to be: any other host, then the source, then from the beginning."""
+    """Place an errand again whose machine runs neither at its source nor at its target.
+
+    Tried in this order: a host that did not refuse it yet, the source, then also those that did.
+    """
     errand = found.errand
     if errand.kind is not ErrandKind.REDEPLOY:
         errands.place(draft, found, errand.to)

@@ -13,7 +13,7 @@ _OFF = (MachinePower.OFF, MachinePower.GONE)
 
 
 def put_down(draft: Draft, host: RealHost, listing: Listing) -> None:
-    """It is back. What runs there and has a place elsewhere by now is turned off before anything else."""
+    """Turn off what runs at a host that is back and by now has its place elsewhere; then the host may take part."""
     end_of_strays(draft, host, listing)
     for seen in listing.machines:
         kind = _stray(draft, host, seen)
