@@ -86,7 +86,7 @@ def _is_to_begin(event: Event) -> bool:
 
 
 def _just_started(region: Region, records: Sequence[Record]) -> Iterator[str]:
-    """Without those that have been begun already: records may come from other nodes, and late."""
+    """Events that these records have started, except those begun already: records may come late, from other nodes."""
     for fact in [record.fact for record in records if isinstance(record.fact, _STARTS)]:
         event_id = fact.event_id if isinstance(fact, EventStarted) else fact.event.id
         event = region.events.get(event_id)

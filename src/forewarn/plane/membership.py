@@ -89,7 +89,7 @@ class Membership:
         self._changed.set()
 
     async def announce_on(self) -> None:
-        """From the introduction on, every few seconds, and at once when something about us has changed."""
+        """Announce this node to the others every few seconds, and at once when something about it has changed."""
         if self._shared is None:
             return
         await self._introduced.wait()

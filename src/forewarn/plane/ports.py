@@ -59,7 +59,7 @@ class Transaction(Protocol):
         """
 
     def read_clock(self) -> datetime | None:
-        """What it says by now: later than the answer about the head, which may have been long on its way."""
+        """What the store's clock says now, where ``now`` may be old: that answer may have been long on its way."""
 
     def since(self, seq: int) -> Sequence[Record]:
         """What others appended after ``seq``."""

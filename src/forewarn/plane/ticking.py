@@ -148,7 +148,10 @@ class Turning:
 
 
 async def _wait(event: asyncio.Event, timeout_seconds: float | None) -> None:
-    """Until it is set, at the latest by a timer of ours: every publication comes here, and needs no cancellation."""
+    """Wait until the event is set, by others or by a timer of ours.
+
+    Every publication comes here, and a timer costs less than the cancellation of a timeout.
+    """
     timer = None
     if timeout_seconds is not None:
         timer = asyncio.get_running_loop().call_later(max(timeout_seconds, 0.0), event.set)

@@ -64,7 +64,7 @@ class Line:
         return tuple(taken)
 
     def put_back(self, asked: Sequence[Asked]) -> None:
-        """To the front, in the order in which they were taken."""
+        """Put commands back to the front, in the order in which they were taken."""
         self._waiting.extendleft(reversed(asked))
 
 
@@ -205,7 +205,7 @@ class Writer:
             self._untold.append(record)
 
     def _keep_reads(self, facts: Iterable[Entry | Record]) -> None:
-        """Of VMs that these facts delete from the region."""
+        """Keep the last reads of VMs that these facts delete, for their scopes."""
         for each in facts:
             if isinstance(each.fact, VmDeleted):
                 self._reads.deleted(self.region, each.fact.vm)
@@ -226,7 +226,7 @@ class Writer:
         return self._dated(now)
 
     def _dated(self, now: datetime | None) -> datetime:
-        """By the store's clock where it has one; and not before the last fact."""
+        """The instant by the store's clock where it has one, else by ours; never before the last fact."""
         now, latest = now or self._now(), self.region.latest_at
         return now if latest is None else max(now, latest)
 

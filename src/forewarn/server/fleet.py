@@ -36,7 +36,7 @@ async def create_missing(plane: Plane, fleet: Sequence[FleetEntry], at_once: int
 
 
 def _check_binding(entry: FleetEntry) -> None:
-    """What no VM could be bound to is refused before the first VM is made."""
+    """Refuse a binding that no VM could have, before the first VM is made."""
     try:
         checked(binding_of(entry) or NO_BINDING)
     except Refused as refused:

@@ -76,7 +76,7 @@ async def _serve(
 
 
 async def _until_stopped(stop: asyncio.Event, plane: Plane) -> None:
-    """Until a signal comes, or the store turns out to have another history than this node, which then must stop."""
+    """Wait for a signal. ``CommandFailed`` where the store turns out to have another history than this node."""
     waiting = [asyncio.ensure_future(each.wait()) for each in (stop, plane.standing.lost)]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

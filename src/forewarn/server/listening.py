@@ -54,7 +54,7 @@ def hosts_of(address: Address) -> tuple[str, ...]:
 
 
 def url_of(scheme: str, address: Address, listening: socket.socket) -> str:
-    """Where it is to be found: port 0 has become a real one."""
+    """The URL of a socket that listens; in the place of port 0 stands the one that it got."""
     return f"{scheme}://{Address(address.host, listening.getsockname()[1])}"
 
 

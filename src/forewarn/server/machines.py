@@ -61,7 +61,7 @@ def settings_of(entry: MachinesEntry) -> MachineSettings:
 
 
 async def add_hosts(plane: Plane, machines: Machines, declared: Declared) -> None:
-    """Those that the file adds take part from now on; nodes that start together from one file take turns."""
+    """Let the hosts take part that the file adds. Nodes that start together from one file take turns."""
     wanted = {host.name for host in declared.hosts if host.added}
     for host in machines.hosts:
         if host.name not in wanted:
@@ -219,7 +219,7 @@ def _lock_of(entry: MachinesEntry, host: DeclaredHost) -> Path:
 
 
 def _usual_locks() -> Path:
-    """Where servers of one user, or of root, find each other."""
+    """The directory for locks of hosts, which all servers of one user, or of root, share."""
     if sys.platform == "win32":
         return Path(tempfile.gettempdir()) / "forewarn"
     if os.geteuid() == 0:

@@ -108,7 +108,10 @@ async def open_server(
 
 
 def _look_for_packages(settings: Settings) -> None:
-    """Before anything is opened. A face is loaded only where it is wanted, and the portal's pages not even then."""
+    """Fail with a sentence where a package is missing, before anything is opened.
+
+    Faces that are not wanted are not loaded, and the portal's pages not before the first visit.
+    """
     if "resource_manager" in settings.addresses:
         import_part("forewarn.web.resource_manager.login.tls", "forewarn serve")
     if settings.readers and sys.platform != "linux":
@@ -161,7 +164,7 @@ class _Opening:
         self._visible: Visible | None = None  # of the metadata face, if this node has one
 
     async def open_health(self) -> dict[str, str]:
-        """Before everything else: a start may take long, and this says so."""
+        """Listen for health checks before everything else: a start may take long, and this says so."""
         address = self._settings.health
         if address is None:
             return {}
@@ -171,7 +174,7 @@ class _Opening:
         return {"health": url_of("http", address, listening)}
 
     async def open_faces(self, server: Assembly) -> dict[str, str]:
-        """Those that this node shall have. The control face is opened last, because it tells of the others."""
+        """Open the faces that this node shall have. The control face is the last, because it tells of the others."""
         addresses, urls = self._settings.addresses, dict.fromkeys(("metadata", "control", "resource_manager"), "")
         introduced = None
         if "metadata" in addresses:
@@ -259,7 +262,7 @@ class _Opening:
         return HealthPaths(Forwarded(counted, self._settings.trusted_proxies), self.health)
 
     def tell_people(self, plane: Plane, notifications: Sequence[Notification]) -> None:
-        """Of what should not stay so, until the server ends."""
+        """Begin to tell people of what should not stay so, until the server ends."""
         settings = self._settings
         notifier = Notifier(
             plane, notifications, this_machine(), region_name=settings.name, unread_after=settings.unread_after
@@ -269,7 +272,7 @@ class _Opening:
         self._stack.callback(asyncio.create_task(notifier.watch_on()).cancel)
 
     def tell_collector(self, node: str) -> None:
-        """By OTLP, until the server ends."""
+        """Begin to send figures, and spans where they are wanted, by OTLP, until the server ends."""
         from forewarn.server.otlp.sender import OtlpSender  # not loaded where it is not wanted
 
         settings = self._settings

@@ -117,7 +117,7 @@ class DeclaredHost:
 
     @property
     def address(self) -> str:
-        """Where it is reached, whatever the kind: two hosts with the same are behind one engine."""
+        """Where the host's engine is reached, whatever its kind. Hosts with the same address are behind one engine."""
         engine = self.engine
         return self.uri if engine.kind == "libvirt" else self.socket or engine.url or " ".join(engine.program)
 

@@ -86,7 +86,7 @@ def read_machines(book: Complaints, tables: Mapping[str, Any], directory: Path) 
 
 
 def check_together(declared: Declared, clock: ClockChoice, *, ephemeral: bool) -> None:
-    """What real machines do not go together with, of the settings."""
+    """Refuse settings that do not go together with real machines: a clock that is not real, an ephemeral region."""
     if not declared.engines:
         return
     if clock.kind != "real":
@@ -123,7 +123,7 @@ def this_node(declared: Declared, node_name: str, *, shared: bool) -> str:
 
 
 def _read_named(book: Complaints, table: str, tables: Mapping[str, Any], entry: type[_Entry]) -> dict[int, _Entry]:
-    """By their place in the file."""
+    """The tables of one kind, by their place in the file."""
     given = tables.get(table, [])
     if not isinstance(given, list):
         book.complain((table,), f"{table}s are written as [[{table}]] tables, with two brackets")

@@ -35,7 +35,7 @@ def tenant_of(name: str, kind: str) -> Tenant:
 
 
 def config_of(name: str, set_name: str) -> AgentConfig:
-    """By the set that a VM is in: VMs that share an event have the same file."""
+    """The agent's settings, chosen by the VM's set: VMs that share an event have the same."""
     place = _draw(set_name or name, 60)
     key = name.lower()
     return AgentConfig(

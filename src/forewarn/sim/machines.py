@@ -168,7 +168,7 @@ class Machine:
             self._silent_since = None
 
     def silent_seconds(self, begin: float, end: float) -> float:
-        """Of a stretch of time, for how many seconds no program of it ran."""
+        """For how many seconds of a stretch of time no program of the VM ran."""
         stretches = [*self.silent, *([(self._silent_since, end)] if self._silent_since is not None else [])]
         return sum(max(0.0, min(last, end) - max(first, begin)) for first, last in stretches)
 

@@ -93,7 +93,7 @@ class Programs:
         return True
 
     def kill(self, run: _Run) -> None:
-        """It takes its time to die."""
+        """Stop a run as a kill would; it takes some time to die."""
         self._stop(run)
         self.trouble_at = max(self.trouble_at, self._hub.loop.time())
         self._hub.sleep(self._random.uniform(*_GRACE_SECONDS))

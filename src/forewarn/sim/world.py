@@ -262,7 +262,7 @@ class World:
     # Users who switch their programs off
 
     def hush(self, scope: str, seconds: float) -> None:
-        """No VM of the scope reads for so long, nor any that is added to it meanwhile."""
+        """Keep all VMs of a scope from reading for so long, also those that are added to it meanwhile."""
         self.trace.note(self.elapsed, "silence", scope=scope, seconds=round(seconds, 3))
         self.history.counts["silences"] += 1
         self.hushed[scope] = None

@@ -37,7 +37,7 @@ def _run(done: Future[_T], work: Callable[..., _T], args: tuple[Any, ...], kwarg
 
 
 class Calls:
-    """Those into one host. ``hung`` is how many have not come back since their deadline."""
+    """Calls into one host. ``hung`` is how many have not come back since their deadline."""
 
     def __init__(self) -> None:
         self.hung = 0

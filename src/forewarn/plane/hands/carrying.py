@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class HandsWarrant:
-    """For one call. Once that is given up, no leave is given any more, whatever its thread comes back to."""
+    """The warrant for one call. Once the call is given up, it allows nothing more, even if its thread goes on."""
 
     again: bool
     _until: datetime | None
@@ -60,7 +60,7 @@ class HandsWarrant:
 
 
 def as_engines_want_it(errand: Errand, region: Region) -> Errand:
-    """With what the region knows of how to make the machine again: errands in facts are without it."""
+    """The errand with its machine's definition, which errands in facts do not carry."""
     machine = region.machines.get(errand.vm)
     return replace(errand, definition=machine.definition) if machine is not None and machine.definition else errand
 
@@ -127,7 +127,7 @@ class Carrying:
             self._look_again()  # it may be due again by now, or for this process
 
     async def _carry(self, site: Site, errand_id: str) -> None:
-        """Until it is over, or not this process's to carry out."""
+        """Work on an errand until it is over, or no longer this process's to carry out."""
         began, pause = self._system.elapsed(), _FIRST_SECONDS
         found = self._open(errand_id)
         if found is not None and self._may_be_under_way(found):
@@ -170,7 +170,7 @@ class Carrying:
         return bool(waiting)
 
     def _due(self, errand_id: str) -> OpenErrand | None:
-        """It, as long as it is this process's to do. A pause that was begun here is ended here in any case."""
+        """The errand, as long as it is this process's to do. A pause that was begun here is ended here in any case."""
         found, region = self._open(errand_id), self._writing.region
         if found is None or not is_due(region, found):
             return None
@@ -218,7 +218,7 @@ class Carrying:
             warrant.revoked = True
 
     async def _fence(self, site: Site, errand: Errand) -> ErrandResult:
-        """Only of a host that is silent still."""
+        """Turn a host off by its fence, only while it is still silent."""
         host = site.registered(self._writing.region)
         if site.fence is None or host is None or host.health is not HostHealth.SILENT:
             return NotYet(f"Nothing turns off {site.name}.", _MOST_SECONDS)

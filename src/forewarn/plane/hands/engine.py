@@ -97,7 +97,7 @@ class Engine(Protocol):
 
     @property
     def kinds(self) -> frozenset[ErrandKind]:
-        """What it can do at all; the rest is refused when it is asked for, not when it is due."""
+        """The kinds of errands that the engine can do. Others are refused when they are asked for, not when due."""
 
     def carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         """Look first; act only where the wanted state is not there; look again.

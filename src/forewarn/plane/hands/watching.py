@@ -139,7 +139,7 @@ class Watching:
     # Silence
 
     async def _silent(self, fault: Exception) -> None:
-        """No answer this time. For long enough, it is said; for too long, the host is to be turned off."""
+        """Tell of a host that has not answered for ``silent_after``; order its fence after ``fence_after``."""
         site, settings = self._site, self._settings
         host = site.registered(self._writing.region)
         if host is None or not site.may_fence or site.answered_at is None:

@@ -48,7 +48,7 @@ class Models(Struct, frozen=True):
 
 
 def made(region: Region, seq: int) -> Steps[Models]:
-    """From nothing."""
+    """Make the models of a region from nothing."""
     start = Models(region, seq, Register(scopes=(yield from _sorted(region.scopes))))
     with_sets = replace(start.register, scale_sets=(yield from _sorted(region.scale_sets)))
     census = yield from _hosts_counted(region)

@@ -59,7 +59,7 @@ class Block(Generic[K]):
 
 
 def _common(first: str, last: str) -> str:
-    """What both begin with."""
+    """The beginning that both texts share."""
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return first[: sum(1 for _ in alike)]
 
@@ -145,7 +145,7 @@ class Order(Generic[K]):
         return self
 
     def changed(self, gone: Collection[K], new: Collection[K]) -> Order[K]:
-        """With the ``new`` ones, and without those of the ``gone`` that are not new; either may be so already."""
+        """The order with the keys ``new`` and without those of ``gone`` that are not new; either may be so already."""
         touched: dict[int, list[K]] = {}
         for key in (*gone, *new):
             touched.setdefault(min(bisect_left(self._lasts, key), max(len(self._lasts) - 1, 0)), []).append(key)

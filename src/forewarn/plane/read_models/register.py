@@ -76,7 +76,7 @@ class Register(Struct, frozen=True):
 
 
 def _moved(order: Order[K], old: Iterable[K], new: Iterable[K]) -> Order[K]:
-    """With the new keys in place of the old ones; most things that change keep theirs."""
+    """The order with the new keys in place of the old ones; most things that change keep their key."""
     was, now = set(old), set(new)
     return order.changed(was - now, now - was)
 
@@ -113,7 +113,7 @@ def is_pending(region: Region, vm: Vm) -> bool:
 
 
 def shown(events: Iterable[Event]) -> list[Event]:
-    """Those that a document shows."""
+    """The events that a document shows."""
     return [event for event in events if event.announced]
 
 

@@ -29,7 +29,7 @@ class Touched:
             _NOTES.get(type(record.fact), _nothing)(self, record.fact, before, after)
 
     def note_event(self, event: Event) -> None:
-        """No event makes or ends a scope or changes a host's health without a fact that says so."""
+        """Note an event and its VMs. Scopes and hosts have facts of their own where an event changes them."""
         self.events.add(event.id)
         self.vms.update(event.vms)
 
@@ -80,7 +80,7 @@ def _of_new_set(touched: Touched, fact: f.ScaleSetCreated, _before: Region, _aft
 
 
 def _of_deleted_set(touched: Touched, fact: f.ScaleSetDeleted, before: Region, _after: Region) -> None:
-    """Its placement groups go with it, which no fact of their own tells."""
+    """Note a deleted scale set with its placement groups, which have no facts of their own."""
     touched.scale_sets.add(fact.scale_set)
     scale_set, number = before.scale_sets.get(fact.scale_set), 0
     while scale_set is not None:

@@ -15,7 +15,7 @@ from forewarn.web.metadata.service import Service
 
 
 class HandedOn:
-    """Of one reader: what it has asked and has not been answered."""
+    """The requests of one reader that are not answered yet."""
 
     def __init__(self, service: Service, answer: Callable[[HandedAnswer], None]) -> None:
         self._service = service

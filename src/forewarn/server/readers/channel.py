@@ -26,7 +26,7 @@ class ReaderChannel(asyncio.Protocol):
 
     @classmethod
     async def over(cls, end: socket.socket, take: Callable[[bytes], None], lost: Callable[[], None]) -> ReaderChannel:
-        """On one end of a pair of sockets."""
+        """A channel on one end of a pair of sockets."""
         end.setblocking(False)
         loop = asyncio.get_running_loop()
         _, channel = await loop.create_connection(lambda: cls(take, lost), sock=end)
@@ -47,7 +47,7 @@ class ReaderChannel(asyncio.Protocol):
         await self._drained.wait()
 
     def close(self) -> None:
-        """Once everything has been sent."""
+        """Close the channel once everything has been sent."""
         if self._transport is not None:
             self._transport.close()
 

@@ -182,7 +182,7 @@ def _order_of(parts: Parts, readers: int, number: int, log: tuple[str, str]) -> 
 
 
 def share_of(limits: Limits, readers: int) -> Limits:
-    """What is each reader's of the bounds of the server: all of them together never let in more."""
+    """Each reader's part of the server's limits: all readers together let in no more than the server would."""
     return replace(
         limits,
         connections=max(1, limits.connections // readers),

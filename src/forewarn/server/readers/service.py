@@ -54,7 +54,7 @@ class ReaderService(Service):
         return Later(partial(self._wait, request, caller, waiting), waiting)
 
     async def _wait(self, request: Request, caller: Caller, patience: HandedPatience) -> Outcome:
-        """Until there is news. Where the request becomes the server's meanwhile, it goes on waiting there."""
+        """Hold a GET until there is news. Once only the server may answer it, it is handed on and waits there."""
         while True:
             if not await self._ground.reach(self._ground.number.value):
                 return STALE
@@ -69,7 +69,7 @@ class ReaderService(Service):
             await self.reading.until_news(self._published.region.scope_of(question.vm), patience)
 
     def _own_question(self, request: Request, caller: Caller) -> ReadDocument | None:
-        """What is asked, where this reader may answer it; None where the server must."""
+        """The question, where this reader may answer it; None where the server must."""
         if self._ground.faults.active or request.oversized or (caller.may_name and is_of_a_page(request)):
             return None
         region = self._published.region

@@ -134,7 +134,7 @@ def _names(before: Region, after: Region, records: Sequence[Record]) -> Iterator
 
 
 def _scopes_of(region: Region, vms: Sequence[Vm], told: set[str]) -> Iterator[ScopeSlice]:
-    """Those that have ever been read, each once: for all others the server is asked in any case."""
+    """The enabled scopes of these VMs, each once. Of the others readers need nothing: the server answers for these."""
     for vm in vms:
         scope = region.scopes.get(vm.scope)
         if scope is not None and scope.enabled_at is not None and scope.key not in told:

@@ -166,7 +166,7 @@ class RelayGround:
         return at
 
     async def enable(self, vm: Vm, request_id: str = "") -> None:
-        """Once for all that read a scope for the first time at the same moment."""
+        """Enable a scope at the upstream, once for all that read it for the first time at the same moment."""
         under_way = self._enablings.get(vm.scope)
         if under_way is None:
             under_way = asyncio.ensure_future(self._enable(vm, request_id))

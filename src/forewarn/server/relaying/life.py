@@ -79,7 +79,7 @@ class Relay:
             await self.close()
 
     async def open(self) -> RunningRelay:
-        """It listens once it knows its VMs."""
+        """Follow the upstream, and listen once its VMs are known."""
         self._following = asyncio.create_task(self._begin())
         await self._first_news(self._following)
         self.face = MetadataFace(self.ground, FaultRules(), WatchedVms(), self._settings(), Answers())
@@ -90,7 +90,7 @@ class Relay:
         return RunningRelay(f"http://{place}", len(self.ground.region.vms), self.ground.upstreams[0].url)
 
     async def close(self) -> None:
-        """Also where it never came to listen."""
+        """End the relay, also one that never came to listen."""
         if self._reporting is not None:
             self._reporting.cancel()
             await self.face.close()

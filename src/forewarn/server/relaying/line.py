@@ -147,7 +147,7 @@ class _Answer:
 
 
 def _sentence(body: bytes) -> str:
-    """Of the control face's envelope."""
+    """The sentence in an error of the control face; empty where there is none."""
     try:
         found = msgspec.json.decode(body)["error"]["message"]
     except (msgspec.DecodeError, LookupError, TypeError):

@@ -173,7 +173,7 @@ class Network:
         return 2 * self._delay()
 
     async def connect(self, place: str, build: Any, host: str, port: int) -> tuple[Any, Any]:
-        """For those on the loop."""
+        """Connect from a coroutine."""
         while True:
             await asyncio.sleep(self.round_trip())
             listener = self.find(place, host, port)

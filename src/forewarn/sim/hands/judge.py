@@ -50,7 +50,7 @@ class HandsJudge:
                 self._blame("once", f"errand {errand} does {call} to {ref} a second time", self._subject(errand))
 
     def lost_memory(self, ref: str) -> None:
-        """It went off by itself: what was done to it may have to be done again."""
+        """A machine went off by itself: what was done to it may have to be done again."""
         for errand_id, call in list(self._done):
             known = self._errands.get(errand_id)
             if known is not None and call is not TwinCall.PAUSE and (known.ref or known.vm_id) == ref:

@@ -73,7 +73,7 @@ class Eyes:
             del known[next(iter(known))]
 
     def disabled(self, scope: str) -> None:
-        """From now on there is no document; that is right only if no VM of the scope has read for a day."""
+        """A scope was disabled: from now on it has no document. Right only if none of its VMs has read for a day."""
         latest = self._latest.get(scope)
         if latest is not None:
             latest.over_at = self._world.ticks()

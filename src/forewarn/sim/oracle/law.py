@@ -300,7 +300,7 @@ class Oracle:
                 self.memory.turns[key].running = False
 
     def _moves_to(self, key: str, host: int) -> None:
-        """What is still ahead of a host is no business of a VM that has left it."""
+        """A VM is at another host now: work that is still ahead of the old one does not concern it any more."""
         self.memory.machines[key].host = host
         for work in self.memory.of(key):
             if work.pending and work.host not in (None, host):
