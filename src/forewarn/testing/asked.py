@@ -74,7 +74,7 @@ class FoldedRequests:
 
 
 def _kind(seen: SeenRequest) -> tuple[object, ...]:
-    """What must be equal for two requests to be told as one."""
+    """The key of a request: two with the same are told in one line."""
     return seen.vm, seen.words, seen.reason, seen.fault
 
 

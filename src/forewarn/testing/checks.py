@@ -56,7 +56,7 @@ class Checks:
         raise AssertionError(f"{why}\n{self.story()}")
 
     def assert_approved_before_deadline(self, event: EventHandle | NoEvent) -> None:
-        """Somebody approved, and before NotBefore: the event did not start by itself."""
+        """Fail unless the event was approved before NotBefore: it did not start by itself."""
         __tracebackhide__ = True
         event = read_event(event)
         self._running.settle()

@@ -67,7 +67,7 @@ class ForewarnContainer:
         return self
 
     def stop(self) -> None:
-        """It is gone, and what it knew with it."""
+        """Remove the container, with all that the region in it knew."""
         self.container.stop()
 
     def __enter__(self) -> Self:
@@ -93,7 +93,7 @@ class ForewarnContainer:
         return f"{self._at(_METADATA)}/vm/{name}"
 
     def environment(self, vm: str) -> dict[str, str]:
-        """For a program that is that VM, and may turn the region's clock."""
+        """The environment for a program that is that VM and may turn the region's clock."""
         return {ADDRESS_VARIABLE: self.vm_url(vm), "FOREWARN_URL": self.url, "FOREWARN_TOKEN": self._token}
 
     def ask(self, method: str, path: str, body: object = None) -> Any:

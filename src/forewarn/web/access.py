@@ -32,7 +32,7 @@ EVERYTHING = Grant(Role.ADMIN)  # where no token is asked for, and for the serve
 
 
 class Tokens:
-    """Those of one server: its own, and the region's as they are published."""
+    """The tokens of one server: its own, and those of the published region."""
 
     def __init__(self, own: str, region: Callable[[], Region]) -> None:
         self.own = own

@@ -55,7 +55,7 @@ def acknowledge_path(scope: str, *event: str) -> str:
 
 
 def vm_id(subscription: str, vm: Vm) -> str:
-    """Of a VM that is a resource of its own, which an instance of a uniform scale set is not."""
+    """The id of a VM that is a resource of its own, which an instance of a uniform scale set is not."""
     return resource_id(group_id(subscription, vm.spec.resource_group), VMS, vm.name)
 
 

@@ -51,7 +51,7 @@ class HostNames:
 
 
 def _name(host: str) -> str:
-    """Without port and brackets. Empty for what cannot be read, or holds more than a name and a port."""
+    """The name without port and brackets. Empty where it cannot be read, or holds more than a name and a port."""
     try:
         parts = urlsplit(f"//{host}")
         return (parts.hostname or "") if parts.netloc == host and "@" not in host else ""

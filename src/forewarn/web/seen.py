@@ -45,7 +45,7 @@ Prelude: TypeAlias = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class LookingOn:
-    """Who is told of requests, on the loop's thread; and what happens before the first document of each VM is read."""
+    """A witness that is told of requests, on the loop's thread; and what happens before each VM's first read."""
 
     witness: Witness
     prelude: Prelude | None = None

@@ -32,7 +32,7 @@ class _Watch:
 
 
 class WatchedVms:
-    """By name. A VM is watched for a minute after somebody last asked for its reads; asking begins it."""
+    """The watched VMs, by name. Asking for a VM's reads begins it; it ends a minute after the last question."""
 
     def __init__(self) -> None:
         self.names: dict[str, _Watch] = {}  # in the order of asking; looked at for every request, so a plain attribute
@@ -43,7 +43,7 @@ class WatchedVms:
         self._watchers.append(watcher)
 
     def ask(self, name: str, elapsed: float) -> tuple[NotedRead, ...]:
-        """What was noted of this VM, newest first; it is watched from now on."""
+        """The reads that were noted of this VM, newest first. It is watched from now on."""
         self._forget(elapsed)
         is_new = name not in self.names
         watch = self.names.pop(name, None) or _Watch(elapsed)

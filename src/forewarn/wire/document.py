@@ -110,7 +110,7 @@ def _names(value: object, place: int) -> tuple[str, ...]:
 
 
 def _instant(value: object) -> datetime | None:
-    """None for an instant that cannot be read: the event still counts, only there is no time to wait for."""
+    """The instant; None where it cannot be read. The event counts all the same, without a time to wait for."""
     try:
         return parse_instant(value) if isinstance(value, str) else None
     except WireError:

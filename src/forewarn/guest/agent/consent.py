@@ -89,7 +89,7 @@ class Consent:
         return alone or self._line is not None
 
     def forget(self, key: str) -> None:
-        """There is nothing left to approve."""
+        """Forget the approval: there is nothing left to approve."""
         self._approvals.forget(key)
         self._gatherings.pop(key, None)
 

@@ -12,7 +12,7 @@ from forewarn.guest.system.parts import Queue
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Who this VM is."""
+    """This VM's own name is known."""
 
     name: str
 

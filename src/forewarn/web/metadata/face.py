@@ -27,7 +27,7 @@ from forewarn.web.watched import WatchedVms
 
 
 class BufferedConnection(Connection):
-    """For Windows: before Python 3.12 its loop hands out the buffers that it reads into, not bytes."""
+    """A connection on Windows: before Python 3.12 the loop there hands out its own buffer, not bytes."""
 
     def data_received(self, data: bytes) -> None:
         super().data_received(bytes(data))
@@ -64,7 +64,7 @@ class MetadataFace:
 
     @property
     def service(self) -> Service:
-        """What answers, for one that hands on requests."""
+        """What answers requests, for readers that hand them on."""
         return self._service
 
     @property

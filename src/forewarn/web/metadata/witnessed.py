@@ -55,7 +55,7 @@ class WitnessedService(Service):
         return self._respond_seen(request, caller)
 
     def _prelude_of(self, request: Request, caller: Caller) -> asyncio.Task[None] | None:
-        """What must be over before this request is answered; begun where it is the VM's first read of a document."""
+        """The prelude that must be over before this request is answered; begun with the VM's first read."""
         assert self._prelude is not None
         region = self._published.region
         asked = question_of(request, lambda named: identify(region, caller, named), self._longest_wait)

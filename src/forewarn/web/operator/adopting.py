@@ -142,7 +142,7 @@ def _spec(body: AdoptBody, host: MachineHost) -> VmSpec:
 
 
 def _impossible(findings: Iterable[Finding]) -> tuple[ErrandKind, ...]:
-    """What cannot be done to this machine, as its engine found."""
+    """The kinds of errands that cannot be carried out on this machine, as its engine found."""
     found = {each.topic for each in findings if not each.ok}
     cannot = {kind for kind in ErrandKind if kind.value in found}
     return tuple(sorted(cannot | ({ErrandKind.MIGRATE} if MIGRATABLE in found else set())))

@@ -147,7 +147,7 @@ def _routes_of(module: str) -> tuple[APIRoute, ...]:
 
 
 def _routes_below(noun: str) -> tuple[APIRoute, ...]:
-    """In the order in which they are looked for."""
+    """The routes of all modules, in the order in which they are looked for."""
     return tuple(route for module, nouns in _ROUTES.items() if noun in nouns for route in _routes_of(module))
 
 

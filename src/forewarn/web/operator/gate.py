@@ -155,7 +155,7 @@ class Gate:
             )
 
     def _granted(self, headers: Headers, scope: Scope) -> Grant | None:
-        """By the token, or else by the portal's cookie. A request with both is judged by its token."""
+        """The rights of a request, by its token or else by the portal's cookie. With both, the token decides."""
         if "authorization" in headers or self._sessions is None:
             return self._tokens.grant(_bearer(headers))
         visitor = self._sessions.visitor(headers, scope["scheme"])

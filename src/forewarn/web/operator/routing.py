@@ -112,7 +112,7 @@ class RoutesByNoun(BaseRoute):
             self._take(noun)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """As if all routes were there: a request that wants others to be loaded is taken, and looked at again then."""
+        """Match as if all routes were loaded. Where a noun is not, its request is taken, and matched again then."""
         noun = _noun_of(scope["path"]) if scope["type"] == "http" else ""
         if noun not in self._loaded:
             return (Match.FULL, {"route": self}) if noun in self._nouns else (Match.NONE, {})

@@ -105,7 +105,7 @@ async def _head(desk: ArmDesk, call: Call) -> ArmReply:
 
 
 def _collection(region: Region, place: Place) -> Iterator[dict[str, Any]]:
-    """In one place, or (asked of the subscription) in all its groups."""
+    """The resources of one kind in one place, or (asked of the subscription) in all its groups."""
     parent = _holder(region, place)
     if parent is not None:
         yield from _parts(parent, place.kinds[-1])[1]

@@ -31,7 +31,7 @@ _JOINT = re.compile(r"\s+(and|or)\s+", re.IGNORECASE)
 
 
 def first_of(call: Call, documents: Iterable[Document]) -> list[Document]:
-    """As many as ``$top`` says; all where it says nothing."""
+    """The first items of a list, as many as ``$top`` says; all without it."""
     text = call.query.get(TOP, "").strip()
     if not text:
         return list(documents)
@@ -41,17 +41,17 @@ def first_of(call: Call, documents: Iterable[Document]) -> list[Document]:
 
 
 def of_resources(call: Call) -> Predicate:
-    """Of the resources of a group or a subscription."""
+    """The ``$filter`` of a list of resources."""
     return _read(call, (_compared, _part, _tag, _tags_like))
 
 
 def of_groups(call: Call) -> Predicate:
-    """Of resource groups: by a tag."""
+    """The ``$filter`` of a list of resource groups: by a tag."""
     return _read(call, (_tag, _tags_like))
 
 
 def of_deployments(call: Call) -> Predicate:
-    """Of deployments: by their state."""
+    """The ``$filter`` of a list of deployments: by their state."""
     return _read(call, (_state,))
 
 

@@ -19,7 +19,7 @@ _OURS = Origin("resource-manager", "network interfaces")
 
 
 def of_vm(desk: ArmDesk, name: str, interfaces: tuple[str, ...], current: Vm | None) -> list[BindNic]:
-    """What follows from a VM that is put with these interfaces."""
+    """The commands that bind a VM by the addresses of its interfaces, when it is put with these."""
     if not desk.bind_nics:
         return []
     kept = desk.plane.region.resources
@@ -29,7 +29,7 @@ def of_vm(desk: ArmDesk, name: str, interfaces: tuple[str, ...], current: Vm | N
 
 
 def of_interface(desk: ArmDesk, resource_id: str, document: Resource | None) -> list[BindNic]:
-    """What follows from an interface that is put, or (None) deleted, for the VMs that have it."""
+    """The same for the VMs that have an interface, when that is put, or (None) deleted."""
     key, region = fold(resource_id), desk.plane.region
     if not desk.bind_nics or "/networkinterfaces/" not in key:
         return []

@@ -19,7 +19,7 @@ class ReadersSeen(Protocol):
 
 
 class Gauges:
-    """Filled while the faces open; asked when somebody wants the figures."""
+    """What parts of this process know of themselves. Filled while faces open, asked for each look at the figures."""
 
     def __init__(self) -> None:
         self._connections: dict[str, Callable[[], int]] = {}

@@ -69,7 +69,7 @@ def is_still(region: Region, campaign: Campaign, now: datetime) -> bool:
 
 
 def _moments(event: Event) -> list[datetime]:
-    """When it moved, or will by itself."""
+    """The instants at which an event moved, or will move by itself."""
     until = event.not_before if event.phase in PENDING else None
     known = (event.scheduled_at, until, event.started_at, event.impact_ends_at, event.completes_at)
     return [moment for moment in known if moment is not None]

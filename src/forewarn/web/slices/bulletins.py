@@ -30,7 +30,7 @@ USUAL_MANNERS = RelayManners()
 
 
 class ScopeSlice(Struct, frozen=True, omit_defaults=True):
-    """Of a scope what its document is made from, with all events that are in it."""
+    """What a scope's document is made from, with all events that are in it."""
 
     key: str
     kind: ScopeKind
@@ -41,7 +41,7 @@ class ScopeSlice(Struct, frozen=True, omit_defaults=True):
 
 
 class ScaleSetSlice(Struct, frozen=True):
-    """Of a scale set what its instances are told of it."""
+    """What the instances of a scale set are told of it."""
 
     name: str
     resource_group: str

@@ -32,7 +32,7 @@ class Holding:
         self._parts: list[Bulletin] = []
 
     def apply(self, bulletin: Bulletin) -> HeldChange | None:
-        """None while more of the same instant is to come."""
+        """Take a bulletin. What has changed, or None while more pieces of the same instant are to come."""
         self._parts.append(bulletin)
         if bulletin.more:
             return None

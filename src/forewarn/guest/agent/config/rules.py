@@ -108,7 +108,7 @@ def check_steps(
 
 
 def _refuse_unprepared(section: Section, rule: Rule, other: str) -> None:
-    """A rule whose steps are all for another system would approve here what nobody has prepared for."""
+    """Refuse a rule whose steps are all for another system: here it would approve without any preparation."""
     if rule.verdict is Verdict.PREPARE_THEN_APPROVE:
         told = "would approve on this system with nothing prepared: its steps are all for another system"
         hint = f'write system = "{other}" under it, and a [[rule]] that says what is done here'

@@ -68,7 +68,7 @@ class Approvals:
         self._tries.pop(key, None)
 
     def wake_seconds(self, tick: float) -> float | None:
-        """When the next may be sent."""
+        """When the next approval may be sent."""
         pauses = [each.again_at - tick for each in self._tries.values() if not each.under_way and each.again_at > tick]
         return min(pauses) if pauses else None
 

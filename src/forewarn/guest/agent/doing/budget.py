@@ -20,7 +20,7 @@ class Budget:
         self._called_off = False
 
     def left(self) -> float:
-        """In seconds, never less than none."""
+        """The seconds that are left, never less than 0."""
         with self._condition:
             return 0.0 if self._called_off else max(0.0, self._ends - self._monotonic())
 

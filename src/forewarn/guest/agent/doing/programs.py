@@ -13,7 +13,7 @@ from forewarn.guest.system.parts import OUTPUT_BYTES, Files, Program, System
 
 @dataclass(frozen=True, slots=True)
 class Receipts:
-    """Where a run leaves its traces."""
+    """The files in which a run leaves its traces."""
 
     directory: Path
     run: str

@@ -44,7 +44,7 @@ class AgentHealth:
 
     @property
     def last_good_read_age_seconds(self) -> float | None:
-        """None: there was none yet."""
+        """Seconds since the last good read; None before the first."""
         last = self._last_good_read
         return None if last is None else self._clock() - last
 

@@ -128,7 +128,7 @@ def hint_for(region: Region, caller: Caller, target: Target) -> str:
 
 
 def _names(region: Region, wanted: str) -> list[str]:
-    """Those that look most like what was asked for, where there are not too many to compare; else the first."""
+    """The VMs whose names are most like the one asked for, where there are not too many to compare; else the first."""
     found: list[str] = []
     if wanted and len(region.vms) <= _MOST_COMPARED:
         found = [region.vms[key].name for key in get_close_matches(wanted.lower(), region.vms, _MOST_NAMED)]

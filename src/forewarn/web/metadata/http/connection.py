@@ -108,7 +108,7 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._begin)
 
     def _begin(self) -> None:
-        """Not while the transport is still being made: it may not pause then."""
+        """Take the request that the lane has read. Called once the transport is made: before, it may not pause."""
         if self._unread and self._state not in LEAVING:
             first = bytes(self._unread)
             self._unread.clear()

@@ -124,12 +124,12 @@ class Lane:
         self._waiting.register(descriptor, _READABLE)
 
     def forget(self, descriptor: int) -> None:
-        """Before it is closed or handed over."""
+        """Stop waiting for a connection, before it is closed or handed over."""
         self._waiting.unregister(descriptor)
         del self._staying[descriptor]
 
     def hand_over(self, connection: socket.socket, entrance: Entrance, beginning: Beginning = _NOTHING) -> None:
-        """Let a ``Connection`` have it."""
+        """Make a ``Connection`` of it, in a task."""
         connection.setblocking(False)
         task = self._loop.create_task(self._introduce(connection, entrance, beginning))
         self._moving.add(task)
@@ -144,7 +144,10 @@ class Lane:
                 beginning.release()
 
     def _read_on(self) -> None:
-        """What is passed over is as readable in the next turn, and comes before what becomes readable meanwhile."""
+        """Let connections that are readable read, no VM more than its share in one turn of the loop.
+
+        Those passed over are readable in the next turn as well, and come before those that become so meanwhile.
+        """
         shares, left = _Shares(), _AT_ONCE
         for descriptor, _ in self._waiting.poll(0, _LOOKED_AT):
             staying = self._staying.get(descriptor)
@@ -159,7 +162,7 @@ class Lane:
 
 
 class _Shares:
-    """What each VM has had of one turn of the loop. Callers without an origin, whom nothing tells apart, have none."""
+    """How much each VM has had of one turn of the loop. Callers that nothing tells apart have no share."""
 
     __slots__ = ("_had",)
 

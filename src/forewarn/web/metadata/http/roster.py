@@ -70,7 +70,7 @@ class Connections:
         return descriptor < self._descriptors // 2
 
     def _tell_if_short(self, descriptor: int) -> None:
-        """Of descriptors: once, until there is plenty again."""
+        """Warn that descriptors run short: once, until there is plenty again."""
         if descriptor < self._descriptors:
             if self._is_short and self.has_plenty(descriptor):
                 self._is_short = False

@@ -44,7 +44,7 @@ class Turns:
             asyncio.get_running_loop().call_soon(self._run)
 
     def _run(self) -> None:
-        """Those that had no answer in this turn are the first in the next one."""
+        """Give this turn's answers. Connections that had none are the first in the next turn."""
         self._is_coming = False
         waiting, self._waiting = self._waiting, {}
         given = 0

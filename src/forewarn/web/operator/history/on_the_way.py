@@ -38,7 +38,7 @@ class SeenMeanwhile:
         self._seq = published[-1].seq
 
     def records(self, journal: Journal, head: int) -> Iterator[Record]:
-        """Those up to ``head``: the ones that were held, where they are all there are, else the journal's."""
+        """The records up to ``head``: those kept here where they are complete, else those of the journal."""
         if self._held is None or self._seq < head:
             return records(journal, self._begun, head)
         return (record for record in chain.from_iterable(self._held) if record.seq <= head)
@@ -61,7 +61,7 @@ def on_the_way(journal: Journal, before: Look, head: int, seen: SeenMeanwhile) -
 
 
 def _lines(run: Run, book: Book) -> Iterator[Happened]:
-    """That scopes were disabled is a line of its own: it says why operations there have no event from then on."""
+    """The lines of one run. Disabled scopes have their own line: it tells why operations there have no event then."""
     book.learn(run)
     others = [record for record in run if not isinstance(record.fact, (f.ScopeDisabled, *_NOT_TOLD))]
     if others:

@@ -61,7 +61,7 @@ class _Read(NamedTuple):
     looked_from: int = 0
 
     def gone_on(self, journal: Journal, book: Book, head: int, most: int) -> _Read:
-        """With what is new. The newest request may go on in it."""
+        """What is known after also reading on to ``head``. The newest request may go on in the new records."""
         if head == self.head:
             return self
         if not self.runs or head - self.head > most:
@@ -75,7 +75,7 @@ class _Read(NamedTuple):
         return _Read(every[gone:], key_of(runs[-1][0]), every[gone].first - 1, head, self.looked_from)
 
     def gone_back(self, journal: Journal, book: Book, portion: int, most: int) -> _Read | None:
-        """With what was before; None where there is no more, or no more is looked at."""
+        """What is known after also reading a portion further back; None at the beginning or the bound."""
         floor = max(0, self.head - most)
         if self.looked_from <= floor:
             return None
@@ -90,7 +90,7 @@ class _Read(NamedTuple):
 
 
 class RecentRuns:
-    """Of one journal, from some record to the newest that was asked for. Threads share it."""
+    """The requests of one journal that were read, from some record to the newest asked for. Threads share it."""
 
     def __init__(self, bounds: Bounds = BOUNDS) -> None:
         self._bounds = bounds
@@ -134,7 +134,7 @@ _of_journals: WeakKeyDictionary[Journal, RecentRuns] = WeakKeyDictionary()
 
 
 def recent_of(journal: Journal) -> RecentRuns:
-    """What has been read of a journal lasts as long as the journal is open."""
+    """What has been read of a journal; kept for as long as that is open."""
     return _of_journals.setdefault(journal, RecentRuns())
 
 
@@ -152,7 +152,7 @@ def _short(name: str) -> bytes:
 
 
 def _neighbours(runs: Iterable[_Seen]) -> Iterator[list[_Seen]]:
-    """In groups that are read at once, for little lies between them."""
+    """Requests in groups that are read at once, because few records lie between them."""
     near: list[_Seen] = []
     for run in runs:
         if near and run.first - near[-1].last > _LONG:

@@ -18,7 +18,7 @@ from forewarn.web.operator.schema.listing import HostPage, ScopePage, VmPage
 
 
 def vms_of(listed: Listed, page: VmPage) -> Chosen[Vm]:
-    """By name."""
+    """A page of VMs, by name."""
     region = listed.look.region
     ordered = (region.vms[key] for key in _vm_keys(listed, page))
     return choose(ordered, _vm_filter(region, page), lambda vm: vm.key, page.limit)
@@ -82,14 +82,14 @@ def _vm_filter(region: Region, page: VmPage) -> Callable[[Vm], bool]:
 
 
 def scopes_of(listed: Listed, page: ScopePage) -> Chosen[Scope]:
-    """By key."""
+    """A page of scopes, by key."""
     region = listed.look.region
     ordered = (region.scopes[key] for key in _scope_keys(listed.register.scopes, page))
     return choose(ordered, _scope_filter(page), lambda scope: scope.key, page.limit)
 
 
 def _scope_keys(order: Order[str], page: ScopePage) -> Iterator[str]:
-    """Those of one kind stand together, for a key begins with it."""
+    """The keys of scopes that may fit, in order. Those of one kind stand together, because a key begins with it."""
     after, name = fold(page.after), fold(page.name)
     if page.kind is None:
         return _from(order, name, after, page.reverse)
@@ -111,7 +111,7 @@ def _scope_filter(page: ScopePage) -> Callable[[Scope], bool]:
 
 
 def hosts_of(listed: Listed, page: HostPage) -> Chosen[Host]:
-    """By number. What is asked of their state is read off the census, a byte each."""
+    """A page of hosts, by number. Their state is read off the census, a byte each."""
     region, told = listed.look.region, listed.census.hosts
     last = _number_of(page.after)
     numbers = range(len(told) if last < 0 else last)[::-1] if page.reverse else range(last + 1, len(told))

@@ -27,7 +27,7 @@ def past_events_of(events: Iterable[Event], page: EventPage) -> Chosen[Event]:
 
 
 def _sorted(events: Iterable[Event], page: EventPage, after: At | None) -> Iterator[Event]:
-    """Those beyond the last page."""
+    """The events beyond the last page, sorted."""
     key = _KEYS[page.order]
     rest = (each for each in events if after is None or (key(each) < after if page.reverse else key(each) > after))
     return iter(sorted(rest, key=key, reverse=page.reverse))

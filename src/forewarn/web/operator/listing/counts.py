@@ -39,7 +39,7 @@ def fleet_fields(listed: Listed) -> FleetAnswer:
 
 
 def _healths(census: Census) -> dict[str, int]:
-    """Those of real hosts only where there are such."""
+    """Hosts by health. A health that only real hosts have is left out where there is none."""
     counts = {health: census.health.get(health, 0) for health in HostHealth}
     return {health.value: number for health, number in counts.items() if number or health in _ALWAYS}
 
@@ -48,7 +48,7 @@ _ALWAYS = (HostHealth.HEALTHY, HostHealth.FAILING, HostHealth.FAILED)
 
 
 def fleet_not_ready(region: Region, seq: int, share: float) -> FleetAnswer:
-    """What is known without counting."""
+    """The answer while the counts are yet to be made: what is known without them."""
     return _sizes(region, seq).model_copy(update={"share": round(share, 2)})
 
 
@@ -76,7 +76,7 @@ def _sizes(region: Region, seq: int) -> FleetAnswer:
 
 
 def _domains(census: Census) -> list[DomainCount]:
-    """By update domain, then by fault domain."""
+    """How many VMs by update domain, then by fault domain."""
     vms: Counter[tuple[int, int]] = Counter()
     not_running: Counter[tuple[int, int]] = Counter()
     pending: Counter[tuple[int, int]] = Counter()

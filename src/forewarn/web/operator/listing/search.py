@@ -28,7 +28,7 @@ def search(listed: Listed, text: str, limit: int) -> list[FoundThing]:
 
 
 def exactly(region: Region, text: str) -> Iterator[FoundThing]:
-    """What has this name or id, which takes no search."""
+    """Things with exactly this name or id, which takes no search."""
     key = fold(text)
     if key in region.vms:
         yield _vm(region, key)

@@ -106,7 +106,7 @@ class Changes:
             self._tell_soon()
 
     def _tell_soon(self) -> None:
-        """At once after a quiet while, else when the time between two hints has passed."""
+        """Send a hint: at once after a quiet while, else when the time between two hints has passed."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_at(max(loop.time(), self._told_at + self._seconds_between), self._tell)

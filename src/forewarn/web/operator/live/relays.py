@@ -76,7 +76,7 @@ class RelayedVms:
             return None  # it may come yet
 
     def names(self, region: Region) -> set[str]:
-        """What facts are about that concern it."""
+        """The subjects of facts that concern this relay."""
         found = {"clock"} | {f"vm/{key}" for key in self.keys} | ({f"host/{self.host}"} if self.host else set())
         for key in self.of(region):
             vm = region.vms[key]
@@ -108,7 +108,7 @@ class RelayStream:
         return wants
 
     def look(self, region: Region) -> Difference:
-        """What it must be told, and is taken to know from here on."""
+        """What the relay must be told of a region; from here on it is taken to know that."""
         has = self.wanted.of(region)
         found = difference(self.told, region, self.knows, has, self._scopes)
         self.told, self.knows = region, has
@@ -172,7 +172,7 @@ class Newsroom:
         self._wake((f"vm/{vm.key}", vm.scope))
 
     async def mark(self, seq: int) -> str:
-        """Which record has this number; empty for the beginning, and where there is none."""
+        """The mark of the record with this number; empty for the beginning, and where there is none."""
         if self._marked[0] == seq:
             return self._marked[1]
         if self._last is not None and self._last.seq == seq:
@@ -185,7 +185,7 @@ class Newsroom:
         return mark
 
     async def _beat(self) -> bytes:
-        """That nothing has changed: the same for all whose turn comes in the same while."""
+        """A line that nothing has changed, made once for all relays whose turn comes within a moment."""
         made_at, line = self._last_beat
         if self._plane.system.elapsed() - made_at > _BEAT_KEPT_SECONDS or self._beat_seq != self._plane.seq:
             bare = await self._bare()

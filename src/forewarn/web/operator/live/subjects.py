@@ -116,7 +116,7 @@ def _scopes_read(fact: f.ScopesRead, _before: Region, _after: Region) -> Iterabl
 
 
 def _vm(fact: Any, before: Region, after: Region) -> Iterator[str]:
-    """Where it was and where it is: the page of the host that it left shows it too."""
+    """The VM, and the places where it was and is: the page of the host that it left shows it, too."""
     yield f"vm/{fact.vm}"
     for vm in (before.vms.get(fact.vm), after.vms.get(fact.vm)):
         if vm is not None:
@@ -130,7 +130,7 @@ def _place_of(vm: Vm, region: Region) -> Iterator[str]:
 
 
 def _name_of(host: int, region: Region) -> str:
-    """As the addresses of the API spell it."""
+    """The name of a subject as the API's addresses spell it."""
     found = region.hosts.get(host)
     return f"host-{host}" if found is None else fold(found.name)
 

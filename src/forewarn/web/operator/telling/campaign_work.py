@@ -20,7 +20,7 @@ _REMEMBERED = 64  # ours: more campaigns than a page of the portal lists
 
 @dataclass(frozen=True)
 class OpenWork:
-    """Of the events of one campaign that have not ended."""
+    """The events of one campaign that have not ended, counted."""
 
     phases: Mapping[Phase, int]  # how many, in the order of an event's life
     start_by: datetime | None  # when the last of those that wait will have started
@@ -39,7 +39,7 @@ def work_in(listed: Listed, campaign: Campaign) -> OpenWork:
 
 
 def _hosts_at_work(listed: Listed, campaign: Campaign) -> Collection[int]:
-    """Where no other work is open, the census has them; else its events are looked at."""
+    """The hosts with open events. The census has them where no other work is open; else the events are looked at."""
     work = listed.census.work
     return work if sum(work.values()) == len(campaign.open_events) else set(campaign.open_events.values())
 

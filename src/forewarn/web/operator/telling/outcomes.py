@@ -129,7 +129,7 @@ def _hit_by_others(before: Look, facts: Sequence[f.Fact]) -> set[str]:
 
 
 def approved(after: Look, event_ids: Sequence[str]) -> OutcomeAnswer:
-    """What became of the events that somebody let start."""
+    """What became of events that were approved."""
     events = [after.region.events[key] for key in _keys(event_ids) if key in after.region.events]
     started = sum(event.phase is Phase.STARTED for event in events)
     queued = sum(event.phase is not Phase.STARTED and is_in_hand(after.region, event) for event in events)
@@ -142,7 +142,7 @@ def approved(after: Look, event_ids: Sequence[str]) -> OutcomeAnswer:
 
 
 def canceled(before: Look, after: Look, facts: Sequence[f.Fact]) -> OutcomeAnswer:
-    """What was taken back: also the others of a host's work, which is one."""
+    """What was taken back. Of a host's work all events are, because they are one."""
     ids = [fact.event_id for fact in facts if isinstance(fact, f.EventCanceled)]
     found = [before.region.events[key] for key in ids if key in before.region.events]
     events = [event_fields(after, replace(event, phase=Phase.CANCELED)) for event in found if event.announced]

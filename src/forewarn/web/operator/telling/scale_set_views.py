@@ -13,12 +13,12 @@ from forewarn.web.operator.telling.views import binding_fields, event_fields, po
 
 
 def instances_of(region: Region, scale_set: ScaleSet) -> list[Vm]:
-    """In the order of their making."""
+    """The instances of a scale set, in the order of their making."""
     return sorted((region.vms[key] for key in scale_set.instances), key=lambda vm: vm.number)
 
 
 def find_instances(region: Region, scale_set: ScaleSet, wanted: Iterable[str]) -> list[Vm]:
-    """By name, or by number where instances are numbered."""
+    """Instances by name, or by number where they are numbered."""
     numbered = scale_set.orchestration is Orchestration.UNIFORM
     found = []
     for text in wanted:

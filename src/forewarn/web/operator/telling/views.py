@@ -134,14 +134,14 @@ def event_fields(look: Look, event: Event) -> EventAnswer:
 
 
 def in_time(event: Event) -> bool | None:
-    """Whether somebody approved it before NotBefore; None while that is open."""
+    """Whether it was approved before NotBefore; None while that is open."""
     if event.announced and event.approved_at is not None:
         return event.approved_at <= event.not_before
     return None if event.phase in PENDING else False
 
 
 def awaited(look: Look, event: Event) -> list[str]:
-    """Who holds a pending event back: those of its group that are neither approved nor due."""
+    """The events for which a pending one waits: those of its group that are neither approved nor due."""
     if event.phase not in PENDING:
         return []
     if event.group not in look.awaited:
@@ -156,7 +156,7 @@ def _awaited_of(look: Look, group: str) -> list[str]:
 
 
 def vm_names(region: Region, keys: tuple[str, ...] | list[str]) -> list[str]:
-    """As they were given; a VM that is gone has only its key left."""
+    """The names of VMs as they were given; of a VM that is gone only its key is left."""
     return [region.vms[key].name if key in region.vms else key for key in keys]
 
 

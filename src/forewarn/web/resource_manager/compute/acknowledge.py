@@ -36,7 +36,7 @@ async def _acknowledge_one(desk: ArmDesk, call: Call) -> ArmReply:
 
 
 async def _acknowledge_several(desk: ArmDesk, call: Call) -> ArmReply:
-    """Those that are there are approved; a 207 tells of those that are not."""
+    """Approve several events. Those that are not there are told by a 207."""
     wanted, scopes = _ids_in(call.body), _scopes(desk, call)
     known = tuple(event_id for event_id in wanted if _concerns(desk.plane.region, event_id, scopes))
     if known:

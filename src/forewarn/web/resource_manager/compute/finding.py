@@ -81,12 +81,12 @@ def find_instance(desk: ArmDesk, call: Call) -> tuple[ScaleSet, Vm]:
 
 
 def instances_of(region: Region, scale_set: ScaleSet) -> list[Vm]:
-    """In the order of their making."""
+    """The instances of a scale set, in the order of their making."""
     return sorted((region.vms[key] for key in scale_set.instances), key=lambda vm: vm.number)
 
 
 def chosen_instances(region: Region, scale_set: ScaleSet, numbers: Sequence[str] | None) -> list[Vm]:
-    """Those with these ids; all where none is given, or ``*`` is."""
+    """The instances with these ids; all where none is given, or ``*`` is."""
     if not numbers or "*" in numbers:
         return instances_of(region, scale_set)
     found = []

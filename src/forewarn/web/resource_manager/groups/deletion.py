@@ -57,7 +57,7 @@ async def _delete(desk: ArmDesk, call: Call) -> ArmReply:
 
 
 def _deletions(region: Region, name: str) -> Iterator[Single]:
-    """What deletes the machines of a group."""
+    """The commands that delete the machines of a group."""
     seed, folded = str(uuid.uuid4()).upper(), fold(name)
     for scale_set in region.scale_sets.values():
         if fold(scale_set.resource_group) == folded:

@@ -96,7 +96,7 @@ def add_to(router: Router) -> None:
 
 
 def check(desk: ArmDesk, subscription: str) -> None:
-    """There is one, and it is ours."""
+    """Refuse any subscription but the one that this region has."""
     if subscription.lower() != desk.subscription:
         raise ArmError(404, "SubscriptionNotFound", f"The subscription '{subscription}' could not be found.")
 

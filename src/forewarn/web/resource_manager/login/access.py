@@ -56,7 +56,10 @@ class Access:
         return f"{signed}.{_base64(self._signature(signed))}"
 
     def accepts(self, token: str, now: datetime) -> Grant | None:
-        """Without a client secret any token that is not empty; with one, a token of ours that has not expired."""
+        """The rights that a token gives; None where it gives none.
+
+        Without a client secret any token that is not empty will do; with one, a token of ours that has not expired.
+        """
         if not self.secret:
             return EVERYTHING if token else None
         signed, _, signature = token.rpartition(".")

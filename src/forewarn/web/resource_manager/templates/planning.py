@@ -194,7 +194,7 @@ def _in_order(plan: DeploymentPlan) -> list[Planned]:
 
 
 class _Known:
-    """What resources may call each other. Made once: each of many may depend on many."""
+    """The names by which resources of a template may refer to each other. Made once, as many may depend on many."""
 
     def __init__(self, plan: DeploymentPlan) -> None:
         self.by_alias: dict[str, set[str]] = {}
