@@ -134,8 +134,9 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs.mkdir()
     for name in ("systemctl", "kubectl"):
         script = programs / name
-        active = f'[ "$1" = is-active ] && {{ case "$*" in *idle*) exit 3;; esac; exit 0; }}; [ ! -e {tmp_path}/bad ]'
-        script.write_text(f'#!/bin/sh\necho "{name} $*" >>{found}\n{active}\n')
+        bad = f'[ ! -e {tmp_path}/bad ] || {{ echo "Failed to connect to bus"; exit 1; }}'
+        active = '[ "$1" != is-active ] || case "$*" in *idle*) echo inactive; exit 3;; *) echo active;; esac'
+        script.write_text(f'#!/bin/sh\necho "{name} $*" >>{found}\n{bad}\n{active}\n')
         script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     return found
@@ -153,6 +154,19 @@ def test_units_are_stopped_in_order_and_started_in_reverse_but_only_those_that_r
         "systemctl start -- b.service",
         "systemctl start -- a.service",
     ]
+
+
+def test_units_that_could_not_be_seen_are_looked_at_again_so_that_they_are_started_after(
+    tmp_path: Path, told: Path
+) -> None:
+    (tmp_path / "bad").touch()
+    ended = do(task(tmp_path, "systemd", units=["a.service"]))
+    assert ended.outcome is StepOutcome.FAILED
+    assert "which units run cannot be seen, and none was stopped: ended with status 1: Failed to" in ended.detail
+    (tmp_path / "bad").unlink()
+    assert do(task(tmp_path, "systemd", units=["a.service"])).good
+    assert do(task(tmp_path, "systemd", units=["a.service"], undo=True)).good
+    assert told.read_text().splitlines()[-2:] == ["systemctl stop -- a.service", "systemctl start -- a.service"]
 
 
 def test_no_unit_is_stopped_unless_it_is_noted_which_ones_ran(tmp_path: Path, told: Path) -> None:
