@@ -11,6 +11,7 @@ from forewarn.guest.agent.steps.kind import Need, Settings, Task
 from forewarn.guest.agent.steps.noted import LookFailed, PausedThings, listed, said
 
 _SYSTEMCTL = "systemctl"
+_PATTERN = set("*?[")  # systemctl(1), "Parameter Syntax"
 
 
 class Systemd(PausedThings):
@@ -55,12 +56,13 @@ class Systemd(PausedThings):
 
 
 def _runs(task: Task, unit: str) -> bool:
-    """The status is 0 if it does; else one word is written, its state. All else is said by one that could not look."""
+    """The status is 0 if it does; else its state is written, a word. All else is said by one that could not look."""
     ended = run_program(task, [_SYSTEMCTL, "is-active", "--", unit])
-    if not ended.good and (ended.outcome is not StepOutcome.FAILED or not _is_one_word(said(task))):
+    if not ended.good and (ended.outcome is not StepOutcome.FAILED or not _are_states(said(task), unit)):
         raise LookFailed(ended)
     return ended.good
 
 
-def _is_one_word(lines: list[str]) -> bool:
-    return len(lines) == 1 and lines[0].isalpha()
+def _are_states(lines: list[str], unit: str) -> bool:
+    """One for each unit that a pattern fits: it may be none."""
+    return all(line.isalpha() for line in lines) and bool(lines or _PATTERN & set(unit))
