@@ -27,8 +27,8 @@ WINDOWS = {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt
 # What the tests under wine need beside the server; the rest of requirements/dev.txt is for this machine only.
 TOOLS = {
     *("anyio", "certifi", "colorama", "execnet", "h11", "httpcore", "httpx", "hypothesis", "idna", "iniconfig"),
-    *("packaging", "pluggy", "pygments", "pytest", "pytest-timeout", "pytest-xdist", "sortedcontainers"),
-    *("typing-extensions", "tzdata"),
+    *("jsonschema-rs", "packaging", "pluggy", "pygments", "pytest", "pytest-timeout", "pytest-xdist"),
+    *("sortedcontainers", "typing-extensions", "tzdata"),
 }
 
 _DOTLESS = f"{sys.version_info.major}{sys.version_info.minor}"

@@ -27,11 +27,11 @@ def names_only_tests(cell: str) -> bool:
 
 def missing(page: str) -> list[str]:
     """The tests that a page names and that are not there."""
-    return [f"{file}::{name}" for file, name in NAMED.findall(page) if name not in _functions_of(ROOT / file)]
+    return [f"{file}::{name}" for file, name in NAMED.findall(page) if name not in functions_of(ROOT / file)]
 
 
 @cache
-def _functions_of(path: Path) -> frozenset[str]:
+def functions_of(path: Path) -> frozenset[str]:
     if not path.exists():
         return frozenset()
     tree = ast.parse(path.read_text())

@@ -28,8 +28,11 @@ def file_of(directory: Path, steps: str, extra: str = "", name: str = "web-0") -
 
 def test_steps_are_done_in_order_and_undone_in_reverse_with_nobody_to_ask(tmp_path: Path, wire: Wire) -> None:
     config = file_of(tmp_path, step(wire, "web-0", "a") + step(wire, "web-0", "b"))
-    told = run("agent", "drill", "--config", config).stdout
+    done = run("agent", "drill", "--config", config)
+    told = done.stdout
 
+    assert "the drill's Reboot is taken back" in done.stderr
+    assert "canceled" not in done.stderr
     assert wire.read() == ["web-0:do:a", "web-0:do:b", "web-0:undo:b", "web-0:undo:a"]
     assert "drill of a Reboot by Platform for web-0; nothing is approved" in told
     assert "rule      'always'" in told

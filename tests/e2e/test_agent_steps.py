@@ -134,8 +134,10 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs.mkdir()
     for name in ("systemctl", "kubectl"):
         script = programs / name
-        active = f'[ "$1" = is-active ] && {{ case "$*" in *idle*) exit 3;; esac; exit 0; }}; [ ! -e {tmp_path}/bad ]'
-        script.write_text(f'#!/bin/sh\necho "{name} $*" >>{found}\n{active}\n')
+        bad = f'[ ! -e {tmp_path}/bad ] || {{ echo "Failed to connect to bus"; exit 1; }}'
+        answers = "*idle*) echo inactive; exit 3;; *none-*) exit 3;; *mute*) exit 1;; *) echo active"
+        active = f'[ "$1" != is-active ] || case "$*" in {answers};; esac'
+        script.write_text(f'#!/bin/sh\necho "{name} $*" >>{found}\n{bad}\n{active}\n')
         script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     return found
@@ -153,6 +155,28 @@ def test_units_are_stopped_in_order_and_started_in_reverse_but_only_those_that_r
         "systemctl start -- b.service",
         "systemctl start -- a.service",
     ]
+
+
+def test_units_that_could_not_be_seen_are_looked_at_again_so_that_they_are_started_after(
+    tmp_path: Path, told: Path
+) -> None:
+    (tmp_path / "bad").touch()
+    ended = do(task(tmp_path, "systemd", units=["a.service"]))
+    assert ended.outcome is StepOutcome.FAILED
+    assert "which units run cannot be seen, and none was stopped: ended with status 1: Failed to" in ended.detail
+    (tmp_path / "bad").unlink()
+    assert do(task(tmp_path, "systemd", units=["a.service"])).good
+    assert do(task(tmp_path, "systemd", units=["a.service"], undo=True)).good
+    assert told.read_text().splitlines()[-2:] == ["systemctl stop -- a.service", "systemctl start -- a.service"]
+
+
+def test_a_pattern_that_fits_no_unit_is_no_fault_and_a_systemctl_that_says_nothing_is_one(
+    tmp_path: Path, told: Path
+) -> None:
+    assert do(task(tmp_path, "systemd", units=["none-*"])).good
+    assert do(task(tmp_path, "systemd", units=["none-*"], undo=True)).good
+    assert "which units run cannot be seen" in do(task(tmp_path, "systemd", units=["mute.service"])).detail
+    assert [line for line in told.read_text().splitlines() if "is-active" not in line] == ["systemctl stop -- none-*"]
 
 
 def test_no_unit_is_stopped_unless_it_is_noted_which_ones_ran(tmp_path: Path, told: Path) -> None:

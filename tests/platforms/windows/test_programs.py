@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import time
+from pathlib import Path
 
 from requirements.windows import ROOT
 
@@ -72,6 +73,60 @@ def test_the_service_manager_is_asked_and_waited_for(windows: Windows) -> None:
     status, said = ask("stop", "no-such-service")
     assert status == 1
     assert said.startswith("no-such-service: ")
+
+
+STEPS = """
+[agent]
+endpoint = "http://127.0.0.1:9"
+name = "web-0"
+state_directory = 'C:\\STATE'
+
+[[rule]]
+name = "all"
+verdict = "prepare-then-approve"
+
+[[step]]
+name = "stop"
+kind = "service"
+services = ["Spooler", "NAME"]
+retries = false
+
+[[step]]
+name = "web"
+kind = "iis"
+pools = ["shop"]
+retries = false
+"""
+
+
+def test_a_service_that_is_not_there_is_warned_of_and_fails_the_step_before_anything_is_stopped(
+    windows: Windows, tmp_path: Path
+) -> None:
+    """Nor does IIS that is not installed, as under wine, pass for one whose pools are stopped."""
+    tool = windows_path(ROOT / "src" / "forewarn" / "guest" / "system" / "windows" / "services.py")
+    config = tmp_path / "agent.toml"
+    words = ("--config", windows_path(config))
+    windows.python("-I", "-S", tool, "start", "Spooler").good()
+
+    config.write_text(STEPS.replace("NAME", "no-such-service").replace("STATE", "misspelt"))
+    said = windows.forewarn("agent", "check", *words).good()
+    assert "step 'stop': Windows knows no service no-such-service" in said
+    assert "no service Spooler" not in said
+    assert "appcmd.exe is not found" in said
+    ended = windows.forewarn("agent", "drill", *words)
+    assert ended.status == 1, ended.out
+    assert (
+        "which services run cannot be seen, and none was stopped: ended with status 1: no-such-service: " in ended.out
+    )
+    assert windows.python("-I", "-S", tool, "running", "Spooler").good() == "Spooler\n"
+
+    config.write_text(STEPS.replace(', "NAME"', "").replace("STATE", "right"))
+    ended = windows.forewarn("agent", "drill", *words)
+    assert "stop, done after" in ended.out
+    assert "which pools run cannot be seen, and none was stopped: ended with status 127: C:" in ended.out
+    assert "appcmd.exe: " in ended.out
+    assert "all that was done is undone" in ended.out
+    assert windows.python("-I", "-S", tool, "running", "Spooler").good() == "Spooler\n"
 
 
 def test_what_is_for_its_owner_only_is_closed_to_others(windows: Windows) -> None:

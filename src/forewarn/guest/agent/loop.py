@@ -99,7 +99,7 @@ class Agent:
         self._steps = {step.name: step for step in config.steps}
         metrics = Metrics(system.threads)
         health = AgentHealth(system.threads, self._clock.monotonic, config.unhealthy_after_seconds)
-        self._report = Reporter(system, config, metrics, health, self.now)
+        self._report = Reporter(system, config, metrics, health, self.now, drill=watcher is not None)
         self._status = StatusServer(system, config.status_listen, health, metrics) if config.status_listen else None
         self._worker = Worker(system, directory / "runs", self._inbox)
         self._reader = Reader(system, config, self._inbox, patience_seconds if once else None, client)

@@ -121,6 +121,17 @@ kubectl = "{tmp_path}/kubectl"
     ]
 
 
+def test_iis_that_is_not_installed_is_told(
+    run: Run, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "Windows"
+    monkeypatch.setenv("SYSTEMROOT", str(root))
+    config.write_text('[[step]]\nname = "web"\nkind = "iis"\npools = ["shop"]\n')
+    warned = [line for line in run("agent", "check", "--config", str(config)).lines if "warning" in line]
+    appcmd = f"{root}\\System32\\inetsrv\\appcmd.exe"
+    assert warned == [f"{config}:1: warning: step 'web': the command {appcmd} is not found"]
+
+
 def test_a_bad_file_is_told_everything_and_has_status_2(run: Run, config: Path) -> None:
     config.write_text(GOOD.replace("margin", "margn").replace("Freeze", "Freze"))
     result = run("agent", "check", "--config", str(config))

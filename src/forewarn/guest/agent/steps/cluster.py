@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_flag, check_text
 from forewarn.guest.agent.steps.kind import Need, Settings, Task
 from forewarn.guest.agent.steps.noted import PausedThings
-from forewarn.guest.agent.steps.powershell import POWERSHELL, line_words, quoted
+from forewarn.guest.agent.steps.powershell import POWERSHELL, line_words, quoted, states
+
+_HAS_NO_ROLES = ("paused", "down")  # of CLUSTER_NODE_STATE, clusapi.h; others are up, joining and unknown
 
 
 class FailoverCluster(PausedThings):
@@ -33,15 +34,16 @@ class FailoverCluster(PausedThings):
         yield Need("program", POWERSHELL)
 
     def running(self, task: Task) -> list[str]:
-        line = f"if ((Get-ClusterNode -Name {_node(task)}).State.ToString() -ne 'Up') {{ exit 1 }}"
-        return ["node"] if run_program(task, line_words(line)).good else []
+        found = states(task, f"Get-ClusterNode -Name {_node(task)}")
+        return [] if all(state in _HAS_NO_ROLES for state in found) else ["node"]
 
     def stop(self, task: Task, name: str) -> list[str]:
         return line_words(f"Suspend-ClusterNode -Name {_node(task)} -Drain -Wait")
 
     def start(self, task: Task, name: str) -> list[str]:
         how = "Immediate" if task.step.settings.get("failback", True) else "NoFailback"
-        return line_words(f"Resume-ClusterNode -Name {_node(task)} -Failback {how}")
+        up = f"(Get-ClusterNode -Name {_node(task)}).State -eq 'Up'"  # was never paused: resuming it is a fault
+        return line_words(f"if (-not ({up})) {{ Resume-ClusterNode -Name {_node(task)} -Failback {how} }}")
 
 
 def _node(task: Task) -> str:

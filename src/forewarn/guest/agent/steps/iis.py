@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 
-from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_texts
 from forewarn.guest.agent.steps.kind import Need, Settings, Task
-from forewarn.guest.agent.steps.noted import PausedThings, listed, said
+from forewarn.guest.agent.steps.noted import PausedThings, listed, look, no_answer
 
 
 class Iis(PausedThings):
@@ -35,23 +35,32 @@ class Iis(PausedThings):
         return f"start the application pools {listed(settings.get('pools'))}"
 
     def needs(self, settings: Settings) -> Iterator[Need]:
-        yield from ()
+        yield Need("program", _appcmd(os.environ))
 
     def running(self, task: Task) -> list[str]:
-        return [
-            pool
-            for pool in task.words("pools")
-            if run_program(task, [_appcmd(task), "list", "apppool", f"/name:{pool}", "/text:state"]).good
-            and said(task) == ["Started"]
-        ]
+        return [pool for pool in task.words("pools") if _state(task, pool) not in ("Stopped", "Stopping")]
+
+    def stopped(self, task: Task, running: list[str]) -> list[str]:
+        return task.words("pools")  # all of them: one may be on its way up, or not be down yet
+
+    def already(self, task: Task, name: str, *, runs: bool) -> bool:
+        return _state(task, name) == ("Started" if runs else "Stopped")
 
     def stop(self, task: Task, name: str) -> list[str]:
-        return [_appcmd(task), "stop", "apppool", f"/apppool.name:{name}"]
+        return [_appcmd(task.system.environment), "stop", "apppool", f"/apppool.name:{name}"]
 
     def start(self, task: Task, name: str) -> list[str]:
-        return [_appcmd(task), "start", "apppool", f"/apppool.name:{name}"]
+        return [_appcmd(task.system.environment), "start", "apppool", f"/apppool.name:{name}"]
 
 
-def _appcmd(task: Task) -> str:
-    root = task.system.environment.get("SYSTEMROOT", "C:\\Windows")
+def _state(task: Task, pool: str) -> str:
+    """As IIS says it: Started, Starting, Stopped, Stopping or Unknown."""
+    told = look(task, [_appcmd(task.system.environment), "list", "apppool", f"/name:{pool}", "/text:state"])
+    if len(told) != 1:
+        raise no_answer(f"appcmd tells no state of the pool {pool}; 'appcmd list apppool' shows which there are")
+    return told[0]
+
+
+def _appcmd(environment: Mapping[str, str]) -> str:
+    root = environment.get("SYSTEMROOT", "C:\\Windows")
     return f"{root}\\System32\\inetsrv\\appcmd.exe"

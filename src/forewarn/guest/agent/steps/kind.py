@@ -55,7 +55,7 @@ Settings = Mapping[str, object]  # what a file gives a step beside what every st
 class Need(NamedTuple):
     """Something that must be on the machine for a step to succeed; ``tools.missing`` looks for it."""
 
-    what: Literal["directory", "program", "shell line", "socket", "systemd unit"]
+    what: Literal["directory", "program", "shell line", "socket", "systemd unit", "Windows service"]
     name: str
     directory: str = "/"  # from which a program or a line is run
 

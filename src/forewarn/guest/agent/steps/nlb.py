@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_text
 from forewarn.guest.agent.steps.kind import Need, Settings, Task
 from forewarn.guest.agent.steps.noted import PausedThings
-from forewarn.guest.agent.steps.powershell import POWERSHELL, line_words, quoted
+from forewarn.guest.agent.steps.powershell import POWERSHELL, line_words, quoted, states
 
 _NODE = "node"
+# Of the states of MicrosoftNLB_Node; in all but the first two it has connections. PowerShell compares in any case
+_TAKES_NOTHING, _TAKES_ALL = ("stopped", "suspended"), ("converging", "converged")
 _SECONDS_A_MINUTE = 60.0  # the cmdlet counts minutes
 
 
@@ -30,15 +31,21 @@ class Nlb(PausedThings):
         yield Need("program", POWERSHELL)
 
     def running(self, task: Task) -> list[str]:
-        line = f"if ((Get-NlbClusterNode{_card(task)}).State.ToString() -eq 'Stopped') {{ exit 1 }}"
-        return [_NODE] if run_program(task, line_words(line)).good else []
+        found = states(task, f"Get-NlbClusterNode{_card(task)}")
+        return [] if all(state in _TAKES_NOTHING for state in found) else [_NODE]
 
     def stop(self, task: Task, name: str) -> list[str]:
         minutes = max(1, int(task.budget.left() // _SECONDS_A_MINUTE))
-        return line_words(f"Stop-NlbClusterNode{_card(task)} -Drain -Timeout {minutes}")
+        return _unless(task, _TAKES_NOTHING, f"Stop-NlbClusterNode{_card(task)} -Drain -Timeout {minutes}")
 
     def start(self, task: Task, name: str) -> list[str]:
-        return line_words(f"Start-NlbClusterNode{_card(task)}")
+        return _unless(task, _TAKES_ALL, f"Start-NlbClusterNode{_card(task)}")
+
+
+def _unless(task: Task, states: Iterable[str], command: str) -> list[str]:
+    """Twice is like once: a node may start by itself with the VM, and a step that failed is tried again."""
+    others = f"$_.State.ToString() -notin {', '.join(map(quoted, states))}"
+    return line_words(f"if (Get-NlbClusterNode{_card(task)} | Where-Object {{ {others} }}) {{ {command} }}")
 
 
 def _card(task: Task) -> str:

@@ -2,6 +2,8 @@
 
 Which of them ran is noted on disk before the first is stopped. A note that is there already was made before anything
 was stopped, and stands: so a step that is begun again, by this agent or a later one, still knows.
+
+A look that fails says nothing about what runs: the step fails then, and notes nothing, so that the next try looks anew.
 """
 
 from __future__ import annotations
@@ -17,6 +19,14 @@ from forewarn.guest.agent.steps.kind import Task
 from forewarn.guest.agent.values import Step
 
 
+class LookFailed(Exception):  # noqa: N818 - it reads as what it is
+    """What runs cannot be seen: how the program ended that looks, or what is wrong with its answer."""
+
+    def __init__(self, end: StepEnd) -> None:
+        super().__init__(end.detail)
+        self.end = end
+
+
 class PausedThings:
     """A kind says how it looks, stops and starts; the rest is here."""
 
@@ -24,8 +34,18 @@ class PausedThings:
     things = "units"  # what they are called, in sentences and in the name of the note
 
     def running(self, task: Task) -> list[str]:
-        """Those that run now, in the order in which they are stopped. ``task`` is for looking only."""
+        """Those that run now, in the order in which they are stopped. ``task`` is for looking only.
+
+        Raises ``LookFailed``: what is not known to be stopped must not be taken for it.
+        """
         raise NotImplementedError
+
+    def already(self, task: Task, name: str, *, runs: bool) -> bool:
+        """Whether it runs, or is stopped, already: asked for kinds whose programs take that for a fault.
+
+        May raise ``LookFailed``.
+        """
+        return False
 
     def stop(self, task: Task, name: str) -> list[str]:
         """The program that stops one."""
@@ -55,13 +75,15 @@ class PausedThings:
         except OSError as problem:
             told = f"which {self.things} run cannot be noted, and none was stopped: {problem.strerror}"
             return StepEnd(StepOutcome.FAILED, told)
-        return self._each(task, names, self.stop)
+        except LookFailed as problem:
+            return _unseen(problem, f"which {self.things} run cannot be seen, and none was stopped")
+        return self._each(task, names, self.stop, runs=False)
 
     def undo(self, task: Task) -> StepEnd:
         note, files = self._note(task), task.system.files
         try:
             ran = files.read(note).decode().splitlines() if files.exists(note) else []  # none: nothing was stopped
-            ended = self._each(task, [*reversed(self.started(task, ran))], self.start)
+            ended = self._each(task, [*reversed(self.started(task, ran))], self.start, runs=True)
             if ended.good:
                 files.remove(note)  # for good: one that comes back would speak for a later event
         except OSError as problem:
@@ -69,8 +91,13 @@ class PausedThings:
             return StepEnd(StepOutcome.FAILED, told)
         return ended
 
-    def _each(self, task: Task, names: list[str], words: Callable[[Task, str], list[str]]) -> StepEnd:
+    def _each(self, task: Task, names: list[str], words: Callable[[Task, str], list[str]], *, runs: bool) -> StepEnd:
         for name in names:
+            try:
+                if self.already(task, name, runs=runs):
+                    continue
+            except LookFailed as problem:
+                return _unseen(problem, f"whether {name} runs cannot be seen")
             ended = run_program(task, words(task, name))
             if not ended.good:
                 return ended
@@ -81,8 +108,10 @@ class PausedThings:
         if files.exists(note):
             return files.read(note).decode().splitlines()
         probe = replace(task, receipts=Receipts(task.receipts.directory, f"{task.receipts.run}-probe"))
-        names = self.running(probe)
-        probe.receipts.forget(files)
+        try:
+            names = self.running(probe)
+        finally:
+            probe.receipts.forget(files)
         files.make_directory(note.parent)
         files.write_whole(note, "\n".join(names).encode())  # it must outlive the impact
         return names
@@ -99,10 +128,30 @@ def listed(value: object) -> str:
     return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
 
 
+def look(task: Task, words: list[str]) -> list[str]:
+    """The lines that a program writes which only looks. ``LookFailed`` unless it succeeds and can be read."""
+    ended = run_program(task, words)
+    if not ended.good:
+        raise LookFailed(ended)
+    return said(task)
+
+
 def said(task: Task) -> list[str]:
-    """The lines that the last program of a task has written."""
+    """The lines that the last program of a task has written; ``LookFailed`` where they cannot be read."""
     try:
         text = task.system.files.read(task.receipts.output).decode("utf-8", "replace")
-    except OSError:
-        return []
+    except OSError as problem:
+        raise no_answer(f"the answer cannot be read: {problem.strerror}") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def no_answer(what: str) -> LookFailed:
+    """Of a look that told nothing that can be used."""
+    return LookFailed(StepEnd(StepOutcome.FAILED, what))
+
+
+def _unseen(problem: LookFailed, told: str) -> StepEnd:
+    """How a step ends that could not look. That its time was over says a sentence of its own."""
+    end = problem.end
+    said = f"{end.detail}; {told}" if end.outcome is not StepOutcome.FAILED else f"{told}: {end.detail}"
+    return StepEnd(end.outcome, said)

@@ -8,12 +8,15 @@ from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_path, check_table, check_text
 from forewarn.guest.agent.steps.kind import Need, Settings, Task
+from forewarn.guest.agent.steps.noted import look, no_answer
 from forewarn.guest.agent.values import Step
 
 POWERSHELL = "powershell.exe"
 _MANNERS = ("-NoProfile", "-NonInteractive")
 # Any error is a failure, and no progress bar is written into the log
 _STRICT = "$ErrorActionPreference = 'Stop'; $ProgressPreference = 'SilentlyContinue'; "
+
+_STATE = "state="  # before what is asked for: a cmdlet may write warnings beside it
 
 
 class PowerShell:
@@ -76,3 +79,12 @@ def line_words(line: str) -> list[str]:
 def quoted(text: str) -> str:
     """As one word of PowerShell, in which nothing has a meaning of its own."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def states(task: Task, command: str) -> list[str]:
+    """The states of what a command gets, in lower case: at least one, or ``LookFailed``."""
+    said = look(task, line_words(f"{command} | ForEach-Object {{ '{_STATE}' + $_.State }}"))
+    told = [line.removeprefix(_STATE).casefold() for line in said if line.startswith(_STATE)]
+    if not told or not all(told):
+        raise no_answer(f"{command.partition(' ')[0]} tells no state{f': {said[-1]}' if said else ''}")
+    return told

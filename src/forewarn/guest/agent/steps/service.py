@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forewarn.guest import system
-from forewarn.guest.agent.steps.command import run_program
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_texts
 from forewarn.guest.agent.steps.kind import Need, Settings, Task
-from forewarn.guest.agent.steps.noted import PausedThings, listed, said
+from forewarn.guest.agent.steps.noted import PausedThings, listed, look
 
 _TOOL = Path(system.__file__).parent / "windows" / "services.py"
 
@@ -41,13 +40,13 @@ class WindowsService(PausedThings):
         return f"start {listed(settings.get('services'))}, and what depended on it"
 
     def needs(self, settings: Settings) -> Iterator[Need]:
-        yield from ()
+        services = settings.get("services")
+        yield from (Need("Windows service", str(name)) for name in (services if isinstance(services, list) else ()))
 
     def running(self, task: Task) -> list[str]:
         found: list[str] = []
         for name in task.words("services"):
-            if run_program(task, _words("running", name)).good:
-                found += [each for each in said(task) if each not in found]
+            found += [each for each in look(task, _words("running", name)) if each not in found]
         return found
 
     def stop(self, task: Task, name: str) -> list[str]:

@@ -30,9 +30,17 @@ class Reporter:
     """Belongs to the deciding thread."""
 
     def __init__(
-        self, system: System, config: AgentConfig, metrics: Metrics, health: AgentHealth, now: Callable[[], datetime]
+        self,
+        system: System,
+        config: AgentConfig,
+        metrics: Metrics,
+        health: AgentHealth,
+        now: Callable[[], datetime],
+        *,
+        drill: bool = False,
     ) -> None:
         self._system = system
+        self._drill = drill
         self._config = config
         self.metrics = metrics
         self.health = health
@@ -97,7 +105,8 @@ class Reporter:
                 self.tell(Occasion.STARTED, event, f"{event.type} has started")
             case Ended(event, _, how, why):
                 gone = Occasion.CANCELED if how is Ending.CANCELED else Occasion.COMPLETED
-                self.tell(gone, event, f"{event.type} is over ({how}): {why}")
+                over = f"{event.type} is over ({how}): {why}"
+                self.tell(gone, event, f"the drill's {event.type} is taken back" if self._drill else over)
 
     def _spared(self, change: Change) -> None:
         if isinstance(change, Changed) and concerns(change.before, self._name):

@@ -12,7 +12,9 @@ import shlex
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from forewarn.guest.agent.config.complaints import Complaint
@@ -83,6 +85,21 @@ def _unit(need: Need) -> Iterator[str]:
         yield f"systemd knows no unit {need.name}"
 
 
+def _service(need: Need) -> Iterator[str]:
+    if not _may_have_service(need.name):
+        yield f"Windows knows no service {need.name}"
+
+
+def _may_have_service(name: str) -> bool:
+    """Also where the service manager cannot be asked."""
+    if sys.platform == "win32":
+        from forewarn.guest.system.windows.services import exists
+
+        with suppress(OSError):
+            return exists(name)
+    return True
+
+
 def _answers(words: list[str]) -> str | None:
     """What a command that only looks prints; None where it could not be asked."""
     try:
@@ -100,4 +117,5 @@ _LOOKS = {
     "shell line": _shell_line,
     "socket": _socket,
     "systemd unit": _unit,
+    "Windows service": _service,
 }

@@ -64,7 +64,7 @@ def _run(order: dict[str, Any], output: Path, most: int) -> int:
                 creationflags=_NO_WINDOW,
             )
         except OSError as problem:
-            kept.write(str(problem.strerror or problem).encode())
+            kept.write(f"{order['arguments'][0]}: {problem.strerror or problem}".encode())
             return 127  # as shells say that there is no such program
         assert process.stdin is not None
         assert process.stdout is not None

@@ -109,9 +109,10 @@ def running_with_dependents(name: str) -> list[str]:
         if _state(service) == STOPPED:
             return []
         size, count = wintypes.DWORD(), wintypes.DWORD()
-        _advapi32.EnumDependentServicesW(service, _ACTIVE, None, 0, ctypes.byref(size), ctypes.byref(count))
-        if not size.value:
+        if _advapi32.EnumDependentServicesW(service, _ACTIVE, None, 0, ctypes.byref(size), ctypes.byref(count)):
             return [name]
+        if (problem := failure(name)).winerror != _MORE_DATA:
+            raise problem
         buffer = ctypes.create_string_buffer(size.value)
         got = _advapi32.EnumDependentServicesW(
             service, _ACTIVE, buffer, size.value, ctypes.byref(size), ctypes.byref(count)
