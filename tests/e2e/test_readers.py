@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPException
@@ -196,6 +197,34 @@ def test_a_reader_that_is_frozen_is_replaced(tmp_path: Path) -> None:
         told = figures(ask(found.control, "/metrics").body.decode())
         assert (told[("forewarn_readers",)], told[("forewarn_readers_ended_total",)]) == (READERS, 1)
         assert [found.document("web")["DocumentIncarnation"] for _ in range(8)] == [1] * 8
+
+
+def test_a_reader_that_freezes_as_it_begins_is_replaced_and_a_server_that_was_frozen_keeps_its_own(
+    tmp_path: Path,
+) -> None:
+    with server(tmp_path / "region", "--staleness", "2s") as found:
+        found.forewarn("vm", "create", "web", "--read")
+        before = readers_of(found)
+        os.kill(before[0], signal.SIGKILL)
+        newborn = until(lambda: [pid for pid in readers_of(found) if pid not in before], "its successor")[0]
+        os.kill(newborn, signal.SIGSTOP)
+        assert len(until(lambda: _others(found, newborn), "another one in place of the frozen one")) == READERS
+        assert f"The reader {newborn} has fallen silent; it is killed." in found.log.read_text()
+        until(lambda: _beside(found) == (READERS, 2, 0), "the node to tell of both")
+        kept = readers_of(found)
+        found.process.send_signal(signal.SIGSTOP)
+        frozen_at = time.monotonic()
+        until(lambda: time.monotonic() > frozen_at + 12, "more than the silence for which readers are killed")
+        found.process.send_signal(signal.SIGCONT)
+        change(found, "web", 2)
+        assert [found.document("web")["DocumentIncarnation"] for _ in range(8)] == [5] * 8
+        assert (readers_of(found), _beside(found)) == (kept, (READERS, 2, 0))
+
+
+def _others(found: ServerProgram, frozen: int) -> list[int]:
+    """Its readers, once the frozen one is gone and there are as many as before."""
+    pids = readers_of(found)
+    return pids if frozen not in pids and len(pids) == READERS else []
 
 
 def _beside(found: ServerProgram) -> tuple[int, int, int]:
