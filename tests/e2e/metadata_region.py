@@ -21,7 +21,7 @@ from forewarn.core.specs import Binding, VmSpec
 from forewarn.plane.clock import Clock, TurnableClock
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Journal, Origin
-from forewarn.plane.system import Pace
+from forewarn.plane.system import SYSTEM, Pace, ServerSystem
 from forewarn.server.assembly import Assembly, Parts, assemble
 from forewarn.server.process import new_event_loop
 from forewarn.stores.memory import MemoryJournal
@@ -106,6 +106,8 @@ class Guest:
 class MetadataRegion:
     """Everything of one test: the plane and the face live on a loop in another thread."""
 
+    system: ServerSystem = SYSTEM
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._guests: list[Guest] = []
@@ -137,6 +139,7 @@ class MetadataRegion:
                 metadata=settings,
                 faults=self.faults,
                 pace=Pace(staleness=staleness),
+                system=self.system,
             )
         )
         self.plane, self.face = server.plane, server.metadata_face()

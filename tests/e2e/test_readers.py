@@ -8,9 +8,10 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, IncompleteRead
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -63,10 +64,11 @@ class Poller(threading.Thread):
 
     def __init__(self, url: str, vm: str, *, keeps: bool) -> None:
         super().__init__()
-        self._url, self._vm, self._keeps = urlsplit(url), vm, keeps
+        self._url, self._vm, self.keeps = urlsplit(url), vm, keeps
         self.told: list[int] = []
         self.wrong: list[str] = []
-        self.cut = self.refused = 0
+        self.cuts: list[float] = []  # when, by the machine's monotonic clock
+        self.refused = 0
         self.enough = threading.Event()
 
     def run(self) -> None:
@@ -77,15 +79,18 @@ class Poller(threading.Thread):
                 connection.request("GET", f"/vm/{self._vm}{EVENTS}", headers={"Metadata": "true"})
                 response = connection.getresponse()
                 self._look(response.status, response.read())
-                if not self._keeps:
+                if not self.keeps:
                     connection.close()
                     connection = None
             except ConnectionRefusedError:
                 self.refused += 1
                 connection = None
                 self.enough.wait(0.01)
+            except IncompleteRead as half:
+                self.wrong.append(f"half an answer: {half!r}")
+                connection = None
             except (OSError, HTTPException):
-                self.cut += 1
+                self.cuts.append(time.monotonic())
                 connection = None
         if connection is not None:
             connection.close()
@@ -185,6 +190,40 @@ def test_a_server_that_ends_under_load_answers_all_that_it_was_asked(tmp_path: P
         assert "killed" not in found.log.read_text()
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["SQLite", "PostgreSQL"])
+def test_a_server_that_takes_over_the_port_of_one_that_was_drained_goes_on_where_that_ended(
+    tmp_path: Path, postgres: Server, shared: bool
+) -> None:
+    """As an upgrade does it. On PostgreSQL the second one is another node, which has its own directory.
+
+    What has come is answered. Who is just connecting when the port closes is refused, or his connection is reset.
+    """
+    place = ("--metadata", f"127.0.0.1:{free_port()}", "--drain", "500ms")
+    store = ("--store", postgres.region()) if shared else ()
+    with server(tmp_path / "first", *place, *store) as first:
+        first.forewarn("vm", "create", "web", "--count", "3", "--read")
+        with guests_of(first, 8) as held, polled(first, "web-0", "web-1") as pollers:
+            for guest in held:
+                guest.send(get("web-2", 'If-None-Match: "1"', "Prefer: wait=100"))
+            change(first, "web-0", 2)
+            asked_to_end = time.monotonic()
+            assert first.stop() == 0
+            assert [guest.answer().status for guest in held] == [304] * len(held)
+            with server(tmp_path / ("second" if shared else "first"), *place, *store) as second:
+                is_there = time.monotonic()
+                change(second, "web-0", 2)
+                until(lambda: all(each.told[-1] == 9 for each in pollers[:2]), "the news of the second one")
+                for poller in pollers:
+                    poller.enough.set()
+                    poller.join()
+                assert len(readers_of(second)) == READERS
+        assert [poller.wrong for poller in pollers] == [[]] * len(pollers)
+        for poller in pollers:
+            assert poller.refused > 0
+            assert len(poller.cuts) <= 2  # one that is kept ends between two requests, and another one as it begins
+            assert all(asked_to_end < at < is_there for at in poller.cuts)
+
+
 def test_a_reader_that_is_frozen_is_replaced(tmp_path: Path) -> None:
     with server(tmp_path / "region", "--staleness", "2s") as found:
         found.forewarn("vm", "create", "web", "--read")
@@ -196,6 +235,34 @@ def test_a_reader_that_is_frozen_is_replaced(tmp_path: Path) -> None:
         told = figures(ask(found.control, "/metrics").body.decode())
         assert (told[("forewarn_readers",)], told[("forewarn_readers_ended_total",)]) == (READERS, 1)
         assert [found.document("web")["DocumentIncarnation"] for _ in range(8)] == [1] * 8
+
+
+def test_a_reader_that_freezes_as_it_begins_is_replaced_and_a_server_that_was_frozen_keeps_its_own(
+    tmp_path: Path,
+) -> None:
+    with server(tmp_path / "region", "--staleness", "2s") as found:
+        found.forewarn("vm", "create", "web", "--read")
+        before = readers_of(found)
+        os.kill(before[0], signal.SIGKILL)
+        newborn = until(lambda: [pid for pid in readers_of(found) if pid not in before], "its successor")[0]
+        os.kill(newborn, signal.SIGSTOP)
+        assert len(until(lambda: _others(found, newborn), "another one in place of the frozen one")) == READERS
+        assert f"The reader {newborn} has fallen silent; it is killed." in found.log.read_text()
+        until(lambda: _beside(found) == (READERS, 2, 0), "the node to tell of both")
+        kept = readers_of(found)
+        found.process.send_signal(signal.SIGSTOP)
+        frozen_at = time.monotonic()
+        until(lambda: time.monotonic() > frozen_at + 12, "more than the silence for which readers are killed")
+        found.process.send_signal(signal.SIGCONT)
+        change(found, "web", 2)
+        assert [found.document("web")["DocumentIncarnation"] for _ in range(8)] == [5] * 8
+        assert (readers_of(found), _beside(found)) == (kept, (READERS, 2, 0))
+
+
+def _others(found: ServerProgram, frozen: int) -> list[int]:
+    """Its readers, once the frozen one is gone and there are as many as before."""
+    pids = readers_of(found)
+    return pids if frozen not in pids and len(pids) == READERS else []
 
 
 def _beside(found: ServerProgram) -> tuple[int, int, int]:

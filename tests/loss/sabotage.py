@@ -31,6 +31,7 @@ from forewarn.stores.sqlite import head_note, opened_files, write_ahead
 from forewarn.stores.sqlite import journal as sqlite
 from forewarn.web.slices.bulletins import Bulletin, StreamOrder
 from forewarn.web.slices.holding import HeldChange, Holding
+from tests.loss.reader_sabotage import in_readers, successors_know_the_past, told_too_early
 
 VARIABLE = "LOSS_SABOTAGE"
 
@@ -176,6 +177,8 @@ def _relay_keeps_what_went() -> None:
 
 
 _RESTART = ("node restarted",)
+_READER_KILLED = ("reader killed",)
+_COMMITS_LOST = ("database killed", "sessions ended", "packets lost")
 _CUT_OFF = ("relay cut off",)
 _LOST_PACKETS = ("packets lost", "packets lost", "packets lost")
 SABOTAGES = {
@@ -206,6 +209,11 @@ SABOTAGES = {
         "a relay goes on with whatever answers at its upstream", _relay_forgets_its_history, ("relay misled",) * 2
     ),
     "relay-keeps": Sabotage("a relay that comes back keeps what went", _relay_keeps_what_went, _CUT_OFF * 3),
+    "reader-half": Sabotage("a reader answers with half of an edition", in_readers, _READER_KILLED * 3),
+    "reader-twice": Sabotage("a reader hands an approval on twice", in_readers, _READER_KILLED * 3),
+    "reader-never-stale": Sabotage("a reader without its server answers as ever", in_readers, ("node asleep",) * 9),
+    "reader-too-early": Sabotage("readers are told before the commit", told_too_early, _COMMITS_LOST * 2),
+    "reader-past": Sabotage("the next reader is told of the past", successors_know_the_past, _READER_KILLED * 3),
     "trusts-its-log": Sabotage("damage is taken for the end", _trusts_its_log, ("bits flipped",) * 3, shared=False),
 }
 

@@ -24,10 +24,11 @@ from forewarn.plane.ports import Origin
 from forewarn.server.assembly import Assembly, Parts, running
 from forewarn.stores.memory import MemoryJournal
 from forewarn.web.operator.app import operator_routes
-from forewarn.web.operator.desk import ThePlane
+from forewarn.web.operator.desk import Desk, ThePlane
 from forewarn.web.operator.routes import relays
 from forewarn.web.operator.schema.requests import Body
 from tests.unit.web.operator.conftest import NOON
+from tests.waiting import PATIENCE_SECONDS, until_in_loop
 
 OWN = "sesame"
 AT = "http://127.0.0.1:16926"
@@ -56,6 +57,11 @@ class StolenToken:
         answer = await self.client(OWN).post("/v1/tokens", json=body)
         assert answer.status_code == 201, answer.text
         return self.client(answer.json()["token"])
+
+    @property
+    def desk(self) -> Desk:
+        found: Desk = self._app.state.desk
+        return found
 
     @property
     def region(self) -> Region:
@@ -245,6 +251,35 @@ async def test_a_token_for_a_host_is_for_the_vms_that_are_there_now() -> None:
         elsewhere = await region.relay(host="host-999")
         assert (await there.post("/v1/relays/read", json={"vm": "mine"})).status_code == 200
         assert (await elsewhere.post("/v1/relays/read", json={"vm": "mine"})).status_code == 404
+
+
+@pytest.mark.anyio
+async def test_a_stream_ends_with_the_token_that_it_began_with_whatever_its_role() -> None:
+    async with stolen() as region:
+        admin = region.client(OWN)
+        tokens = {}
+        for role in ("operate", "admin"):
+            made = await admin.post("/v1/tokens", json={"name": f"an-{role}", "role": role})
+            tokens[f"an-{role}"] = made.json()["token"]
+        made = await admin.post("/v1/tokens", json={"name": "a-relay", "role": "relay", "vms": ["mine"]})
+        tokens["a-relay"] = made.json()["token"]
+        streams = {name: asyncio.create_task(_whole_stream(region, token)) for name, token in tokens.items()}
+        stays = asyncio.create_task(_whole_stream(region, OWN))
+        newsroom = region.desk.newsroom
+        await until_in_loop(lambda: len(newsroom) == len(streams) + 1)
+        for name, streaming in streams.items():
+            assert not streaming.done()
+            assert (await admin.delete(f"/v1/tokens/{name}")).status_code in (200, 204)
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                assert await streaming == 200
+        assert (len(newsroom), stays.done()) == (1, False)  # that of the server's own token, which nobody can revoke
+        stays.cancel()
+        await asyncio.gather(stays, return_exceptions=True)
+
+
+async def _whole_stream(region: StolenToken, token: str) -> int:
+    """Its status, once it has ended: httpx's transport waits for that."""
+    return (await region.client(token).post("/v1/relays/stream", json={"vms": ["mine"]}, timeout=None)).status_code
 
 
 async def _first_line(region: StolenToken) -> bytes:

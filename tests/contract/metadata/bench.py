@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from forewarn.core.commands import Command
 from forewarn.core.facts import Fact
+from forewarn.plane.system import SYSTEM, ServerSystem
 from forewarn.server.listening import listen, serve_app, url_of
 from forewarn.server.relaying.life import Relay, RelayOrder
 from forewarn.server.relaying.line import Upstream
@@ -49,6 +50,7 @@ class RelayBench(FaceBench):
 
     relay: Relay
     strangers = ("other",)
+    relays_system: ServerSystem = SYSTEM
 
     async def open(self, *values: Any) -> None:
         await super().open(*values)
@@ -61,7 +63,7 @@ class RelayBench(FaceBench):
         self._stack.push_async_callback(answering.close)
         self._stack.callback(end_streams, app)
         url = url_of("http", _ANYWHERE, listening)
-        self.relay = Relay(RelayOrder((Upstream(url),), NAMES, metadata=_ANYWHERE))
+        self.relay = Relay(RelayOrder((Upstream(url),), NAMES, metadata=_ANYWHERE), self.relays_system)
         await self._stack.enter_async_context(self.relay.running())
         self.face = self.relay.face
 

@@ -26,6 +26,8 @@ _BEATS = 8  # within ``staleness``: some may be late on a busy machine
 _LONGEST_BEAT_SECONDS = 1.0  # ours: so soon readers hear that the server's store is back
 _READS_SECONDS = 10.0  # as plane/reads.py keeps scopes enabled in time
 _SILENT_SECONDS = 10.0  # ours, at the least: a reader says something each second
+# Ours: from the last that it was told of a beginning to its first report, a reader takes a tenth of this for each VM
+_BEGINNING_SECONDS_EACH = 0.0001
 _YOUNG_SECONDS = 10.0  # ours: one that ends sooner was not well from the start
 _AGAIN_SECONDS = (0.0, 0.1, 0.5, 2.0, 5.0)  # ours: after the first that was not well, the second, and so on
 _LEEWAY_SECONDS = 5.0  # ours: for a reader that ends, after the time in which its answers must have left
@@ -140,14 +142,27 @@ class Readers:
             await asyncio.sleep(_AGAIN_SECONDS[min(young, len(_AGAIN_SECONDS) - 1)])
 
     async def _beat_on(self) -> None:
+        every = min(_LONGEST_BEAT_SECONDS, self._staleness_seconds / _BEATS)
+        now = self._plane.system.elapsed()
         while True:
-            await asyncio.sleep(min(_LONGEST_BEAT_SECONDS, self._staleness_seconds / _BEATS))
+            await asyncio.sleep(every)
             self._beat()
-            silent_at = self._plane.system.elapsed() - max(_SILENT_SECONDS, self._staleness_seconds)
-            for seat in self.seats:
-                if seat.ready.is_set() and seat.heard_at < silent_at:
-                    _log.error("The reader %d has fallen silent; it is killed.", seat.pid)
-                    seat.kill()
+            before, now = now, self._plane.system.elapsed()
+            self._end_who_is_silent(now, now - before - every)
+
+    def _end_who_is_silent(self, now: float, late: float) -> None:
+        """While this server stood still, it heard nobody: what it is late does not count."""
+        for seat in self.seats:
+            seat.heard_at = min(now, seat.heard_at + max(0.0, late))
+            if seat.pid and now - seat.heard_at > self._longest_silence(seat):
+                _log.error("The reader %d has fallen silent; it is killed.", seat.pid)
+                seat.kill()
+
+    def _longest_silence(self, seat: Seat) -> float:
+        longest = max(_SILENT_SECONDS, self._staleness_seconds)
+        if not seat.ready.is_set():
+            longest += len(self._plane.region.vms) * _BEGINNING_SECONDS_EACH
+        return longest
 
     def _beat(self) -> None:
         message = encode(self._telling.beat())

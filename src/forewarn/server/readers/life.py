@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+import math
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from forewarn.plane.system import SYSTEM, ServerSystem
@@ -38,6 +40,7 @@ from forewarn.web.signals import request_log
 _log = logging.getLogger(__name__)
 _REPORT_SECONDS = 1.0  # ours: so old figures of a server may be
 _FEW_READS = 1_000  # ours: so many are told with each report, for who looks at a VM; more only as often as they must be
+_READS_TOGETHER = 2_000  # ours, as a relay's: the server notes them in some 2 ms, and has other work to do
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
@@ -72,7 +75,7 @@ class DocumentReader:
         self._tasks: list[asyncio.Task[None]] = []
         self._starting: asyncio.Task[None] | None = None
         self._ending = False
-        self._reads_told_at = 0.0
+        self._untold: dict[str, datetime] = {}  # reads of very many VMs, which are told one portion after the other
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self, end: socket.socket) -> None:
@@ -154,22 +157,39 @@ class DocumentReader:
         self._settled()
         self._report()
         self._begin(self._report_on())
+        self._begin(self._tell_reads_of_many_on())
 
     async def _report_on(self) -> None:
         while True:
             await asyncio.sleep(min(_REPORT_SECONDS, self._order.reads_seconds))
             self.ground.give_up()
-            self._report()
+            reads: dict[str, datetime] = {}
+            if len(self.ground.last) <= _FEW_READS:
+                reads, self.ground.last = self.ground.last, {}
+            self._report(reads)
 
-    def _report(self, *, last: bool = False) -> None:
+    async def _tell_reads_of_many_on(self) -> None:
+        """Those of one while are told in the next one, spread over it."""
+        seconds = self._order.reads_seconds / 2
+        while True:
+            if len(self.ground.last) > _FEW_READS:
+                self._untold, self.ground.last = self.ground.last, {}
+            pause = seconds / max(1, math.ceil(len(self._untold) / _READS_TOGETHER))
+            while self._untold:
+                self._report(self._portion())
+                await asyncio.sleep(pause)
+            await asyncio.sleep(pause)
+
+    def _portion(self) -> dict[str, datetime]:
+        found = dict(islice(self._untold.items(), _READS_TOGETHER))
+        for name in found:
+            del self._untold[name]
+        return found
+
+    def _report(self, reads: dict[str, datetime] | None = None) -> None:
         assert self.face is not None
-        reads: dict[str, datetime] = {}
-        elapsed = self._system.elapsed()
-        if last or len(self.ground.last) <= _FEW_READS or elapsed >= self._reads_told_at + self._order.reads_seconds:
-            self._reads_told_at = elapsed
-            reads, self.ground.last = self.ground.last, {}
         counted = self._answers.take_out()
-        self._channel.send(encode(ReaderReport(reads, counted, self.face.connections, self.face.waiting)))
+        self._channel.send(encode(ReaderReport(reads or {}, counted, self.face.connections, self.face.waiting)))
 
     async def _finish(self) -> None:
         """Everything that has come is answered, then the server hears of it."""
@@ -177,7 +197,10 @@ class DocumentReader:
             await self._starting
         if self.face is not None:
             await self.face.close()
-            self._report(last=True)
+            self._untold |= self.ground.last
+            while self._untold:
+                self._report(self._portion())
+            self._report()
         self._channel.close()
 
 

@@ -69,11 +69,12 @@ class Seat:
         self.ready, self.ended = asyncio.Event(), asyncio.Event()
         self.connections = self.waiting = 0
         self.pid = 0
-        self.heard_at = 0.0  # by the system's ``elapsed``
+        self.heard_at = 0.0  # by the system's ``elapsed``: a message of it, or all that it was sent taken
         self._process: ReaderProcess | None = None
         self._channel: ReaderChannel | None = None
         self._handed: HandedOn | None = None
-        self._later: list[bytes] | None = []  # what is told after the beginning, while that is under way
+        self._later: list[bytes] | None = None  # what is told after the beginning, while that is under way
+        self._later_bytes = 0
         self._lost = asyncio.Event()
         self._is_finishing = False
 
@@ -86,7 +87,8 @@ class Seat:
             except BaseException:
                 ours.close()
                 raise
-        self._process, self.pid, self._later = process, process.pid, []
+        self._process, self.pid, self.heard_at = process, process.pid, self._plane.system.elapsed()
+        self._keep_for_later()
         self._lost = asyncio.Event()
         over: list[asyncio.Future[Any]] = [asyncio.ensure_future(process.wait())]
         try:
@@ -108,7 +110,7 @@ class Seat:
         """Forget the process that has ended. The server still carries out what it handed on; the answers go nowhere."""
         self.ready.clear()
         self.connections = self.waiting = self.pid = 0
-        self._process, self._later = None, []
+        self._process = self._later = None
         if self._handed is not None:
             self._handed.forget()
         if self._channel is not None:
@@ -125,25 +127,38 @@ class Seat:
     async def _introduce(self, telling: Telling) -> None:
         """All there is, in portions; then what was told meanwhile, and from then on everything at once."""
         assert self._channel is not None
-        channel, self._later = self._channel, []  # in the same turn in which the first portion is cut out
+        channel = self._channel
+        self._keep_for_later()  # in the same turn in which the first portion is cut out
         for message in telling.beginning():
             channel.send(message)
             await channel.drained()
+            self.heard_at = self._plane.system.elapsed()
             await asyncio.sleep(0)
-        later, self._later = self._later, None
+        later, self._later = self._later or [], None
         channel.send(*later)
         if self._is_finishing:
             channel.send(encode(End()))
 
+    def _keep_for_later(self) -> None:
+        self._later, self._later_bytes = [], 0
+
     def tell(self, message: bytes) -> None:
-        """Send an edition; behind the beginning, while that is under way."""
+        """Send an edition; behind the beginning, while that is under way.
+
+        Nothing is kept where nobody sits, nor more than a reader may be behind.
+        """
+        unread = 0
         if self._later is not None:
             self._later.append(message)
+            self._later_bytes += len(message)
+            unread = self._later_bytes
         elif self._channel is not None:
             self._channel.send(message)
-            if self._channel.unsent_bytes > _MOST_UNREAD:
-                _log.error("The reader %d does not take what it is told; it begins anew.", self.pid)
-                self.kill()
+            unread = self._channel.unsent_bytes
+        if unread > _MOST_UNREAD:
+            _log.error("The reader %d does not take what it is told; it begins anew.", self.pid)
+            self._keep_for_later()
+            self.kill()
 
     def beat(self, message: bytes) -> None:
         """Send a beat to a reader that has been told the beginning."""

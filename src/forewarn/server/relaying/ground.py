@@ -45,20 +45,33 @@ class RelayStanding:
         self._elapsed = elapsed
         self.current_until = -math.inf
         self._staleness_seconds = 0.0
-        self._offset = 0.0  # from the upstream's steady clock to ours, at the least
+        self._offset = 0.0  # from the upstream's steady clock to ours, at the least, as long as neither stands still
 
     def begin(self, asked_at: float, elapsed: float, staleness_seconds: float) -> None:
         """Relate the upstream's clock to ours.
 
         A stream's first bulletin was made at ``elapsed`` there, and not before it was asked for, at ``asked_at`` here.
-        So what is known is never taken for newer than it is.
+        So what is known is never taken for newer than it is, while both clocks go on: see ``age``.
         """
         self._offset = asked_at - elapsed
         self._staleness_seconds = staleness_seconds
 
+    def age(self, made_at: float) -> float:
+        """How old at the most, in seconds, is what the upstream made at that instant of its clock.
+
+        It grows where the upstream's machine stood still (a virtual one that is paused), and what is made in the future
+        tells that ours did.
+        """
+        return self._elapsed() - made_at - self._offset
+
     def heard(self, as_of: float) -> None:
-        """All that was so at ``as_of``, by the upstream's clock, is known here now."""
-        self.current_until = max(self.current_until, as_of + self._offset + self._staleness_seconds)
+        """All that was so at ``as_of``, by the upstream's clock, is known here now; nothing is from later than now."""
+        surely_at = min(as_of + self._offset, self._elapsed())
+        self.current_until = max(self.current_until, surely_at + self._staleness_seconds)
+
+    def doubt(self) -> None:
+        """How old anything is that is known here, cannot be told."""
+        self.current_until = -math.inf
 
     @property
     def stale(self) -> str:

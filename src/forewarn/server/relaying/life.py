@@ -32,6 +32,7 @@ _log = logging.getLogger(__name__)
 _OTHER_HISTORY = 409  # the one conflict that a stream can have
 _LEAST_SILENCE_SECONDS = 1.0  # ours: a busy machine may be late, whatever ``staleness`` is
 _RETRY_SECONDS = (0.05, 0.2, 0.5, 1.0)  # ours: an upstream that restarts is back within seconds
+_DRIFT_SECONDS = 0.5  # ours: two quartz clocks, 100 parts in a million apart, differ by less when a stream's hour ends
 _READS_SECONDS = 60.0  # ours: scopes lapse after a day without reads, and an hour's would do
 
 
@@ -66,6 +67,7 @@ class Relay:
         self.ground = RelayGround(order.upstreams, system)
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._heard = asyncio.Event()
+        self._late_since: float | None = None  # when news began to be so old as they still are
         self._following: asyncio.Task[None] | None = None
         self._reporting: asyncio.Task[None] | None = None
         self.face: MetadataFace
@@ -192,16 +194,42 @@ class Relay:
                 if not begun:
                     begun = True
                     self._begin_stream(upstream, asked_at, bulletin)
+                self._look_at_our_clock(bulletin)
                 ground.take(bulletin)
                 if bulletin.more:
                     continue
                 self._heard.set()
+                self._look_at_its_clock(upstream, bulletin)
                 if bulletin.manners is not None and self._system.elapsed() - asked_at > self._slowest_start():
                     raise UpstreamFault(f"{upstream.url} was slow to begin.", asked=True)
 
     def _slowest_start(self) -> float:
         """Half of what may be told beyond its day: a quarter goes by between two bulletins, and one may be late."""
         return self.ground.manners.staleness.total_seconds() / 2
+
+    def _look_at_our_clock(self, bulletin: Bulletin) -> None:
+        """News from the future tell that this machine stood still while its upstream's did not.
+
+        Then nobody knows how old they are, for they may have waited. A new stream finds out.
+        """
+        if self.ground.standing.age(bulletin.elapsed) < -_DRIFT_SECONDS:
+            self.ground.standing.doubt()
+            raise UpstreamFault("The clock of this machine stood still; the upstream is asked anew.", asked=True)
+
+    def _look_at_its_clock(self, upstream: Upstream, bulletin: Bulletin) -> None:
+        """News that are old, and stay so, tell that the upstream's machine stood still, or that its line is bad.
+
+        A new stream knows which. What has only waited here is read at once, and followed by what is not old.
+        """
+        standing, elapsed = self.ground.standing, self._system.elapsed()
+        age = standing.age(bulletin.elapsed)
+        if age <= self._slowest_start():
+            self._late_since = None
+            return
+        if self._late_since is None:
+            self._late_since = elapsed
+        if standing.stale or elapsed - self._late_since >= self._slowest_start() / 2:
+            raise UpstreamFault(f"News of {upstream.url} are {age:.1f} s old; it is asked anew.", asked=True)
 
     async def _next(self, bulletins: AsyncIterator[Bulletin]) -> Bulletin | None:
         """The next bulletin of the stream, None at its end. An upstream silent for ``staleness`` counts as gone."""
@@ -219,6 +247,7 @@ class Relay:
             ground.manners = first.manners
         elif first.manners != ground.manners:
             raise Diverged("The upstream's settings have changed.")
+        self._late_since = None
         ground.standing.begin(asked_at, first.elapsed, ground.manners.staleness.total_seconds())
         ground.upstreams.remove(upstream)
         ground.upstreams.insert(0, upstream)

@@ -42,6 +42,7 @@ class Holding:
         vms = [each for part in parts for each in part.vms]
         scopes = [each for part in parts for each in part.scopes]
         if parts[0].whole:
+            self.region = replace(self.region, scale_sets=Map())  # of these nobody tells that they went
             named = {each.vm.key for each in vms}
             gone = [key for key in before.vms if key not in named]
         self._take(gone, vms)

@@ -11,7 +11,6 @@ from forewarn.core.commands import Approve
 from forewarn.core.looking.lookup import vm_named
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import Vm, fold
-from forewarn.core.tokens.values import Role
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Origin
 from forewarn.web.access import EVERYTHING, Grant
@@ -152,7 +151,7 @@ def _granted(grant: Grant) -> RelayedVms:
 
 def _holds(desk: Desk, grant: Grant) -> bool:
     """Whether the token with which a stream began has not been revoked."""
-    return grant.role is not Role.RELAY or desk.tokens.still(grant.token_id) is not None
+    return desk.tokens.still(grant.token_id) is not None
 
 
 def _vm(name: str, request: Request, plane: Plane) -> Vm:
