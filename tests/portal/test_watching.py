@@ -97,7 +97,9 @@ def test_the_work_of_a_host_waits_for_one_scope_and_the_page_says_for_which(
         expect(waits).to_contain_text(f"Still awaited: {first['scope']}.")
         about = visitor.open(f"/portal/events/{event['EventId']}")
         expect(about.locator("#part-event")).to_contain_text("approved")
-        expect(about.locator("#part-event p", has_text="Awaited:").get_by_role("link")).to_have_text(first["scope"])
+        expect(about.locator("#part-event p", has_text="Awaited:").get_by_role("link")).to_have_text(
+            f"{first['scope']} ({first['name']})"
+        )
         [last] = server.document(first["name"])["Events"]
         assert server.approve(first["name"], last["EventId"]).status == 200
         expect(about.locator(".lead")).to_contain_text("started")

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.refusal import Refused
 from forewarn.web.documents.document import document_bytes
+from forewarn.web.operator.desk import Look
 from forewarn.web.operator.documents import find_version, seen_by
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.routes import events, forecast
@@ -28,6 +30,7 @@ from forewarn.wire.versions import API_VERSIONS, NEWEST, ApiVersion
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _A_DAY = timedelta(days=1)
 _OPEN = ("scheduled", "approved")
+_NAMED = 20  # ours, of events that go together: more than hosts have tenants as a rule
 _FARTHEST = timedelta(days=8)  # the longest notice is a week, and a day after it
 _NO_AZ = "az has no command that lists scheduled events; a VM reads its own."
 _FILTERS = ("vm", "scope", "host", "type", "phase", "source", "campaign")
@@ -97,12 +100,23 @@ async def view_list(visit: Visit) -> EventList:
 
 
 @dataclass(frozen=True)
+class Together:
+    """The events that start together, one of which is looked at. Of those that are shown its own stands first."""
+
+    whose: str  # what they are a part of: a host's work, or the deletions in a scale set
+    total: int  # those that have not started; 1 for an event that stands alone
+    awaited_total: int
+    awaited: tuple[EventAnswer, ...]
+    approved: tuple[EventAnswer, ...]
+
+
+@dataclass(frozen=True)
 class EventView:
     event: EventStory
     axis: Axis
     foreseen: tuple[ForecastFact, ...]
     offered: tuple[PortalDeed, ...]
-    awaited: tuple[EventAnswer, ...]
+    together: Together
     version: str
     versions: tuple[str, ...]
     as_told: tuple[str, ...]  # lines of the document's entry about it; none where no document tells of it
@@ -111,17 +125,37 @@ class EventView:
 async def view_one(visit: Visit) -> EventView:
     event = await asyncio.to_thread(events.show, visit.path["id"], visit.desk, visit.look)
     foreseen = await _foreseen(visit, event)
-    region, look = visit.look.region, visit.look
+    look = visit.look
     version = find_version(visit.first("api-version", NEWEST.date))
     return EventView(
         event=event,
         axis=axis_of(tuple(_spans(event, foreseen, look.now)), look.now),
         foreseen=foreseen,
         offered=tuple(DEEDS[key] for key in ("approve", "cancel")) if event.phase in _OPEN else (),
-        awaited=tuple(event_fields(look, region.events[each]) for each in event.awaited[:20]),
+        together=_together(look, event),
         version=version.date,
         versions=tuple(each.date for each in reversed(API_VERSIONS)),
         as_told=_as_told(visit, event, version),
+    )
+
+
+def _together(look: Look, event: EventStory) -> Together:
+    """Those of its group: who is awaited, and who is not any more. A group is over when it starts."""
+    region, own = look.region, look.region.events.get(event.id)
+    if own is None or own.phase not in PENDING:
+        return Together("", 0, 0, (), ())
+    group = region.groups.get(own.group)
+    others = [each for each in sorted(group.pending) if each != event.id] if group is not None else []
+    awaited = (
+        [event.id, *event.awaited] if own.phase is Phase.SCHEDULED and own.not_before > look.now else event.awaited
+    )
+    approved = [each for each in (event.id, *others) if region.events[each].phase is Phase.APPROVED]
+    return Together(
+        whose=f"{event.host}'s work" if event.host else f"the deletions in {own.scope}",
+        total=1 + len(others),
+        awaited_total=len(awaited),
+        awaited=tuple(event_fields(look, region.events[each]) for each in awaited[:_NAMED]),
+        approved=tuple(event_fields(look, region.events[each]) for each in approved[:_NAMED]),
     )
 
 
