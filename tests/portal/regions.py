@@ -32,11 +32,11 @@ def something_of_everything(server: ServerProgram) -> None:
         ("/v1/vms", {"name": "role", "cloud_service": "shop", "role": "Worker", "count": 2}),
         ("/v1/vms", {"name": "old", "terminate_notice_seconds": 600, "tags": {"owner": "anna", "since": "2019"}}),
         ("/v1/scale-sets", {"name": "pool", "capacity": 3}),
+        ("/v1/campaigns", {"kind": "freeze", "hosts": ["host-0", "host-1"]}),
         ("/v1/vms/deallocate", {"names": ["old"]}),
         ("/v1/vms/restart", {"names": ["web-0"]}),
         ("/v1/vms/redeploy", {"names": ["web-1"]}),
         ("/v1/hosts/maintain", {"hosts": ["host-3"], "kind": "freeze"}),
-        ("/v1/campaigns", {"kind": "freeze", "hosts": ["host-0", "host-1"]}),
         ("/v1/faults", {"kind": "throttled", "vms": ["web-2"], "times": 3}),
     ):
         tell(server, path, body)

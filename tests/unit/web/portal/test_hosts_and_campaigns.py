@@ -23,9 +23,10 @@ async def test_a_host_shows_its_vms_with_their_scopes_and_who_holds_its_work_bac
         waiting = {each["scope"]: each["id"] for each in told["events"]}
         assert set(waiting) == {"vm/a", "availability-set/front"}
         await browser.ask("/v1/events/approve", {"ids": [waiting["vm/a"]]}, 200)
-        page = (await browser.page("/portal/hosts/host-0")).text
-    assert "Still awaited: availability-set/front." in page
-    assert "healthy" in page
+        page = await browser.page("/portal/hosts/host-0")
+        (told,) = [each for each in page.all("p") if "Still awaited:" in each.text]
+    assert [each.text for each in told.all("a")] == ["availability-set/front"]
+    assert "healthy" in page.text
 
 
 async def _work_of_three_scopes(browser: Browser) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from forewarn.core.looking.lookup import scope_named
 from forewarn.core.phases import PENDING, Phase
 from forewarn.core.refusal import Refused
 from forewarn.web.documents.document import document_bytes
@@ -100,7 +101,7 @@ async def view_list(visit: Visit) -> EventList:
 
 
 @dataclass(frozen=True)
-class Together:
+class EventGroup:
     """The events that start together, one of which is looked at. Of those that are shown its own stands first."""
 
     whose: str  # what they are a part of: a host's work, or the deletions in a scale set
@@ -116,9 +117,10 @@ class EventView:
     axis: Axis
     foreseen: tuple[ForecastFact, ...]
     offered: tuple[PortalDeed, ...]
-    together: Together
+    group: EventGroup
     version: str
     versions: tuple[str, ...]
+    has_scope: bool  # still: an event that has ended may be about VMs that are gone
     as_told: tuple[str, ...]  # lines of the document's entry about it; none where no document tells of it
 
 
@@ -132,31 +134,40 @@ async def view_one(visit: Visit) -> EventView:
         axis=axis_of(tuple(_spans(event, foreseen, look.now)), look.now),
         foreseen=foreseen,
         offered=tuple(DEEDS[key] for key in ("approve", "cancel")) if event.phase in _OPEN else (),
-        together=_together(look, event),
+        group=_group_of(look, event),
         version=version.date,
         versions=tuple(each.date for each in reversed(API_VERSIONS)),
+        has_scope=_is_there(look, event.scope),
         as_told=_as_told(visit, event, version),
     )
 
 
-def _together(look: Look, event: EventStory) -> Together:
+def _group_of(look: Look, event: EventStory) -> EventGroup:
     """Those of its group: who is awaited, and who is not any more. A group is over when it starts."""
     region, own = look.region, look.region.events.get(event.id)
     if own is None or own.phase not in PENDING:
-        return Together("", 0, 0, (), ())
+        return EventGroup("", 0, 0, (), ())
     group = region.groups.get(own.group)
     others = [each for each in sorted(group.pending) if each != event.id] if group is not None else []
     awaited = (
         [event.id, *event.awaited] if own.phase is Phase.SCHEDULED and own.not_before > look.now else event.awaited
     )
     approved = [each for each in (event.id, *others) if region.events[each].phase is Phase.APPROVED]
-    return Together(
+    return EventGroup(
         whose=f"{event.host}'s work" if event.host else f"the deletions in {own.scope}",
         total=1 + len(others),
         awaited_total=len(awaited),
         awaited=tuple(event_fields(look, region.events[each]) for each in awaited[:_NAMED]),
         approved=tuple(event_fields(look, region.events[each]) for each in approved[:_NAMED]),
     )
+
+
+def _is_there(look: Look, scope: str) -> bool:
+    try:
+        scope_named(look.region, scope)
+    except Refused:
+        return False
+    return True
 
 
 def _as_told(visit: Visit, event: EventStory, version: ApiVersion) -> tuple[str, ...]:
