@@ -108,7 +108,7 @@ async def test_the_page_of_an_event_hears_of_those_that_it_waits_for(open_portal
         work = await _work_of_three_scopes(browser)
         page = await browser.page(f"/portal/events/{work['vm/a']}")
     (part,) = [each for each in page.walk() if each.attributes.get("id") == "part-event"]
-    assert set(work.values()) <= set(part.attributes["data-live"].split())
+    assert {f"event/{each}" for each in work.values()} <= set(part.attributes["data-live"].split())
 
 
 async def test_hosts_are_filtered_as_the_api_filters_them(open_portal: OpenPortal) -> None:

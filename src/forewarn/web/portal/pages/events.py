@@ -24,7 +24,7 @@ from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.drawing.axis import Axis, Span, axis_of
-from forewarn.web.portal.forms import NotRight, checked
+from forewarn.web.portal.forms import NotRight, checked, refuse_other_words
 from forewarn.web.portal.page import Elsewhere, PortalPage, Visit, reverse_of
 from forewarn.wire.versions import API_VERSIONS, NEWEST, ApiVersion
 
@@ -52,6 +52,7 @@ async def part_of(visit: Visit, after: str, limit: int) -> EventsAnswer:
     """Those of the chosen tab that the filter of the address chooses, from there on."""
     ended = _ended(visit)
     given = _filters(visit)
+    refuse_other_words(visit.first("q"), _FILTERS)
     page = checked(EventPage, {**given, **_order(visit), "after": after, "limit": limit})
     found = await asyncio.to_thread(events.list_events, page, visit.desk, await visit.listed())
     shown = [each for each in found.events if (each.phase in ("completed", "canceled")) == ended]
