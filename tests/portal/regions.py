@@ -64,7 +64,7 @@ def a_busy_afternoon(server: ServerProgram) -> None:
         ("/v1/vms/evict", {"names": ["batch-1"]}),
         ("/v1/vms/restart", {"names": ["web-0"]}),
         ("/v1/vms/redeploy", {"names": ["db-2"]}),
-        ("/v1/hosts/maintain", {"hosts": ["host-3"], "kind": "freeze"}),
+        ("/v1/hosts/maintain", {"hosts": ["host-4"], "kind": "freeze"}),
     ):
         tell(server, path, body)
     restart = next(each for each in server.document("web-0")["Events"] if each["EventType"] == "Reboot")
