@@ -59,14 +59,14 @@ def a_busy_afternoon(server: ServerProgram) -> None:
     tell(server, "/v1/events/approve", {"ids": first_wave})
     while {event["id"] for event in look(server, "/v1/events")["events"]} <= set(first_wave):
         tell(server, "/v1/clock/next", None)
-    for path, body in (
+    for path, deed in (
         ("/v1/vms/deallocate", {"names": ["batch-3"]}),
         ("/v1/vms/evict", {"names": ["batch-1"]}),
         ("/v1/vms/restart", {"names": ["web-0"]}),
         ("/v1/vms/redeploy", {"names": ["db-2"]}),
         ("/v1/hosts/maintain", {"hosts": ["host-4"], "kind": "freeze"}),
     ):
-        tell(server, path, body)
+        tell(server, path, deed)
     restart = next(each for each in server.document("web-0")["Events"] if each["EventType"] == "Reboot")
     tell(server, "/v1/clock/advance", {"seconds": 15})
     assert server.approve("web-1", restart["EventId"]).status == 200
