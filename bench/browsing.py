@@ -1,4 +1,6 @@
-"""The portal in Debian's Chromium: how soon a page answers a key, what it loads, and what it holds after a while."""
+"""The portal in Debian's Chromium: how soon a page answers a key, what it loads, what it holds after a while, and how
+it looks.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,18 @@ from bench.million import await_answer
 from bench.processes import CannotMeasure, wait_for
 from bench.region import Served, served
 from bench.stock import NAME, SIZE, stocked
-from tests.portal.browser import chromium
+from tests.portal.browser import AXE, LAPTOP, PATIENCE_MS, PHONE, ROOT, Theme, Watch, chromium, sideways
 
 PART = "browsing"
 _FEW = 12
 _FIRST_KEY_MS, _TO_FEW, _COLD, _WARM, _NODES, _MEGABYTES = 300.0, 1.3, 14, 1, 3_000, 10.0
-_CAMPAIGN_SECONDS = 120.0  # of the ten minutes that the target is about: a run of all stays within five
+MINUTES = 2.0  # of the ten that the target is about: a run of all stays within five; --minutes 10 takes them all
 _PATIENCE_SECONDS = 60.0
 _PAGES = {"overview": "/portal/", "VMs": "/portal/vms"}
+
+_SCREENS = ROOT / ".build/bench/screens"
+_SCREENS_OF = ("/portal/", "/portal/vms", "/portal/events", "/portal/hosts", "/portal/campaigns/{campaign}")
+_WINDOWS: dict[str, tuple[tuple[int, int], Theme]] = {"laptop-light": (LAPTOP, "light"), "phone-dark": (PHONE, "dark")}
 
 # Presses ? from the first moment on, until the list of keys is open: a page that answers a key is ready for a person.
 _PRESS = """
@@ -40,7 +46,9 @@ if (location.pathname.startsWith("/portal/")) {
 """
 
 
-def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
+def measure(rounds: int, say: Callable[[str], None], minutes: float = MINUTES) -> list[Figure]:
+    if not AXE.exists():
+        raise CannotMeasure("axe, which looks at the pages, is not there: make .build/portal/ready")
     with chromium() as browser:
         with served("--clock", "virtual") as region:
             region.create(NAME, _FEW, read=True)
@@ -58,7 +66,8 @@ def measure(rounds: int, say: Callable[[str], None]) -> list[Figure]:
                 many = _first_keys(browser, region, rounds)
                 figures += _compared(few, many)
                 figures += _loaded(browser, region)
-                figures += _kept(browser, region, say)
+                figures += _kept(browser, region, minutes, say)
+                figures += _looked_at(browser, region, say)
             finally:
                 region.end(signal.SIGKILL)
     return figures
@@ -126,7 +135,7 @@ def _requests(context: BrowserContext, url: str) -> int:
         page.close()
 
 
-def _kept(browser: Browser, region: Served, say: Callable[[str], None]) -> list[Figure]:
+def _kept(browser: Browser, region: Served, minutes: float, say: Callable[[str], None]) -> list[Figure]:
     """A page that is left open while a campaign goes over everything: what it holds before and after."""
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     try:
@@ -140,7 +149,7 @@ def _kept(browser: Browser, region: Served, say: Callable[[str], None]) -> list[
             page.wait_for_timeout(250)
         _turn(region, page, 10)  # until everything has been shown once
         before = _held(context, page)
-        end, turns = time.monotonic() + _CAMPAIGN_SECONDS, 0
+        end, turns = time.monotonic() + minutes * 60, 0
         while time.monotonic() < end:
             _turn(region, page, 1)
             turns += 1
@@ -148,11 +157,11 @@ def _kept(browser: Browser, region: Served, say: Callable[[str], None]) -> list[
     finally:
         context.close()
     say(f"{turns} turns of the clock: {before} before, {after} after")
-    minutes = f"{_CAMPAIGN_SECONDS / 60:g} minutes of a campaign over {SIZE:,} VMs"
+    while_ = f"{minutes:g} minutes of a campaign over {SIZE:,} VMs"
     more = (after["JSHeapUsedSize"] - before["JSHeapUsedSize"]) / 1e6
     return [
-        Figure(PART, f"script memory after {minutes}, more than before", more, "MB", _MEGABYTES),
-        Figure(PART, f"nodes after {minutes}, more than before", after["Nodes"] - before["Nodes"], "", _NODES / 10),
+        Figure(PART, f"script memory after {while_}, more than before", more, "MB", _MEGABYTES),
+        Figure(PART, f"nodes after {while_}, more than before", after["Nodes"] - before["Nodes"], "", _NODES / 10),
     ]
 
 
@@ -170,3 +179,32 @@ def _held(context: BrowserContext, page: Page) -> dict[str, float]:
     told: dict[str, Any] = protocol.send("Performance.getMetrics")
     protocol.detach()
     return {each["name"]: each["value"] for each in told["metrics"] if each["name"] in ("JSHeapUsedSize", "Nodes")}
+
+
+def _looked_at(browser: Browser, region: Served, say: Callable[[str], None]) -> list[Figure]:
+    """Pages with a million VMs and a campaign behind them: kept to be looked at, and judged as the tests judge them."""
+    _SCREENS.mkdir(parents=True, exist_ok=True)
+    campaign = region.call("GET", "/v1/campaigns")["campaigns"][0]["id"]
+    figures = []
+    for window, (size, theme) in _WINDOWS.items():
+        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=theme)
+        try:
+            page = context.new_page()
+            watch = Watch.over(page)
+            for address in _SCREENS_OF:
+                page.goto(f"{region.url}{address.format(campaign=campaign)}")
+                page.wait_for_function("() => document.querySelector('[data-contact=live]')", timeout=PATIENCE_MS)
+                name = address.split("/")[2] or "overview"
+                page.screenshot(path=_SCREENS / f"{name}-{window}.png", full_page=True)
+                amiss = {"found by axe": watch.inaccessible(), "wider than the window": sideways(page)}
+                for what, found in amiss.items():
+                    for each in found:
+                        say(f"{name}, {window}, {what}: {each}")
+                    figures.append(Figure(PART, f"{name}, {SIZE:,} VMs, {window}: {what}", float(len(found)), "", 0))
+            for complaint in watch.complaints:
+                say(f"{window}, on the console: {complaint}")
+            figures.append(Figure(PART, f"{window}: errors on the console", float(len(watch.complaints)), "", 0))
+        finally:
+            context.close()
+    say(f"screens of pages are in {_SCREENS.relative_to(ROOT)}")
+    return figures

@@ -32,6 +32,8 @@ _FLAGS = [
     "--font-render-hinting=none",
     "--host-resolver-rules=MAP *.example 127.0.0.1",  # names of others lead to this machine, as when rebound
 ]
+_THEME_NOW = "() => matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
+_OF_COLOURS = ["color-contrast", "link-in-text-block"]  # what another theme can break
 _LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
@@ -90,14 +92,19 @@ class Watch:
             part.geturl() for part in parts if part.scheme not in own and f"{part.scheme}://{part.netloc}" != origin
         ]
 
-    def inaccessible(self) -> list[str]:
-        """What axe finds, in a world of its own beside the page's scripts: the page's policy stays as it is."""
+    def inaccessible(self, rules: Sequence[str] = ()) -> list[str]:
+        """What axe finds, in a world of its own beside the page's scripts: the page's policy stays as it is.
+
+        By all rules of the levels, or by these alone.
+        """
         frame = self.protocol.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         world = self.protocol.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})[
             "executionContextId"
         ]
-        self._evaluate(AXE.read_text() + ";0", world)
-        options = f"{{runOnly: {_LEVELS}, resultTypes: ['violations'], rules: {{}}}}"
+        if self._evaluate("typeof axe", world) == "undefined":  # a second look at a page finds it there
+            self._evaluate(AXE.read_text() + ";0", world)
+        asked = f"{{type: 'rule', values: {list(rules)}}}" if rules else f"{_LEVELS}"
+        options = f"{{runOnly: {asked}, resultTypes: ['violations'], rules: {{}}}}"
         found = self._evaluate(f"axe.run(document, {options}).then((result) => result.violations)", world)
         return [
             f"{each['id']}: {each['help']}: {node['html'][:200]} {node.get('failureSummary', '')[:300]}"
@@ -151,6 +158,24 @@ class Visitor:
             if not watch.page.is_closed():
                 _nothing(watch.page, "found by axe", self._inaccessible(watch))
                 _nothing(watch.page, "wider than the window", sideways(watch.page))
+
+    @contextmanager
+    def by_other_light(self, theme: Theme) -> Iterator[None]:
+        """The page that is open, as somebody with this theme sees it: its colours are judged, all else is the same."""
+        page, before = self.watches[-1].page, self.watches[-1].page.evaluate(_THEME_NOW)
+        page.emulate_media(color_scheme=theme)
+        _nothing(page, f"found by axe in {theme}", self.watches[-1].inaccessible(_OF_COLOURS))
+        yield
+        page.emulate_media(color_scheme=before)
+
+    def assert_as_good_on_a_phone(self, name: str) -> None:
+        """The page that is open, in a narrow window; kept to be looked at under that name."""
+        page, before = self.watches[-1].page, self.watches[-1].page.viewport_size
+        assert before is not None
+        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        keep_shot(page, f"{name}-{PHONE[0]}-light")
+        self.assert_nothing_amiss()
+        page.set_viewport_size(before)
 
     def assert_as_good_in(self, theme: Theme) -> None:
         """The page at which a flow has ended, by other light."""

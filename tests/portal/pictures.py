@@ -20,9 +20,10 @@ PICTURES = ROOT / "docs/pictures"
 MADE_FROM = PICTURES / "made-from.txt"
 _PORTAL = ROOT / "src/forewarn/web/portal"
 
+_TALL = (1366, 900)  # so that what is coming is in the picture, too
 # name -> where it is taken, how wide, in which theme
 _TAKEN: dict[str, tuple[str, tuple[int, int], Theme]] = {
-    "overview": ("/portal/", LAPTOP, "light"),
+    "overview": ("/portal/", _TALL, "light"),
     "confirmation": ("/portal/do/restart?vm=web-2", LAPTOP, "light"),
     "vm": ("/portal/vms/web-2?tab=sees&beside=2019-01-01", LAPTOP, "light"),
     "campaign": ("/portal/campaigns/{campaign}", LAPTOP, "dark"),

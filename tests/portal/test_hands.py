@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.program import ServerProgram
-from tests.portal.browser import PHONE
+from tests.portal.browser import LAPTOP, PHONE
 from tests.portal.conftest import Visit
 from tests.portal.regions import FRONT, tell
 
@@ -31,6 +31,36 @@ def test_single_keys_that_are_switched_off_do_nothing(visit: Visit, server: Serv
         page.wait_for_function("() => document.documentElement.classList.contains('scripted')")
         expect(page.get_by_role("dialog")).to_have_count(0)
         expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_the_palette_turns_the_clock_of_the_overview(visit: Visit, server: ServerProgram) -> None:
+    tell(server, "/v1/vms", FRONT)
+    with visit() as visitor:
+        page = visitor.open()
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox").fill("clock +15")
+        expect(page.get_by_role("option").first).to_contain_text("+15m")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog").locator(".outlook")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_one_box_chooses_all_instances_and_stands_above_theirs(
+    visit: Visit, server: ServerProgram, size: tuple[int, int]
+) -> None:
+    tell(server, "/v1/scale-sets", {"name": "pool", "capacity": 3})
+    with visit(size) as visitor:
+        page = visitor.open("/portal/scale-sets/pool")
+        every, row = page.get_by_label("Choose all"), page.get_by_label("Choose pool_1")
+        every.check()
+        expect(page.locator("[data-selected]")).to_have_text("3 selected")
+        expect(row).to_be_checked()
+        boxes = [each.bounding_box() for each in (every, row)]
+        assert boxes[0] is not None
+        assert boxes[1] is not None
+        assert abs(boxes[0]["x"] - boxes[1]["x"]) <= 1
+        row.uncheck()
+        expect(page.locator("[data-selected]")).to_have_text("2 selected")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])

@@ -68,6 +68,7 @@ def test_a_machine_is_adopted_after_a_look_and_restarted_from_its_page(browser: 
         command = page.get_by_role("row").filter(has_text="alpha/web-0").locator("code").inner_text()
         assert "web-0" in server.forewarn(*command.split()[1:])
         assert command.endswith(" --dry-run")
+        somebody.assert_as_good_on_a_phone("machines-to-adopt")
         page.reload()
         expect(page.locator("#machine-web-0")).to_have_count(0)  # nothing has happened yet
         page.goto(f"{server.control}/portal/machines")
@@ -75,6 +76,7 @@ def test_a_machine_is_adopted_after_a_look_and_restarted_from_its_page(browser: 
         server.forewarn(*command.split()[1:-1])
         expect(page.locator("#machine-web-0")).to_contain_text("alpha/web-0")
         somebody.assert_nothing_amiss()
+        somebody.assert_as_good_on_a_phone("machines-with-one")
         page.get_by_role("link", name="web-0", exact=True).click()
         expect(page.locator("#part-vm-state")).to_contain_text("others")
         before = _boot_mark(page)

@@ -34,7 +34,7 @@ def test_a_new_scale_set_gets_its_termination_notification_and_deleting_an_insta
         assert server.document("web_0")["Events"] == []  # somebody reads: from here on deletions are announced
 
         page.goto(f"{server.control}/portal/scale-sets/web")
-        hands.choose(page.get_by_role("checkbox", name="Select web_0"))
+        hands.choose(page.get_by_role("checkbox", name="Choose web_0"))
         hands.press(page.get_by_role("button", name="Delete", exact=True))
         hands.fill(page.get_by_label("Type 1, the number of VMs that this hits"), "1")
         hands.press(page.locator("#confirm").get_by_role("button", name="Delete"))
@@ -70,7 +70,7 @@ def test_an_existing_set_gets_the_notification_and_it_counts_for_an_instance_onc
         expect(page.locator("#instance-pool_1")).to_contain_text("has no notice, the model says 7 min")
         keep_shot(page, f"flow-old-model-{way}")
 
-        hands.choose(page.get_by_role("checkbox", name="Select pool_1"))
+        hands.choose(page.get_by_role("checkbox", name="Choose pool_1"))
         hands.press(page.get_by_role("button", name="Upgrade", exact=True))
         hands.press(page.locator("#confirm").get_by_role("button", name="Upgrade"))
         expect(page.locator("#instance-pool_1")).to_contain_text("yes")

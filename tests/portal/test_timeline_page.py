@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from forewarn.testing import open_region
+from tests.portal.browser import LAPTOP, PATIENCE_MS, PHONE, Theme, Watch, keep_shot, sideways
 from tests.waiting import PATIENCE_SECONDS
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -85,3 +87,40 @@ def test_no_name_or_note_becomes_a_part_of_the_page(page: Path) -> None:
 
     assert source.count("</script>") == 1
     assert "<b>" not in source
+
+
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_can_be_read_and_used_and_says_nothing_on_the_console(
+    browser: Browser, page: Path, size: tuple[int, int], theme: Theme
+) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=theme)
+    try:
+        tab = context.new_page()
+        watch = Watch.over(tab)
+        for name, mark in (("whole", ""), ("worst", "#worst=0")):
+            tab.goto(f"{page.as_uri()}{mark}")
+            tab.reload()  # a mark alone is no new page
+            tab.wait_for_function("() => document.querySelector('[data-ticks]')", timeout=PATIENCE_MS)
+            keep_shot(tab, f"timeline-{name}-{size[0]}-{theme}")
+            assert watch.inaccessible() == [], name
+            assert sideways(tab) == [], name
+    finally:
+        context.close()
+    assert watch.complaints == []
+    assert {request for request in watch.requests if not request.startswith(page.as_uri())} == set()
+
+
+def test_who_has_no_pointer_goes_along_by_buttons(browser: Browser, page: Path) -> None:
+    tab = browser.new_page(viewport={"width": 1400, "height": 900})
+    try:
+        tab.goto(f"{page.as_uri()}#look=3600-7200")
+        shown, later = tab.locator("#shown"), tab.get_by_role("button", name="later")
+        expect(shown).to_have_text("2026-01-01T12:59:00 to 2026-01-01T13:59:00 UTC")
+        later.focus()
+        tab.keyboard.press("Enter")
+        expect(shown).to_have_text("2026-01-01T13:29:00 to 2026-01-01T14:29:00 UTC")
+        tab.get_by_role("button", name="earlier").press("Enter")
+        expect(shown).to_have_text("2026-01-01T12:59:00 to 2026-01-01T13:59:00 UTC")
+    finally:
+        tab.close()

@@ -34,6 +34,7 @@ def test_a_token_is_shown_once_lets_its_owner_look_and_ends_her_session_when_it_
         page.goto(f"{guarded.control}/portal/tokens")
         expect(page.get_by_role("cell", name=name, exact=True)).to_be_visible()
         expect(page.locator("#made-token")).to_have_count(0)
+        admin.assert_as_good_on_a_phone("tokens-with-a-row")
 
         hers = anna.open("/portal/sign-in?back=/portal/vms")
         hers.get_by_label("Token").fill(token)

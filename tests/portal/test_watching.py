@@ -92,13 +92,21 @@ def test_the_work_of_a_host_waits_for_one_scope_and_the_page_says_for_which(
         _press(page, "Maintain")
         waits = page.locator("#part-host p", has_text="Still awaited")
         expect(waits).to_contain_text(f"Still awaited: {first['scope']}, {second['scope']}.")
+        [last] = server.document(first["name"])["Events"]
+        other = visitor.open(f"/portal/events/{last['EventId']}").locator("#part-event p", has_text="Awaited:")
+        expect(other).to_contain_text(f"2 of the 2 events of {host}'s work: {first['scope']} ({first['name']}), ")
         [event] = server.document(second["name"])["Events"]
         assert server.approve(second["name"], event["EventId"]).status == 200
+        expect(other).to_contain_text(
+            f"1 of the 2 events of {host}'s work: {first['scope']} ({first['name']}). Approved"
+        )
+        page.bring_to_front()
         expect(waits).to_contain_text(f"Still awaited: {first['scope']}.")
         about = visitor.open(f"/portal/events/{event['EventId']}")
         expect(about.locator("#part-event")).to_contain_text("approved")
-        expect(about.locator("#part-event p", has_text="Awaited:").get_by_role("link")).to_have_text(first["scope"])
-        [last] = server.document(first["name"])["Events"]
+        expect(about.locator("#part-event p", has_text="Awaited:").get_by_role("link")).to_have_text(
+            f"{first['scope']} ({first['name']})"
+        )
         assert server.approve(first["name"], last["EventId"]).status == 200
         expect(about.locator(".lead")).to_contain_text("started")
         page.bring_to_front()

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.program import ServerProgram
 from tests.platforms.firefox.marionette import Firefox, MarionetteError, firefox
 from tests.portal.regions import FRONT, look, something_of_everything, tell
-from tests.portal.test_looks import one_address_for_each_page
+from tests.portal.test_looks import addresses_of_all_pages
 from tests.waiting import until
 
 
@@ -71,7 +71,7 @@ def test_no_page_complains_or_is_wider_than_the_window_in_either_theme(server: S
     something_of_everything(server)
     for dark in (False, True):
         browser.set_dark(dark)
-        for name, address in one_address_for_each_page(server.control).items():
+        for name, address in addresses_of_all_pages(server.control).items():
             browser.open(f"{server.control}{address}")
             assert browser.script("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
             assert browser.script("return document.documentElement.scrollWidth <= innerWidth"), name

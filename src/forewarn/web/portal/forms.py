@@ -29,6 +29,14 @@ class NotRight(Exception):  # noqa: N818 - an answer, not an error
         self.where = where
 
 
+def refuse_other_words(asked: str, names: Sequence[str]) -> None:
+    """A word in a filter box that filters nothing would show a person everything: it is better told than ignored."""
+    for word in asked.split():
+        if word.partition(":")[0] not in names or ":" not in word:
+            known = ", ".join(f"{name}:" for name in names)
+            raise NotRight(f"'{word[:60]}' filters nothing. Write what is to fit behind one of {known}.", "q")
+
+
 async def read_form(request: Request) -> Given:
     """The fields of a POST. Only urlencoded forms up to ``MOST_BYTES`` are accepted."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

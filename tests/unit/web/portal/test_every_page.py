@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from forewarn.cli.main import build_parser
+from forewarn.web.portal import app as portal_app
+from forewarn.web.portal.forms import Given, gathered
 from forewarn.web.portal.pages import PAGES
 from tests.unit.web.portal.conftest import Browser, OpenPortal
 from tests.unit.web.portal.regions import HOSTILE, REGIONS
@@ -31,6 +34,7 @@ class Crawl:
     """Every page of a region, and what the plane said before and after."""
 
     pages: dict[str, Element]
+    read: dict[str, set[str]]  # page, or deed -> the names of its query that it looked for, whether they were there
     before: tuple[object, ...]
     after: tuple[object, ...]
 
@@ -38,8 +42,61 @@ class Crawl:
 _CRAWLS: dict[str, Crawl] = {}
 
 
+class _Listened(dict[str, tuple[str, ...]]):
+    """A query that notes the names that are looked for in it."""
+
+    def __init__(self, given: Given, noted: set[str]) -> None:
+        super().__init__(given)
+        self.noted = noted
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        self.noted.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.noted.add(str(name))
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.noted.add(name)
+        return super().get(name, default)
+
+
+async def _listened_crawl(browser: Browser) -> tuple[dict[str, Element], dict[str, set[str]]]:
+    """Every page, and what each kind of page looked for in its query."""
+    noted: set[str] = set()
+    read: dict[str, set[str]] = {}
+
+    def listen(pairs: Iterable[tuple[str, str]]) -> Given:
+        return _Listened(gathered(pairs), noted)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(portal_app, "gathered", listen)
+        pages = dict[str, Element]()
+        async for path, page in _walked(browser):
+            read.setdefault(_target_of(path), set()).update(noted)
+            noted.clear()
+            if page is not None:
+                pages[path] = page
+    return pages, read
+
+
+def _target_of(address: str) -> str:
+    """The page behind an address by its name; each deed is one of its own, for each has its own fields."""
+    path = urlsplit(address).path
+    if path.startswith("/portal/do/"):
+        return path
+    patterns = {each.name: re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(f"/portal{each.path}")) for each in PAGES}
+    return next((name for name, pattern in patterns.items() if re.fullmatch(pattern, path)), path)
+
+
 async def _crawl(browser: Browser) -> dict[str, Element]:
     """Every page that links of the portal lead to, by address. None of them is missing and none fails."""
+    return {path: page async for path, page in _walked(browser) if page is not None}
+
+
+async def _walked(browser: Browser) -> AsyncIterator[tuple[str, Element | None]]:
+    """One address after the other; where it gives a file, there is no page to look at."""
     waiting, found, kinds = ["/portal/"], dict[str, Element](), Counter[str]()
     while waiting and len(found) < _MOST_PAGES:
         path = waiting.pop(0)
@@ -49,10 +106,11 @@ async def _crawl(browser: Browser) -> dict[str, Element]:
         answer = await browser.client.get(path)
         assert answer.status_code == 200, f"{path}: {answer.status_code} {answer.text}"
         if not answer.headers["content-type"].startswith("text/html"):
+            yield path, None
             continue
         found[path] = read(answer.text)
+        yield path, found[path]
         waiting.extend(_links(found[path]))
-    return found
 
 
 def _links(page: Element) -> Iterator[str]:
@@ -68,8 +126,8 @@ async def crawl(request: pytest.FixtureRequest, open_portal: OpenPortal, anyio_b
     if request.param not in _CRAWLS:
         async with open_portal() as browser:
             await REGIONS[request.param](browser)
-            before, pages = _state(browser), await _crawl(browser)
-            _CRAWLS[request.param] = Crawl(pages, before, _state(browser))
+            before, (pages, looked_for) = _state(browser), await _listened_crawl(browser)
+            _CRAWLS[request.param] = Crawl(pages, looked_for, before, _state(browser))
     return _CRAWLS[request.param]
 
 
@@ -90,6 +148,34 @@ async def test_every_link_leads_to_a_page_and_stays_here(pages: dict[str, Elemen
                 address = element.attributes.get(name)
                 is_ours = address is None or address.startswith(("/portal/", "/v1/", "/openapi.json", "#"))
                 assert is_ours, f"{path}: <{element.tag} {name}={address}>"
+
+
+async def test_what_a_link_asks_for_is_read_by_the_page_that_it_leads_to(crawl: Crawl) -> None:
+    """A name that nobody reads would be ignored: a page of all instead of those that the link promised."""
+    asked = 0
+    for path, page in crawl.pages.items():
+        for address in _links(page):
+            target = _target_of(address)
+            if not address.startswith("/portal/") or target not in crawl.read:
+                continue  # the API refuses what it does not know; or one of the many that were left out
+            names = {name for name, _ in parse_qsl(urlsplit(address).query)}
+            asked += len(names)
+            assert names <= crawl.read[target], f"{path} leads to {address}"
+    assert asked > 20
+
+
+async def test_each_word_of_a_filter_in_a_link_is_one_that_its_page_filters_by(crawl: Crawl) -> None:
+    """Its command line tells by what it has filtered."""
+    for address, page in crawl.pages.items():
+        target, query = _target_of(address), dict(parse_qsl(urlsplit(address).query))
+        if target in ("vms", "events", "hosts") and "q" in query:
+            (command,) = [line for line in _lines(page) if line.startswith(f"forewarn {target[:-1]} list")]
+            for name in [word.partition(":")[0] for word in query["q"].split() if ":" in word]:
+                assert f"--{name} " in command, address
+
+
+def _lines(page: Element) -> list[str]:
+    return [line for each in page.all("pre") for line in "".join(each.texts).splitlines()]
 
 
 async def test_ids_are_unique_and_what_points_at_an_id_finds_it(pages: dict[str, Element]) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
-from tests.unit.web.portal.conftest import OpenPortal
+from tests.unit.web.portal.conftest import Browser, OpenPortal
 from tests.unit.web.portal.regions import small
+from tests.unit.web.portal.visitor import read
 
 pytestmark = pytest.mark.anyio
 
@@ -19,9 +23,92 @@ async def test_a_host_shows_its_vms_with_their_scopes_and_who_holds_its_work_bac
         waiting = {each["scope"]: each["id"] for each in told["events"]}
         assert set(waiting) == {"vm/a", "availability-set/front"}
         await browser.ask("/v1/events/approve", {"ids": [waiting["vm/a"]]}, 200)
-        page = (await browser.page("/portal/hosts/host-0")).text
-    assert "Still awaited: availability-set/front." in page
-    assert "healthy" in page
+        page = await browser.page("/portal/hosts/host-0")
+        (told,) = [each for each in page.all("p") if "Still awaited:" in each.text]
+    assert [each.text for each in told.all("a")] == ["availability-set/front"]
+    assert "healthy" in page.text
+
+
+async def _work_of_three_scopes(browser: Browser) -> dict[str, Any]:
+    """Of one host: the id of the event of each scope that lives there."""
+    await browser.ask("/v1/vms", {"name": "a", "read": True}, 201)
+    await browser.ask("/v1/vms", {"name": "b", "availability_set": "front", "read": True}, 201)
+    await browser.ask("/v1/vms", {"name": "c", "availability_set": "data", "read": True}, 201)
+    told = await browser.ask("/v1/hosts/maintain", {"hosts": ["host-0"], "kind": "freeze"})
+    found = {each["scope"]: each["id"] for each in told["events"]}
+    assert set(found) == {"vm/a", "availability-set/front", "availability-set/data"}
+    return found
+
+
+async def _awaited(browser: Browser, event_id: str) -> tuple[str, list[str]]:
+    """What the page of an event says about whom it waits for, and the events that it leads to from there."""
+    html = (await browser.client.get(f"/portal/events/{event_id}")).text
+    found = re.search(r"<p>Awaited:.*?</p>", html, re.DOTALL)
+    told = found[0] if found else ""
+    links = [each.attributes["href"].rpartition("/")[2] for each in read(told).all("a")]
+    return " ".join(re.sub("<[^>]*>", "", told).replace("&#39;", "'").split()), links
+
+
+async def test_an_event_names_its_own_scope_first_and_who_has_approved_of_how_many(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        work = await _work_of_three_scopes(browser)
+        own, other, third = (work[each] for each in ("availability-set/front", "vm/a", "availability-set/data"))
+        at_first, leads_at_first = await _awaited(browser, own)
+        await browser.ask("/v1/events/approve", {"ids": [other]}, 200)
+        later = await _awaited(browser, own)
+        await browser.ask("/v1/events/approve", {"ids": [own]}, 200)
+        own_given = await _awaited(browser, own)
+        await browser.ask("/v1/events/approve", {"ids": [third]}, 200)
+        started = await _awaited(browser, own)
+    assert at_first.startswith("Awaited: 3 of the 3 events of host-0's work: availability-set/front (b), ")
+    assert "availability-set/data (c)" in at_first
+    assert "vm/a (a)" in at_first
+    assert set(leads_at_first) == {other, third}
+    told = (
+        "Awaited: 2 of the 3 events of host-0's work: availability-set/front (b), availability-set/data (c). "
+        "Approved: vm/a (a). It starts with the last of them, or at 12:15:00 UTC."
+    )
+    assert later == (told, [third, other])
+    told = (
+        "Awaited: 1 of the 3 events of host-0's work: availability-set/data (c). "
+        "Approved: availability-set/front (b), vm/a (a). It starts with the last of them, or at 12:15:00 UTC."
+    )
+    assert own_given == (told, [third, other])
+    assert started == ("", [])
+
+
+async def test_an_event_that_stands_alone_waits_for_its_own_approval(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        (event,) = (await browser.api("/v1/events", vm="web-0", type="Reboot"))["events"]
+        told = await _awaited(browser, event["id"])
+    assert told == ("Awaited: availability-set/front (web-0). It starts with its approval, or at 12:15:00 UTC.", [])
+
+
+async def test_the_list_of_events_says_of_each_whom_it_waits_for(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        work = await _work_of_three_scopes(browser)
+        await browser.ask("/v1/vms/restart", {"names": ["c"]})
+        await browser.ask("/v1/events/approve", {"ids": [work["vm/a"]]}, 200)
+        page = await browser.page("/portal/events")
+    rows = {each.attributes["id"].removeprefix("event-").upper(): each for each in page.all("tr") if each.all("td")}
+    told = {
+        key: next(cell.text for cell in row.all("td") if cell.attributes.get("data-label") == "Awaited")
+        for key, row in rows.items()
+    }
+    assert told.pop(work["vm/a"].upper()) == "2 other events"
+    assert told.pop(work["availability-set/front"].upper()) == "its approval and 1 other event"
+    assert told.pop(work["availability-set/data"].upper()) == "its approval and 1 other event"
+    assert list(told.values()) == ["its approval"]
+
+
+async def test_the_page_of_an_event_hears_of_those_that_it_waits_for(open_portal: OpenPortal) -> None:
+    """Each of them is something that the part of the page lives by, so that its words are not left behind."""
+    async with open_portal() as browser:
+        work = await _work_of_three_scopes(browser)
+        page = await browser.page(f"/portal/events/{work['vm/a']}")
+    (part,) = [each for each in page.walk() if each.attributes.get("id") == "part-event"]
+    assert {f"event/{each}" for each in work.values()} <= set(part.attributes["data-live"].split())
 
 
 async def test_hosts_are_filtered_as_the_api_filters_them(open_portal: OpenPortal) -> None:

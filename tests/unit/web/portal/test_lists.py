@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -74,14 +75,43 @@ async def test_ended_events_begin_with_the_latest_over_all_pages(open_portal: Op
     assert times == sorted(times, reverse=True)
 
 
-async def test_a_file_of_a_list_is_in_the_order_of_its_page(open_portal: OpenPortal) -> None:
+@pytest.mark.parametrize("path", [path for path in LISTS if path != "/portal/events"])
+async def test_a_file_of_a_list_is_in_the_order_of_its_page(open_portal: OpenPortal, path: str) -> None:
     async with open_portal() as browser:
         await small(browser)
-        names = [each["name"] for each in (await browser.api("/v1/vms"))["vms"]]
-        page = await browser.page("/portal/vms?reverse=yes")
+        await browser.ask("/v1/vms", {"name": "back", "availability_set": "back"}, 201)
+        await browser.ask("/v1/vms", {"name": "job", "cloud_service": "jobs", "role": "Worker"}, 201)
+        names = await _told(browser, path)
+        page = await browser.page(f"{path}?reverse=yes")
         (file,) = [each.attributes["href"] for each in page.all("a") if each.text == "JSON"]
-        rows = (await browser.client.get(file)).json()["vms"]
+        rows = (await browser.client.get(file)).json()[LISTS[path][2]]
+    assert len(names) > 1
     assert [each["name"] for each in rows] == names[::-1]
+
+
+@pytest.mark.parametrize(("path", "asked"), [("/portal/events", "web-0"), ("/portal/hosts", "health:failing name:x")])
+async def test_a_word_that_filters_nothing_is_told_and_nothing_is_listed(
+    open_portal: OpenPortal, path: str, asked: str
+) -> None:
+    """Else somebody would take all rows for those that fit."""
+    async with open_portal() as browser:
+        await small(browser)
+        page = await browser.page(f"{path}?{urlencode({'q': asked})}")
+    (told,) = [each.text for each in page.walk() if each.attributes.get("role") == "alert"]
+    assert told.startswith(f"'{asked.split()[-1]}' filters nothing. Write what is to fit behind one of ")
+    assert _column(page, LISTS[path][-1]) == []
+
+
+async def test_activity_calls_a_host_as_all_pages_do(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        await browser.ask("/v1/hosts/fail", {"hosts": ["host-1"]})
+        page = await browser.page("/portal/activity?about=host-1")
+        of_vm = await browser.page("/portal/vms/web-1?tab=activity")
+    for shown in (page, of_vm):
+        links = {each.text: each.attributes["href"] for cell in shown.all("td") for each in cell.all("a")}
+        assert links["host-1"] == "/portal/activity?about=host%2F1"
+        assert "host/1" not in links
 
 
 async def test_hosts_are_filtered_by_words_and_show_whose_work_is_open(open_portal: OpenPortal) -> None:

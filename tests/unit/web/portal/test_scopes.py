@@ -22,6 +22,18 @@ async def test_a_scope_tells_who_reads_until_when_and_what_needs_no_approval(ope
     assert "Reboot web-0" in page
 
 
+async def test_its_vms_leads_to_the_vms_of_the_set_and_to_no_others(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        page = await browser.page("/portal/scopes/availability-set/front")
+        (link,) = [each.attributes["href"] for each in page.all("a") if each.text == "Its VMs"]
+        listed = await browser.page(link)
+        every = [each["name"] for each in (await browser.api("/v1/vms"))["vms"]]
+    shown = [each.text for each in listed.all("td") if each.attributes.get("data-label") == "Name"]
+    assert shown == ["web-0", "web-1", "web-2"]
+    assert set(shown) < set(every)
+
+
 async def test_a_policy_is_changed_after_its_confirmation_and_then_holds(open_portal: OpenPortal) -> None:
     async with open_portal() as browser:
         await small(browser)

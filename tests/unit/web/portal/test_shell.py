@@ -8,8 +8,30 @@ import re
 import pytest
 
 from tests.unit.web.portal.conftest import OpenPortal
+from tests.unit.web.portal.regions import small
 
 pytestmark = pytest.mark.anyio
+
+
+async def test_the_navigation_tells_how_many_there_are_of_what_it_leads_to(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        await browser.ask("/v1/vms", {"name": "other", "availability_set": "back"}, 201)
+        page = await browser.page("/portal/nodes")
+        for entry, path, field in (
+            ("events", "/v1/events", "events"),
+            ("vms", "/v1/vms", "vms"),
+            ("hosts", "/v1/hosts", "hosts"),
+            ("scale-sets", "/v1/scale-sets", "scale_sets"),
+            ("campaigns", "/v1/campaigns", "campaigns"),
+            ("availability-sets", "/v1/scopes?kind=availability-set", "scopes"),
+            ("cloud-services", "/v1/scopes?kind=cloud-service", "scopes"),
+        ):
+            (shown,) = [each for each in page.walk() if each.attributes.get("id") == f"nav-{entry}"]
+            told = (await browser.client.get(path)).json()[field]
+            assert told, entry
+            assert [each.text for each in shown.all("span")] == [str(len(told))], entry
+
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; "

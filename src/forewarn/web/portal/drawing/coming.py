@@ -67,6 +67,8 @@ class ComingLine:
     impact: tuple[float, float] | None
     recovery: tuple[float, float] | None
     hint: str = ""  # what else there is to say
+    filter: str = ""  # what the list of events is asked for, where it is several
+    scope: str = ""  # whose line it is, where it is no event's
 
 
 def lapses_of(window: Window, ahead: Sequence[ForecastFact]) -> list[ComingLine]:
@@ -75,7 +77,18 @@ def lapses_of(window: Window, ahead: Sequence[ForecastFact]) -> list[ComingLine]
     hint = "off after 24 h without a read"
     at = [window.x(fact.at) for fact in facts]
     return [
-        ComingLine(f"lapse-{fact.scope}", fact.scope or "", "", "lapses", fact.at, (x, x), None, None, hint)
+        ComingLine(
+            f"lapse-{fact.scope}",
+            fact.scope or "",
+            "",
+            "lapses",
+            fact.at,
+            (x, x),
+            None,
+            None,
+            hint,
+            scope=fact.scope or "",
+        )
         for fact, x in zip(facts, at, strict=True)
     ]
 
@@ -107,6 +120,7 @@ def lines_of_cohorts(window: Window, listed: Listed) -> list[ComingLine]:
 
 
 def _line_of_cohort(window: Window, first: Event, cohort: Cohort, events: int) -> ComingLine:
+    of_campaign = [f"campaign:{cohort.campaign}"] if cohort.campaign else []
     wave = f", update domain {cohort.update_domain}" if cohort.campaign else ""
     return ComingLine(
         # Its own, not that of its first event: that one goes on before the others, and the line must stay the same.
@@ -118,7 +132,12 @@ def _line_of_cohort(window: Window, first: Event, cohort: Cohort, events: int) -
         notice=(window.x(first.scheduled_at), window.x(first.started_at or first.not_before)),
         impact=None,
         recovery=None,
+        filter=" ".join([_alike(cohort.type.value, cohort.phase.value), *of_campaign]),
     )
+
+
+def _alike(event_type: str, phase: str) -> str:
+    return f"type:{event_type} phase:{phase}"
 
 
 def _likeness(event: EventAnswer) -> tuple[datetime, str, str]:
@@ -143,4 +162,5 @@ def _line_of(window: Window, events: Sequence[EventAnswer], ahead: dict[str, dat
         notice=(window.x(event.scheduled_at), window.x(started or event.not_before)),
         impact=None if began is None or ended is None else (window.x(began), window.x(ended)),
         recovery=None if ended is None or gone is None else (window.x(ended), window.x(gone)),
+        filter="" if len(events) == 1 else _alike(event.type, event.phase),
     )

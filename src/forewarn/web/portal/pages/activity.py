@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from forewarn.core.looking.story import tell
+from forewarn.core.region import Region
 from forewarn.web.operator.records import record_fields
 from forewarn.web.operator.routes import activity
 from forewarn.web.operator.schema.answers import ActivitiesAnswer, ActivityAnswer, RecordAnswer
 from forewarn.web.operator.schema.requests import ActivityPage, Door
+from forewarn.web.operator.telling.views import host_name
 from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.forms import NotRight, checked
 from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
@@ -40,6 +42,7 @@ class ActivityView:
     stretch: tuple[int, int] | None = None  # of the journal, in which the lines lie, where an event was made in it
     opened: int = 0  # the first record of the line whose facts are shown
     facts: tuple[ToldFact, ...] = ()
+    hosts: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
 
 
@@ -67,7 +70,15 @@ def view(visit: Visit) -> ActivityView:
     line = next((line for line in lines if opened == str(line.first_seq)), None)
     facts = () if line is None else _facts(visit, line)
     first = line.first_seq if line else 0
-    return replace(shown, lines=lines, head=found.head, stretch=_stretch(lines), opened=first, facts=facts)
+    hosts = hosts_named(visit.look.region, lines)
+    return replace(shown, lines=lines, head=found.head, stretch=_stretch(lines), opened=first, facts=facts, hosts=hosts)
+
+
+def hosts_named(region: Region, lines: Iterable[ActivityAnswer]) -> dict[str, str]:
+    """The hosts that lines are about, as the other pages call them: the journal knows each by its number."""
+    told = {each for line in lines for each in line.about if each.startswith("host/")}
+    numbers = {each: each.removeprefix("host/") for each in told}
+    return {each: host_name(region, int(number)) or each for each, number in numbers.items() if number.isdigit()}
 
 
 def _facts(visit: Visit, line: ActivityAnswer) -> tuple[ToldFact, ...]:

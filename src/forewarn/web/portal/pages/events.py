@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from forewarn.core.looking.lookup import scope_named
+from forewarn.core.phases import PENDING, Phase
 from forewarn.core.refusal import Refused
 from forewarn.web.documents.document import document_bytes
+from forewarn.web.operator.desk import Look
 from forewarn.web.operator.documents import find_version, seen_by
 from forewarn.web.operator.errors import refusal_of
 from forewarn.web.operator.routes import events, forecast
@@ -21,13 +24,14 @@ from forewarn.web.portal.deeds import DEEDS
 from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.doors.reading import options
 from forewarn.web.portal.drawing.axis import Axis, Span, axis_of
-from forewarn.web.portal.forms import NotRight, checked
+from forewarn.web.portal.forms import NotRight, checked, refuse_other_words
 from forewarn.web.portal.page import Elsewhere, PortalPage, Visit, reverse_of
 from forewarn.wire.versions import API_VERSIONS, NEWEST, ApiVersion
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
 _A_DAY = timedelta(days=1)
 _OPEN = ("scheduled", "approved")
+_NAMED = 20  # ours, of events that go together: more than hosts have tenants as a rule
 _FARTHEST = timedelta(days=8)  # the longest notice is a week, and a day after it
 _NO_AZ = "az has no command that lists scheduled events; a VM reads its own."
 _FILTERS = ("vm", "scope", "host", "type", "phase", "source", "campaign")
@@ -48,6 +52,7 @@ async def part_of(visit: Visit, after: str, limit: int) -> EventsAnswer:
     """Those of the chosen tab that the filter of the address chooses, from there on."""
     ended = _ended(visit)
     given = _filters(visit)
+    refuse_other_words(visit.first("q"), _FILTERS)
     page = checked(EventPage, {**given, **_order(visit), "after": after, "limit": limit})
     found = await asyncio.to_thread(events.list_events, page, visit.desk, await visit.listed())
     shown = [each for each in found.events if (each.phase in ("completed", "canceled")) == ended]
@@ -97,32 +102,73 @@ async def view_list(visit: Visit) -> EventList:
 
 
 @dataclass(frozen=True)
+class EventGroup:
+    """The events that start together, one of which is looked at. Of those that are shown its own stands first."""
+
+    whose: str  # what they are a part of: a host's work, or the deletions in a scale set
+    total: int  # those that have not started; 1 for an event that stands alone
+    awaited_total: int
+    awaited: tuple[EventAnswer, ...]
+    approved: tuple[EventAnswer, ...]
+
+
+@dataclass(frozen=True)
 class EventView:
     event: EventStory
     axis: Axis
     foreseen: tuple[ForecastFact, ...]
     offered: tuple[PortalDeed, ...]
-    awaited: tuple[EventAnswer, ...]
+    group: EventGroup
     version: str
     versions: tuple[str, ...]
+    has_scope: bool  # still: an event that has ended may be about VMs that are gone
     as_told: tuple[str, ...]  # lines of the document's entry about it; none where no document tells of it
 
 
 async def view_one(visit: Visit) -> EventView:
     event = await asyncio.to_thread(events.show, visit.path["id"], visit.desk, visit.look)
     foreseen = await _foreseen(visit, event)
-    region, look = visit.look.region, visit.look
+    look = visit.look
     version = find_version(visit.first("api-version", NEWEST.date))
     return EventView(
         event=event,
         axis=axis_of(tuple(_spans(event, foreseen, look.now)), look.now),
         foreseen=foreseen,
         offered=tuple(DEEDS[key] for key in ("approve", "cancel")) if event.phase in _OPEN else (),
-        awaited=tuple(event_fields(look, region.events[each]) for each in event.awaited[:20]),
+        group=_group_of(look, event),
         version=version.date,
         versions=tuple(each.date for each in reversed(API_VERSIONS)),
+        has_scope=_is_there(look, event.scope),
         as_told=_as_told(visit, event, version),
     )
+
+
+def _group_of(look: Look, event: EventStory) -> EventGroup:
+    """Those of its group: who is awaited, and who is not any more. A group is over when it starts."""
+    region, own = look.region, look.region.events.get(event.id)
+    if own is None or own.phase not in PENDING:
+        return EventGroup("", 0, 0, (), ())
+    group = region.groups.get(own.group)
+    others = [each for each in sorted(group.pending) if each != event.id] if group is not None else []
+    awaited = (
+        [event.id, *event.awaited] if own.phase is Phase.SCHEDULED and own.not_before > look.now else event.awaited
+    )
+    approved = [each for each in (event.id, *others) if region.events[each].phase is Phase.APPROVED]
+    return EventGroup(
+        whose=f"{event.host}'s work" if event.host else f"the deletions in {own.scope}",
+        total=1 + len(others),
+        awaited_total=len(awaited),
+        awaited=tuple(event_fields(look, region.events[each]) for each in awaited[:_NAMED]),
+        approved=tuple(event_fields(look, region.events[each]) for each in approved[:_NAMED]),
+    )
+
+
+def _is_there(look: Look, scope: str) -> bool:
+    try:
+        scope_named(look.region, scope)
+    except Refused:
+        return False
+    return True
 
 
 def _as_told(visit: Visit, event: EventStory, version: ApiVersion) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from forewarn.web.operator.schema.fleet_answers import EventAnswer, HostAnswer, 
 from forewarn.web.operator.schema.listing import HostPage
 from forewarn.web.operator.telling.views import event_fields, host_fields, vm_fields
 from forewarn.web.portal.doors.reading import options
-from forewarn.web.portal.forms import NotRight, checked
+from forewarn.web.portal.forms import NotRight, checked, refuse_other_words
 from forewarn.web.portal.page import Elsewhere, PortalPage, Visit, reverse_of
 
 _ROWS = 50  # a screen and a half of a desk, as all lists of the portal
@@ -44,6 +44,7 @@ class HostView:
 
 async def part_of(visit: Visit, after: str, limit: int) -> HostsAnswer:
     """Those that the filters of the address choose, from there on."""
+    refuse_other_words(visit.first("q"), _FILTERS)
     page = checked(HostPage, {**_filters(visit), **reverse_of(visit), "after": after, "limit": limit})
     return await asyncio.to_thread(list_hosts, page, await visit.listed())
 

@@ -16,6 +16,7 @@ from forewarn.web.portal.deeds.deed import PortalDeed
 from forewarn.web.portal.deeds.faults import EFFECTS
 from forewarn.web.portal.lens import Lens, look_through
 from forewarn.web.portal.page import Elsewhere, PortalPage, Visit
+from forewarn.web.portal.pages.activity import hosts_named
 
 TABS = {"events": "Events", "sees": "What it sees", "instance": "Instance", "faults": "Faults", "activity": "Activity"}
 _FIRST = ("restart", "redeploy")
@@ -36,6 +37,7 @@ class VmPageView:
     faults: tuple[FaultAnswer, ...] = ()
     effects: Mapping[str, str] = field(default_factory=lambda: EFFECTS)
     activity: tuple[ActivityAnswer, ...] = ()
+    hosts: Mapping[str, str] = field(default_factory=dict)  # that the activity is about
     reads: tuple[WatchedReadAnswer, ...] = ()
 
 
@@ -43,6 +45,7 @@ async def view(visit: Visit) -> VmPageView:
     vm = await fleet.show(visit.path["name"], visit.look)
     tab = visit.first("tab", "events")
     tab = tab if tab in TABS else "events"
+    lines = await asyncio.to_thread(_activity, visit, vm.name) if tab == "activity" else ()
     return VmPageView(
         vm=vm,
         tab=tab,
@@ -53,7 +56,8 @@ async def view(visit: Visit) -> VmPageView:
         metadata_url=visit.desk.metadata_url,
         lens=await look_through(visit, vm.name, tab) if tab in ("sees", "instance") else None,
         faults=await _faults(visit, vm.name) if tab == "faults" else (),
-        activity=await asyncio.to_thread(_activity, visit, vm.name) if tab == "activity" else (),
+        activity=lines,
+        hosts=hosts_named(visit.look.region, lines),
         reads=await _reads(visit, vm.name) if tab == "sees" else (),
     )
 

@@ -24,7 +24,10 @@ function wordsOf(link) {
 
 /** @returns {Choice[]} */
 function ofThisPage() {
-  return [...links(".page-head .actions a", "Do"), ...links("nav.nav a", "Go to"), ...links("nav.tabs a", "Tab")];
+  return [
+    ...links(".page-head .actions a", "Do"), ...links("#part-clock .buttons a", "Clock"),
+    ...links("nav.nav a", "Go to"), ...links("nav.tabs a", "Tab"),
+  ];
 }
 
 /**
@@ -70,7 +73,9 @@ class Palette {
     this.asking = new AbortController();
     const { signal } = this.asking;
     const words = this.input.value.trim().toLowerCase();
-    const own = ofThisPage().filter((each) => words.split(" ").every((word) => each.text.toLowerCase().includes(word)));
+    const fits = (/** @type {Choice} */ { text, kind }) =>
+      words.split(" ").every((word) => `${text} ${kind}`.toLowerCase().includes(word));
+    const own = ofThisPage().filter(fits);
     this.show(own);
     if (!words) return;
     try {
