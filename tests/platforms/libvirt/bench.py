@@ -37,7 +37,9 @@ class LibvirtBench:
 
     hosts: tuple[str, ...] = NAMES
     blueprint: str = "small"
-    lacks: frozenset[str] = frozenset({"answer lost", "hangs", "refused", "silent host", "slow migration"})
+    lacks: frozenset[str] = frozenset(
+        {"answer lost", "hangs", "refused", "refused for good", "silent host", "slow migration"}
+    )
 
     def __init__(self, daemons: dict[str, Daemon], folder: Path) -> None:
         self._daemons = daemons
@@ -95,6 +97,10 @@ class LibvirtBench:
         if given.get("mark") and given.get("to") == host:
             return Copy(ref, host, power, given["mark"])
         return Copy(ref, host, power, f"{given.get('errand', 'by-hand')}@{host}#{root.get('id')}")
+
+    def left_of(self, ref: str) -> tuple[str, ...]:
+        listed = self.virsh(self.hosts[0], "vol-list", "machines").split()
+        return tuple(word for word in listed if word.startswith(f"{ref}-"))
 
     def do(self, what: str, ref: str, host: str) -> None:
         match what:

@@ -133,7 +133,7 @@ def _delete(_errand: Errand, scene: Scene) -> Next:
         if container is not None:
             return removal(container, host)
     for volume in scene.volumes:
-        return EngineCall(f"remove the volume {volume}", scene.source, "DELETE", f"/volumes/{volume}")
+        return _volume_removal(volume, scene.source)
     return Done(Sighting(ref=scene.ref, host=scene.source, power=MachinePower.GONE))
 
 
@@ -206,10 +206,21 @@ def _off(errand: Errand, container: Container, host: str) -> EngineCall | None:
     return _post("stop", container, host, {"t": _whole(grace)}, more_seconds=grace)
 
 
+def undoing(scene: Scene) -> EngineCall | None:
+    """What is still to be removed of an errand that could not make its machine: the container, then its volumes."""
+    if scene.new is not None:
+        return removal(scene.new, scene.target)
+    return next((_volume_removal(volume, scene.target) for volume in scene.volumes), None)
+
+
 def removal(container: Container, host: str) -> EngineCall:
     """With its anonymous volumes; named ones stay."""
     query = {"force": "1", "v": "1"}
     return EngineCall(f"remove {container.name}", host, "DELETE", f"/containers/{container.id}", query)
+
+
+def _volume_removal(volume: str, host: str) -> EngineCall:
+    return EngineCall(f"remove the volume {volume}", host, "DELETE", f"/volumes/{volume}")
 
 
 def _post(

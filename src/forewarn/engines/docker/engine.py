@@ -22,7 +22,7 @@ from forewarn.engines.docker.containers import (
     is_aside,
     name_aside,
 )
-from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of, removal
+from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of, removal, undoing
 from forewarn.engines.docker.examining import examined
 from forewarn.engines.docker.making import Blueprint
 from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, Finding, NotYet, Unknown, Warrant, Way
@@ -72,9 +72,31 @@ class DockerEngine:
     def carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         """Look, change one thing, look again, until what was seen is what is wanted, or nothing moves."""
         try:
-            return self._carry_out(errand, warrant)
+            result = self._carry_out(errand, warrant)
+            if errand.kind is ErrandKind.CREATE and isinstance(result, Failed) and result.lasting:
+                return self._undo(errand, warrant, result)
+            return result
         except EngineFault as fault:  # at a look: nothing is known, so nothing is said
             return Unknown(str(fault))
+
+    def _undo(self, errand: Errand, warrant: Warrant, refusal: Failed) -> ErrandResult:
+        """What was made for a machine that cannot be is removed before anybody hears that it cannot be: by this
+        errand's label, so that nobody else's is. Where that does not work, the errand is not over yet."""
+        refused: Refusal | None = None
+        for _ in range(CHANGES_MOST):
+            scene = self._look(errand, warrant)
+            volumes = self._volumes_with(self._at(scene.target), ERRAND_LABEL, errand.id)
+            scene = structs.replace(scene, volumes=volumes)
+            step = undoing(scene)
+            if step is None:
+                return refusal
+            if refused is not None and _alike(refused.scene, scene):
+                return Failed(f"{refusal.why} What was made for it is there still: {refused.result.why}", False)
+            if not warrant.may():
+                return NotYet("Nothing may be touched just now.", 1.0)
+            result = self._change(step)
+            refused = None if result is None else Refusal(scene, result)
+        return NotYet("What was made does not go away; somebody else is at it.", 1.0)
 
     def _carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         refused: Refusal | None = None
@@ -128,7 +150,7 @@ class DockerEngine:
             dialect=there.dialect(),
             old=old,
             new=new,
-            volumes=self._volumes_of(here, errand) if errand.kind is ErrandKind.DELETE else (),
+            volumes=self._volumes_with(here, VM_LABEL, errand.vm_id) if errand.kind is ErrandKind.DELETE else (),
             blueprint=self._blueprints.get(errand.blueprint),
             again=warrant.again,
             left=warrant.left() if errand.kind is ErrandKind.PAUSE else 0.0,
@@ -160,10 +182,10 @@ class DockerEngine:
                     if found is not None:
                         yield found
 
-    def _volumes_of(self, at: EngineSocket, errand: Errand) -> tuple[str, ...]:
-        if not errand.vm_id:
+    def _volumes_with(self, at: EngineSocket, label: str, value: str) -> tuple[str, ...]:
+        if not value:
             return ()
-        wanted = json.dumps({"label": [f"{VM_LABEL}={errand.vm_id}"]})
+        wanted = json.dumps({"label": [f"{label}={value}"]})
         told = _fine(at.ask("GET", "/volumes", {"filters": wanted})).value() or {}
         return tuple(volume["Name"] for volume in told.get("Volumes") or ())
 
