@@ -16,7 +16,7 @@ from msgspec import structs
 from forewarn.core.machines.values import Errand, ErrandKind
 from forewarn.engines.docker.engine import DockerEngine
 from forewarn.engines.docker.making import Blueprint
-from forewarn.plane.hands.engine import Failed, NotYet
+from forewarn.plane.hands.engine import AUTOSTART, Failed, NotYet, Way
 from tests.contract.engines.bench import NOON, Permit
 
 _VERSION = {"MinAPIVersion": "1.12", "Components": [{"Name": "Engine"}]}
@@ -178,3 +178,21 @@ def test_an_errand_whose_leavings_cannot_be_removed_is_asked_for_again(engine_th
     assert not told.lasting
     assert "executable file not found" in told.why
     assert "device or resource busy" in told.why
+
+
+def test_that_a_host_starts_a_container_by_itself_is_said_where_its_copy_may_run_at_another_engine(
+    engine_that: Made,
+) -> None:
+    restarted = {**_STOPPED, "HostConfig": {"NetworkMode": "none", "RestartPolicy": {"Name": "unless-stopped"}}}
+
+    def answer(_: str, path: str) -> tuple[int, Any]:
+        return (200, []) if path == "/containers/json" else (200, restarted)
+
+    engine, _ = engine_that(answer)
+    topics = [each.topic for each in engine.examine("beta", "web-0", Way.NETWORK) if not each.ok]
+    assert AUTOSTART in topics
+
+
+def test_at_an_engine_of_one_host_it_is_not(engine_that: Made) -> None:
+    engine, _ = engine_that(lambda _, path: (200, []) if path == "/containers/json" else (200, _STOPPED), alone=True)
+    assert AUTOSTART not in [each.topic for each in engine.examine("beta", "web-0", Way.NETWORK)]

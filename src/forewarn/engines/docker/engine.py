@@ -234,7 +234,8 @@ class DockerEngine:
     def examine(self, host: str, ref: str, way: Way) -> tuple[Finding, ...]:
         container, at = self._need(host, ref), self._at(host)
         found = [self._inspect(at, row["Id"]) for row in self._rows(at, {}) if row["Id"] != container.id]
-        return examined(container, way, [each for each in found if each is not None])
+        others = [each for each in found if each is not None]
+        return examined(container, way, others, several_engines=len(set(self._sockets.values())) > 1)
 
     def close(self) -> None:
         for at in self._sockets.values():

@@ -144,7 +144,9 @@ class LibvirtEngine:
 
     def examine(self, host: str, ref: str, way: Way) -> tuple[Finding, ...]:
         """Beside the machines of all hosts: what two of them share is as bad across hosts, for they may move."""
-        definition = _asked(lambda: definition_of(self._domain(host, ref)))
+        domain = _asked(lambda: self._domain(host, ref))
+        definition = _asked(lambda: definition_of(domain))
+        autostart = _asked(lambda: bool(domain.autostart())) if len(self._hosts.names) > 1 else None
         others: dict[str, str] = {}
         silent = []
         for each in self._hosts.names:
@@ -152,7 +154,7 @@ class LibvirtEngine:
                 others |= _asked(partial(self._definitions, each, ref))
             except EngineFault as fault:
                 silent.append(Finding(ADDRESS, False, f"Whether one at {each} has its address is not known. {fault}"))
-        return (*examined(definition, way, others), *silent)
+        return (*examined(definition, way, others, autostart=autostart), *silent)
 
     def _definitions(self, host: str, but: str) -> dict[str, str]:
         domains = self._hosts.connect(host).listAllDomains()
