@@ -46,12 +46,12 @@ class LibvirtBench:
         self._folder = folder
         self._made = 0
         text = DOMAIN.format(kernel=kernel(), initrd=initramfs("small"), words="", console=folder / "console")
-        self._blueprint = LibvirtBlueprint("small", text, "machines", str(folder / "pool/base.qcow2"))
+        self.plan = LibvirtBlueprint("small", text, "machines", str(folder / "pool/base.qcow2"))
         self.engine: Engine = self.fresh_engine()
 
     def fresh_engine(self) -> LibvirtEngine:
         """As after a crash: it remembers nothing."""
-        blueprints = {"small": self._blueprint}
+        blueprints = {"small": self.plan}
         hosts = [each.host for each in self._daemons.values()]
         return LibvirtEngine("metal", hosts, time.monotonic, blueprints, disks_are_shared=True)
 
@@ -73,7 +73,7 @@ class LibvirtBench:
         disk = self._folder / f"pool/{name}-{self._made}.qcow2"
         subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", str(disk), "1M"], check=True)
         uuid = f"00000000-0000-4000-8000-{self._made:012x}"
-        text = self._blueprint.definition.replace("$name", name).replace("$uuid", uuid).replace("$disk", str(disk))
+        text = self.plan.definition.replace("$name", name).replace("$uuid", uuid).replace("$disk", str(disk))
         file = self._folder / f"{name}.xml"
         file.write_text(text)
         self.virsh(host, "define", str(file))
