@@ -31,6 +31,8 @@ def test_a_container_whose_program_is_not_in_its_image_leaves_nothing(
         again = carry_through(bench, errand_for(bench, ErrandKind.CREATE, None, 2))
         assert done(again).sighting.power is MachinePower.RUNNING
         assert bench.left_of("web-1") == ("web-1-data",)
+        carry_through(bench, errand_for(bench, ErrandKind.DELETE, bench.truth("web-1")[0], 3))
+        assert (bench.truth("web-1"), bench.left_of("web-1")) == ((), ())
     finally:
         engine.close()
         bench.close()

@@ -164,6 +164,7 @@ def test_nothing_is_left_of_a_machine_that_libvirt_will_not_have(
         again = carry_through(bench, errand_for(bench, ErrandKind.CREATE, None, 2))
         assert done(again).sighting.power is MachinePower.RUNNING
         assert len(bench.left_of("web-1")) == 1
+        carry_through(bench, errand_for(bench, ErrandKind.DELETE, bench.truth("web-1")[0], 3))
     finally:
         engine.close()
 

@@ -121,27 +121,35 @@ class Unstartable:
 
     def __init__(self, *, keeps: bool = False) -> None:
         self.container, self.volume, self.keeps = False, False, keeps
+        self.network = ""  # dockerd fills that in with the first start, also with one that it refuses
 
     def answer(self, method: str, path: str) -> tuple[int, Any]:
-        match method, path.rpartition("/")[2]:
-            case "POST", "create":
-                self.container = self.volume = True
+        match method, path:
+            case "POST", "/volumes/create":
+                self.volume = True
+                return 201, {"Name": "web-0-data"}
+            case "POST", "/containers/create":
+                self.container = True
                 return 201, {"Id": _STOPPED["Id"]}
-            case "POST", "start":
+            case "POST", _:
+                self.network = "9" * 64
                 return 400, {"message": 'exec: "wrok": executable file not found in $PATH'}
             case "DELETE", _ if self.keeps:
                 return 500, {"message": "device or resource busy"}
-            case "DELETE", "web-0-data":
+            case "DELETE", "/volumes/web-0-data":
                 self.volume = False
                 return 204, None
             case "DELETE", _:
                 self.container = False
                 return 204, None
-            case "GET", "volumes":
+            case "GET", "/volumes/web-0-data":
+                return (200, {"Name": "web-0-data"}) if self.volume else (404, {"message": "no such volume"})
+            case "GET", "/volumes":
                 return 200, {"Volumes": [{"Name": "web-0-data"}] if self.volume else None}
-            case "GET", "json" if path == "/containers/json":
+            case "GET", "/containers/json":
                 return 200, [{"Id": _STOPPED["Id"], "Names": ["/web-0"]}] if self.container else []
-        return (200, {**_STOPPED, "State": _CREATED}) if self.container else (404, {"message": "No such container"})
+        told = {"State": _CREATED, "NetworkSettings": {"Networks": {"none": {"NetworkID": self.network}}}}
+        return (200, {**_STOPPED, **told}) if self.container else (404, {"message": "No such container"})
 
 
 _CREATED = {"Status": "created", "ExitCode": 0, "StartedAt": "0001-01-01T00:00:00Z"}
@@ -158,14 +166,14 @@ def test_what_was_made_for_a_container_that_cannot_be_started_is_removed_each_wi
     )
     assert (platform.container, platform.volume) == (False, False)
     changes = [each for each in asked if not each.startswith("GET")]
-    assert [each.split()[0] for each in changes] == ["POST", "POST", "DELETE", "DELETE"]
+    assert [each.split()[0] for each in changes] == ["POST", "POST", "POST", "DELETE", "DELETE"]
     assert permit.asked == len(changes)
 
 
 def test_without_leave_what_was_made_stays_and_the_errand_is_not_over(engine_that: Made) -> None:
     platform = Unstartable()
     engine, _ = engine_that(platform.answer, alone=True)
-    assert isinstance(engine.carry_out(_MAKE, Permit(ask=lambda asked: asked < 3)), NotYet)
+    assert isinstance(engine.carry_out(_MAKE, Permit(ask=lambda asked: asked < 4)), NotYet)
     assert platform.container
     assert isinstance(engine.carry_out(_MAKE, Permit(again=True)), Failed)
     assert not platform.container

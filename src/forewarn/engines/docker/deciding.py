@@ -19,9 +19,11 @@ from forewarn.engines.docker.making import (
     endpoint,
     from_blueprint,
     kept_policy,
+    labels_of,
     like,
     local_volumes,
     name_of,
+    volumes_of,
 )
 from forewarn.plane.hands.engine import Done, ErrandResult, Failed, NotYet
 
@@ -48,7 +50,7 @@ class Scene(Struct, frozen=True):
     dialect: Dialect  # of the target
     old: Container | None  # the machine, as it was when the errand came; also when it was put aside
     new: Container | None  # what this very errand made
-    volumes: tuple[str, ...] = ()  # that are the VM's own
+    volumes: tuple[str, ...] = ()  # that are the VM's own; of one that is to be made, those that are there by now
     blueprint: Blueprint | None = None
     again: bool = False  # whether the errand was tried before
     left: float = 0.0  # seconds until a pause is over
@@ -69,6 +71,10 @@ def _create(errand: Errand, scene: Scene) -> Next:
             return Failed(f"A container named {scene.ref} is at {scene.target} already, and it is another's.", True)
         if scene.blueprint is None:
             return Failed(f"No [[blueprint]] of this server is named {errand.blueprint!r}.", True)
+        for volume in volumes_of(scene.blueprint, scene.ref):
+            if volume not in scene.volumes:
+                given = {"Name": volume, "Labels": labels_of(errand, scene.target)}
+                return EngineCall(f"make the volume {volume}", scene.target, "POST", "/volumes/create", body=given)
         body = from_blueprint(scene.blueprint, errand, scene.ref, scene.target)
         return EngineCall(f"create {scene.ref}", scene.target, "POST", "/containers/create", {"name": scene.ref}, body)
     return _running(scene.new, scene.target, scene.ref)

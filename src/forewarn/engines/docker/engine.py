@@ -24,7 +24,7 @@ from forewarn.engines.docker.containers import (
 )
 from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of, removal, undoing
 from forewarn.engines.docker.examining import examined
-from forewarn.engines.docker.making import Blueprint
+from forewarn.engines.docker.making import Blueprint, volumes_of
 from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, Finding, NotYet, Unknown, Warrant, Way
 
 CHANGES_MOST = 16  # of one errand in one go; the longest way (a container put in another's place) has nine; ours
@@ -33,6 +33,9 @@ CALL_SECONDS = 30.0  # ours: far longer than any call takes that is not hung
 # says 500 to all of it
 _BUSY = ("in progress", "already in use")
 
+
+# podman says 500 to a program that is not in the image, and to one that may not be run, where dockerd says 400
+_FOR_GOOD = ("attempted to invoke a command that was not found", "OCI permission denied")
 
 # Of dockerd and podman that were killed while they started a container: what runs it has it, and will not have it again
 _HALF_STARTED = "already exists"
@@ -109,7 +112,8 @@ class DockerEngine:
             if not isinstance(step, EngineCall):
                 return step
             if step.path == started:  # nobody is helped by starting it over and over
-                return Failed(f"{scene.ref} ended as soon as it was started.", False)
+                ended = Failed(f"{scene.ref} ended as soon as it was started.", False)
+                return ended if refused is None else refused.result
             started = step.path if step.path.endswith("/start") else started
             if not warrant.may():
                 return NotYet("Nothing may be touched just now.", 1.0)
@@ -129,7 +133,7 @@ class DockerEngine:
         why = f"The engine at {change.host} would not {change.words}: {answer.words()}"
         if answer.status == 409 or any(words in why for words in _BUSY):
             return NotYet(why, 0.5)
-        return Failed(why, answer.status in (400, 404))
+        return Failed(why, answer.status in (400, 404) or any(words in why for words in _FOR_GOOD))
 
     def _look(self, errand: Errand, warrant: Warrant) -> Scene:
         ref = ref_of(errand)
@@ -142,6 +146,7 @@ class DockerEngine:
             old = self._inspect(here, name_aside(ref, "old", errand.id))
         if errand.kind is ErrandKind.DELETE:
             new = next(self._left_of(there, ref), None)
+        volumes = self._volumes_of(errand, ref, here, there, is_made=old is not None or new is not None)
         return Scene(
             ref=ref,
             source=source,
@@ -150,7 +155,7 @@ class DockerEngine:
             dialect=there.dialect(),
             old=old,
             new=new,
-            volumes=self._volumes_with(here, VM_LABEL, errand.vm_id) if errand.kind is ErrandKind.DELETE else (),
+            volumes=volumes,
             blueprint=self._blueprints.get(errand.blueprint),
             again=warrant.again,
             left=warrant.left() if errand.kind is ErrandKind.PAUSE else 0.0,
@@ -181,6 +186,17 @@ class DockerEngine:
                     found = self._inspect(at, row["Id"])
                     if found is not None:
                         yield found
+
+    def _volumes_of(
+        self, errand: Errand, ref: str, here: EngineSocket, there: EngineSocket, *, is_made: bool
+    ) -> tuple[str, ...]:
+        """Those that are to be removed with it; of one that is not made yet, those of its blueprint that are there."""
+        if errand.kind is ErrandKind.DELETE:
+            return self._volumes_with(here, VM_LABEL, errand.vm_id)
+        blueprint = self._blueprints.get(errand.blueprint)
+        if is_made or blueprint is None:
+            return ()
+        return tuple(name for name in volumes_of(blueprint, ref) if there.ask("GET", f"/volumes/{name}").status != 404)
 
     def _volumes_with(self, at: EngineSocket, label: str, value: str) -> tuple[str, ...]:
         if not value:
