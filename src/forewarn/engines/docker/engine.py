@@ -33,7 +33,6 @@ CALL_SECONDS = 30.0  # ours: far longer than any call takes that is not hung
 # says 500 to all of it
 _BUSY = ("in progress", "already in use")
 
-
 # podman says 500 to a program that is not in the image, and to one that may not be run, where dockerd says 400
 _FOR_GOOD = ("attempted to invoke a command that was not found", "OCI permission denied")
 
@@ -90,6 +89,8 @@ class DockerEngine:
             scene = self._look(errand, warrant)
             volumes = self._volumes_with(self._at(scene.target), ERRAND_LABEL, errand.id)
             scene = structs.replace(scene, volumes=volumes)
+            if scene.new is not None and scene.new.power is MachinePower.RUNNING:
+                return NotYet(f"{scene.ref} was refused, and runs: it is looked at again.", 0.5)
             step = undoing(scene)
             if step is None:
                 return refusal
