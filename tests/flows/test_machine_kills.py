@@ -13,7 +13,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.machines.values import ErrandKind, MachinePower
 from forewarn.core.region import DOWN, Region
 from forewarn.core.specs import VmSpec
-from forewarn.engines.twin.hosts import TwinCall, TwinHosts
+from forewarn.engines.twin.hosts import TwinCall, TwinHosts, TwinMisfortune, TwinMishap
 from forewarn.plane.plane import Plane
 from forewarn.plane.ports import Record
 from forewarn.stores.memory import MemoryJournal
@@ -153,3 +153,15 @@ def test_an_errand_is_done_once_wherever_the_plane_is_killed(kind: ErrandKind, p
     if kind is not ErrandKind.DELETE:
         assert (region.vms["web"].power in DOWN) is (kind in ENDS_DOWN)
     assert not region.errands
+
+
+@pytest.mark.parametrize("point", ["ErrandTried", "before", "call 1", "call 2", "after", "ErrandGivenUp"])
+def test_nothing_is_left_of_a_machine_that_cannot_be_made_wherever_the_plane_is_killed(point: str) -> None:
+    """Its start is refused for good each time: call 1 makes it, call 2 takes it back."""
+    journal, platform = MemoryJournal(), CountedHosts(("alpha", "beta"))
+    platform.misfortunes += [TwinMisfortune(TwinMishap.REFUSED, TwinCall.START)] * 10
+    assert first_life(journal, platform, ErrandKind.CREATE, point), "it was over before"
+    region = second_life(left_by(journal), platform).region
+    assert "web" not in region.vms
+    assert platform.machines == {}
+    assert TwinCall.START not in [deed.call for deed in platform.deeds]

@@ -17,7 +17,7 @@ from tests.waiting import until
 PAGE = Path(__file__).parents[2] / "docs/machines.md"
 _BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.M | re.S)
 _PROGRAMS = Path(sys.executable).parent
-_PATH = f"{_PROGRAMS}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = f"{_PROGRAMS}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def blocks(title: str) -> list[tuple[str, str]]:
@@ -54,20 +54,33 @@ class Typist:
 
     def type(self, line: str) -> str:
         self.typed.append(line)
-        there = f"cd {shlex.quote(str(self.folder))} &&"  # who enters another's mounts begins at the root
-        environment = clean_environment(PATH=_PATH, **self.variables)
         if line.startswith("forewarn serve"):
-            log = self.folder / "serve.log"
-            with log.open("wb") as out:
-                words = [*self.inside, "/bin/sh", "-c", f"{there} exec {line}"]
-                self.server = subprocess.Popen(words, env=environment, stdout=out, stderr=out)
-            until(lambda: b" ready: " in log.read_bytes(), "the server to be ready", log.read_text)
+            return self._serve(line)
+        if line.startswith("export "):  # of the terminal, and so of all that is typed after it
+            name = line.removeprefix("export ").partition("=")[0]
+            self.variables[name] = self._run(f'{line}\nprintf %s "${name}"').stdout
             return ""
-        words = [*self.inside, "/bin/sh", "-c", f"{there} {line}"]
+        done = self._run(line)
+        return f"$ {line}\n{done.stdout}{done.stderr}"
+
+    def _serve(self, line: str) -> str:
+        log = self.folder / "serve.log"
+        with log.open("wb") as out:
+            words, environment = self._shell(f"exec {line}")
+            self.server = subprocess.Popen(words, env=environment, stdout=out, stderr=out)
+        until(lambda: b" ready: " in log.read_bytes(), "the server to be ready", log.read_text)
+        return ""
+
+    def _run(self, line: str) -> subprocess.CompletedProcess[str]:
+        words, environment = self._shell(line)
         done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
-        told = f"$ {line}\n{done.stdout}{done.stderr}"
-        assert done.returncode == 0, told
-        return told
+        assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
+        return done
+
+    def _shell(self, line: str) -> tuple[list[str], dict[str, str]]:
+        there = f"cd {shlex.quote(str(self.folder))} &&"  # who enters another's mounts begins at the root
+        environment = clean_environment(**{"PATH": PATH, **self.variables})
+        return [*self.inside, "/bin/sh", "-c", f"{there} {line}"], environment
 
 
 @contextmanager

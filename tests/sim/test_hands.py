@@ -26,6 +26,8 @@ from forewarn.core.machines.values import (
     Sighting,
 )
 from forewarn.core.region import RealHost, replace
+from forewarn.engines.twin.engine import TwinEngine
+from forewarn.plane.hands.engine import Failed
 from forewarn.sim.hands.plan import HandsOutcome, HandsPlan
 from forewarn.sim.hands.running import simulate_hands
 
@@ -88,6 +90,11 @@ def _a_lost_host_takes_part_at_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sightings, "put_down", put_down)
 
 
+def _what_is_half_made_stays(patch: pytest.MonkeyPatch) -> None:
+    """A machine that could not be started is left as it was made."""
+    patch.setattr(TwinEngine, "_undo", lambda engine, errand: Failed(engine._refused.pop(errand.id), lasting=True))
+
+
 PLANTS: dict[
     Callable[[pytest.MonkeyPatch], None], tuple[int, str]
 ] = {  # each with the seed that finds it, and the rule that it breaks
@@ -95,6 +102,7 @@ PLANTS: dict[
     _a_fence_that_fails_counts: (5, "one copy"),
     _silence_is_an_answer: (1, "one copy"),
     _a_lost_host_takes_part_at_once: (2, "liveness"),
+    _what_is_half_made_stays: (6, "left"),
 }
 
 

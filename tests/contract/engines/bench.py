@@ -46,6 +46,9 @@ class EngineBench(Protocol):
     def truth(self, ref: str) -> tuple[Copy, ...]:
         """All copies that there are of a machine, by host."""
 
+    def left_of(self, ref: str) -> tuple[str, ...]:
+        """What else the platform keeps of a machine of that name: its volumes."""
+
     def do(self, what: str, ref: str, host: str) -> None:
         """By hand, past the engine: one of DEEDS."""
 
@@ -61,6 +64,7 @@ MISHAPS = (
     "answer lost",  # it is done, and no answer comes
     "hangs",  # it is not done, and no answer comes
     "refused",  # in the sentence given
+    "refused for good",  # the same, and asking again cannot help
     "silent host",  # the first host answers nothing any more; not only to changes
     "crash",  # a machine can be made to crash
     "shutdown from inside",  # a machine can be made to shut itself down

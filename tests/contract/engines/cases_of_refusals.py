@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from forewarn.core.machines.values import ErrandKind
 from forewarn.plane.hands.engine import Done, EngineFault, Failed, NotYet, Unknown
 from tests.contract.engines.bench import EngineBench, Permit, carry_through, done, errand_for, running
-from tests.contract.engines.promises import case, one
+from tests.contract.engines.promises import RUNNING, case, one
 
 
 @case(ErrandKind.RESTART, mishaps=("refused",))
@@ -19,6 +20,27 @@ def a_refusal_is_passed_on_word_for_word_and_nothing_was_changed(bench: EngineBe
     assert isinstance(result, Failed), result
     assert sentence in result.why
     assert one(bench, machine.ref) == machine
+
+
+@case(ErrandKind.CREATE, mishaps=("refused for good",))
+def nothing_is_left_of_a_machine_that_could_not_be_made_and_its_name_is_free(bench: EngineBench) -> None:
+    """It is made by the first change, and refused by the second, its start."""
+
+    def strike(asked: int) -> bool:
+        if asked == 2:
+            bench.mishap("refused for good", 'exec: "wrok": executable file not found in $PATH')
+        return True
+
+    errand = structs.replace(errand_for(bench, ErrandKind.CREATE, None), ref="web-1")
+    permit = Permit(ask=strike)
+    result = carry_through(bench, errand, permit)
+    assert isinstance(result, Failed), result
+    assert "executable file not found" in result.why
+    assert result.lasting
+    assert permit.asked > 2  # leave was asked for before that too
+    assert (bench.truth("web-1"), bench.left_of("web-1")) == ((), ())
+    again = structs.replace(errand_for(bench, ErrandKind.CREATE, None, 2), ref="web-1")
+    assert done(carry_through(bench, again)).sighting.power is RUNNING
 
 
 @case(core=True)

@@ -197,6 +197,14 @@ class OwnWords(TwinEngine):
         return Failed("That did not work.", lasting=result.lasting) if isinstance(result, Failed) else result
 
 
+@finds("nothing_is_left_of_a_machine_that_could_not_be_made_and_its_name_is_free")
+class LeavesTheHalfMade(TwinEngine):
+    """What cannot be started stays as it was made."""
+
+    def _undo(self, errand: Errand) -> Next:
+        return Failed(self._refused.pop(errand.id), lasting=True)
+
+
 @finds("what_cannot_be_done_to_a_machine_that_is_gone_is_refused_for_good")
 class WaitsForWhatIsGone(TwinEngine):
     def carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:

@@ -8,7 +8,12 @@ from forewarn.engines.twin.hosts import TwinHosts, TwinMachine, TwinMisfortune, 
 from forewarn.plane.hands.engine import Engine
 from tests.contract.engines.bench import Copy
 
-_MISHAPS = {"answer lost": TwinMishap.LOST, "hangs": TwinMishap.HANGS, "refused": TwinMishap.REFUSED}
+_MISHAPS = {
+    "answer lost": TwinMishap.LOST,
+    "hangs": TwinMishap.HANGS,
+    "refused": TwinMishap.REFUSED,
+    "refused for good": TwinMishap.REFUSED,
+}
 
 
 class _NoWait:
@@ -43,6 +48,9 @@ class TwinBench:
 
     def truth(self, ref: str) -> tuple[Copy, ...]:
         return tuple(_copy(each) for each in self._platform.copies(ref))
+
+    def left_of(self, ref: str) -> tuple[str, ...]:
+        return ()
 
     def do(self, what: str, ref: str, host: str) -> None:
         match what:

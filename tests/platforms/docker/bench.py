@@ -54,8 +54,11 @@ class ContainerBench:
         self._room.cleanup()
 
     def clear(self) -> None:
-        for daemon in dict.fromkeys(self._daemons.values()):
+        for daemon in self._each():
             daemon.clear()
+
+    def _each(self) -> list[Daemon]:
+        return list(dict.fromkeys(self._daemons.values()))
 
     def paths(self) -> dict[str, str]:
         return {host: relay.path for host, relay in self._relays.items()}
@@ -101,6 +104,9 @@ class ContainerBench:
                 if told is not None and (_host(told) or self._first_host(daemon)) == host:
                     found.append(_copy(told, ref, host))
         return tuple(found)
+
+    def left_of(self, ref: str) -> tuple[str, ...]:
+        return tuple(name for each in self._each() for name in each.volumes() if name.startswith(f"{ref}-"))
 
     def _first_host(self, daemon: Daemon) -> str:
         return next(host for host, each in self._daemons.items() if each is daemon)

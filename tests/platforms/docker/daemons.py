@@ -109,6 +109,9 @@ class Daemon:
         rows = self.do("GET", "/containers/json", {"all": "1"})
         return sorted(name.removeprefix("/") for row in rows for name in row["Names"][:1])
 
+    def volumes(self) -> list[str]:
+        return sorted(each["Name"] for each in self.do("GET", "/volumes")["Volumes"] or ())
+
     def run(self, name: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """A container that runs."""
         settings = {"NetworkMode": "none"}

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,8 @@ def _with_agent(region: ContainerRegion, web: Contained, boots: int) -> dict[str
     facts = region.facts()[at:]
     found["announced, until approved inside"] = between(facts, "EventScheduled", "EventApproved")
     found["approved, until it was seen to run anew"] = between(facts, "EventApproved", "ErrandEnded")
+    approved_at = next(each["at"] for each in facts if each["fact"] == "EventApproved")
+    found["approved, until it was off"] = (_off_at(region.daemon) - datetime.fromisoformat(approved_at)).total_seconds()
 
     at = len(region.facts())
     with longest_gap(region.daemon.inside, "169.254.169.10") as peer:
@@ -84,7 +87,17 @@ def _with_agent(region: ContainerRegion, web: Contained, boots: int) -> dict[str
         web.until("restored Freeze", boots)
     found["freeze of 9 s, until it was seen to run"] = between(region.facts()[at:], "ErrandMade", "ErrandEnded")
     found["… as a peer that pings it sees it"] = peer.seconds
+    web.until("stood still", boots)
+    stood = [int(line.split()[3]) for line in web.told() if line.startswith("stood still")]
+    found["… by its own clock, in whole seconds"] = float(stood[-1])
     return found
+
+
+def _off_at(engine: Daemon) -> datetime:
+    """When its program ended for the last time, as the engine says."""
+    told = engine.inspect("web-0")
+    assert told is not None
+    return datetime.fromisoformat(told["State"]["FinishedAt"])
 
 
 def _agents(engine: Daemon, room: Path) -> dict[str, float]:

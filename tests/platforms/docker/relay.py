@@ -38,9 +38,10 @@ class Relay:
             what, sentence = self.mishaps.pop(0) if changes and self.mishaps else ("", "")
             if what == "hangs":
                 return
-            if what == "refused":
+            if what.startswith("refused"):
+                status = 400 if what == "refused for good" else 500
                 body = json.dumps({"message": sentence}).encode()
-                client.sendall(b"HTTP/1.1 500 No\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+                client.sendall(b"HTTP/1.1 %d No\r\nContent-Length: %d\r\n\r\n%b" % (status, len(body), body))
                 return
             self._forward(client, request, changes=changes, quiet=what == "answer lost")
 

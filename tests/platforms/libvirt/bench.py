@@ -37,19 +37,21 @@ class LibvirtBench:
 
     hosts: tuple[str, ...] = NAMES
     blueprint: str = "small"
-    lacks: frozenset[str] = frozenset({"answer lost", "hangs", "refused", "silent host", "slow migration"})
+    lacks: frozenset[str] = frozenset(
+        {"answer lost", "hangs", "refused", "refused for good", "silent host", "slow migration"}
+    )
 
     def __init__(self, daemons: dict[str, Daemon], folder: Path) -> None:
         self._daemons = daemons
         self._folder = folder
         self._made = 0
         text = DOMAIN.format(kernel=kernel(), initrd=initramfs("small"), words="", console=folder / "console")
-        self._blueprint = LibvirtBlueprint("small", text, "machines", str(folder / "pool/base.qcow2"))
+        self.plan = LibvirtBlueprint("small", text, "machines", str(folder / "pool/base.qcow2"))
         self.engine: Engine = self.fresh_engine()
 
     def fresh_engine(self) -> LibvirtEngine:
         """As after a crash: it remembers nothing."""
-        blueprints = {"small": self._blueprint}
+        blueprints = {"small": self.plan}
         hosts = [each.host for each in self._daemons.values()]
         return LibvirtEngine("metal", hosts, time.monotonic, blueprints, disks_are_shared=True)
 
@@ -71,7 +73,7 @@ class LibvirtBench:
         disk = self._folder / f"pool/{name}-{self._made}.qcow2"
         subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", str(disk), "1M"], check=True)
         uuid = f"00000000-0000-4000-8000-{self._made:012x}"
-        text = self._blueprint.definition.replace("$name", name).replace("$uuid", uuid).replace("$disk", str(disk))
+        text = self.plan.definition.replace("$name", name).replace("$uuid", uuid).replace("$disk", str(disk))
         file = self._folder / f"{name}.xml"
         file.write_text(text)
         self.virsh(host, "define", str(file))
@@ -95,6 +97,10 @@ class LibvirtBench:
         if given.get("mark") and given.get("to") == host:
             return Copy(ref, host, power, given["mark"])
         return Copy(ref, host, power, f"{given.get('errand', 'by-hand')}@{host}#{root.get('id')}")
+
+    def left_of(self, ref: str) -> tuple[str, ...]:
+        listed = self.virsh(self.hosts[0], "vol-list", "machines").split()
+        return tuple(word for word in listed if word.startswith(f"{ref}-"))
 
     def do(self, what: str, ref: str, host: str) -> None:
         match what:

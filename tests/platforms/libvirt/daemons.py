@@ -89,12 +89,16 @@ class Daemon:
         if self.process is not None:
             self.process.wait(timeout=30)
 
+    def pids(self) -> set[int]:
+        """All that runs at this host: in its network namespace."""
+        told = subprocess.run(["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=True)
+        return {int(pid) for pid in told.stdout.split()}
+
     def lose(self) -> None:
-        """The whole host: everything in its network namespace dies at once."""
-        pids = subprocess.run(["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=True)
-        for pid in pids.stdout.split():
+        """The whole host: everything there dies at once."""
+        for pid in self.pids():
             with suppress(ProcessLookupError):  # it may have ended with another
-                os.kill(int(pid), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
         if self.process is not None:
             self.process.wait(timeout=30)
 

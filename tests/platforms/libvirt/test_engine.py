@@ -15,10 +15,11 @@ import pytest
 from msgspec import structs
 
 from forewarn.core.machines.values import ErrandKind, MachinePower
+from forewarn.engines.libvirt.engine import LibvirtEngine
 from forewarn.engines.libvirt.hosts import Hosts
 from forewarn.engines.libvirt.moving import Moving
 from forewarn.engines.libvirt.powering import Powering
-from forewarn.plane.hands.engine import Done, Failed, NotYet
+from forewarn.plane.hands.engine import AUTOSTART, Done, Failed, NotYet, Way
 from forewarn.server.machines import machines_of
 from forewarn.settings.region_file import read_region_file
 from forewarn.settings.resolve import resolve
@@ -137,6 +138,45 @@ def test_a_migration_may_let_the_machine_stand_as_long_as_the_servers_file_says(
         assert "web-1" in bench.virsh("alpha", "list", "--name").split()
     finally:
         engine.close()
+
+
+@pytest.mark.parametrize(
+    ("part", "mistake"),
+    [
+        ("<vcpu>1</vcpu>", "<vcpu>many</vcpu>"),  # libvirt will not have the definition
+        (
+            "</devices>",
+            "</devices><seclabel type='static' model='selinux'><label>no</label></seclabel>",
+        ),  # nor start it
+    ],
+)
+def test_nothing_is_left_of_a_machine_that_libvirt_will_not_have(
+    bench: LibvirtBench, daemons: dict[str, Daemon], part: str, mistake: str
+) -> None:
+    fine = bench.plan
+    blueprint = structs.replace(fine, definition=fine.definition.replace(part, mistake))
+    engine = LibvirtEngine("metal", [daemons["alpha"].host], time.monotonic, {"small": blueprint})
+    try:
+        result = engine.carry_out(errand_for(bench, ErrandKind.CREATE, None), Permit())
+        assert isinstance(result, Failed), result
+        assert result.lasting, result.why
+        assert (bench.truth("web-1"), bench.left_of("web-1")) == ((), ())
+        again = carry_through(bench, errand_for(bench, ErrandKind.CREATE, None, 2))
+        assert done(again).sighting.power is MachinePower.RUNNING
+        assert len(bench.left_of("web-1")) == 1
+        carry_through(bench, errand_for(bench, ErrandKind.DELETE, bench.truth("web-1")[0], 3))
+    finally:
+        engine.close()
+
+
+def test_a_domain_that_its_host_starts_by_itself_is_told_of(bench: LibvirtBench) -> None:
+    bench.make("web-1", "alpha")
+    told = []
+    for turn in ("--disable", ""):
+        bench.virsh("alpha", "autostart", "web-1", *turn.split())
+        found = bench.engine.examine("alpha", "web-1", Way.ADDRESS)
+        told += [each.ok for each in found if each.topic == AUTOSTART]
+    assert told == [True, False]
 
 
 def test_a_listing_asks_a_daemon_once_for_each_machine_that_is_off(bench: LibvirtBench, tmp_path: Path) -> None:

@@ -17,10 +17,11 @@ from tests.platforms.libvirt.binding import put_binding
 from tests.platforms.libvirt.daemons import two_hosts
 from tests.platforms.libvirt.region import MachineRegion, machine_region
 from tests.platforms.libvirt.vms import Guest, clear, on_bridge
+from tests.platforms.long import jobs
 from tests.platforms.long.kills import INSTANTS, NAME, case
 from tests.platforms.long.many import hundred
 from tests.platforms.long.restored import twenty
-from tests.platforms.long.tally import KINDS, VICTIMS, Tally
+from tests.platforms.long.tally import KINDS, VICTIMS, Tally, is_a_case
 from tests.platforms.long.troubles import all_of_them, blueprint, lay_pool, open_pool
 
 _QUICK = ("--notice-freeze", "1s", "--notice-live-migration", "1s")
@@ -28,16 +29,19 @@ _PARTS = ("kills", "troubles", "restored", "hundred")
 
 
 def kills(region: MachineRegion, args: argparse.Namespace, tally: Tally) -> None:
-    """All cases, one after another, with one machine; every kind and victim at one instant before the next instant."""
+    """All cases, one after another; every kind and victim at one instant before the next instant."""
     ends = time.monotonic() + 60 * args.minutes
     for instant in INSTANTS[: args.instants]:
         for kind in args.kinds.split(","):
             for victim in args.victims.split(","):
+                if not is_a_case(kind, victim):
+                    continue
                 begun = time.monotonic()
                 if begun > ends:
                     return
                 known = set(tally.found)
-                case(region, kind, victim, instant, tally)
+                one = jobs.case if kind in jobs.JOBS else case
+                one(region, kind, victim, instant, tally)
                 print(f"{kind}, {victim} after {instant:g} s: {time.monotonic() - begun:.0f} s", flush=True)
                 for each in set(tally.found) - known:
                     print(f"    {each}", flush=True)

@@ -1,13 +1,16 @@
 """One virtual machine, one thing that is asked for, one victim that is killed with signal 9 some time later.
 
-Victims: forewarn at the machine's host, libvirt's daemon at the source or at the target, QEMU, or the whole host with
-all that runs there. What was killed is started again, as a service manager would, a host when its machine is back
-elsewhere. All the while QEMU's processes are counted, and the daemons are asked which of two runs. How often it was
-started is read from libvirt's own log of it, which has a line for each QEMU, those that wait for a migration apart.
+Victims: forewarn at the machine's host, libvirt's daemon at the source or at the target, QEMU, the QEMU at the target
+that a migration goes to, or the whole host with all that runs there. What was killed is started again, as a service
+manager would, a host when its machine is back elsewhere. All the while QEMU's processes are counted, and the daemons
+are asked which of two runs. How often it was started is read from libvirt's own log of it, which has a line for each
+QEMU, those that wait for a migration apart.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import threading
 import time
@@ -25,7 +28,7 @@ from tests.waiting import until
 NAME = "web-0"
 INSTANTS = (0.1, 0.4, 1.0, 2.0, 4.0)  # seconds after it was asked for: all of it takes some five
 _BOOTS = ("restart", "redeploy")
-_LOSES_MEMORY = ("qemu", "host")
+LOSES_MEMORY = ("qemu", "qemu-target", "host")
 _TURNS = 5  # of a minute each: a node is missed after a minute, its host silent and fenced after that
 
 
@@ -87,8 +90,8 @@ def starts(region: MachineRegion, name: str = NAME) -> int:
 
 
 @contextmanager
-def watching(region: MachineRegion) -> Iterator[Watch]:
-    watch = Watch(region)
+def watching(region: MachineRegion, name: str = NAME) -> Iterator[Watch]:
+    watch = Watch(region, name)
     thread = threading.Thread(target=watch.run)
     thread.start()
     try:
@@ -116,7 +119,7 @@ def case(region: MachineRegion, kind: str, victim: str, instant: float, tally: T
     tally.cases[f"{kind} {victim}"] += 1
     if watch.seen_at_both:
         tally.doubled.append(name)
-    most = (kind in _BOOTS) + (victim in _LOSES_MEMORY)
+    most = (kind in _BOOTS) + (victim in LOSES_MEMORY)
     if starts(region) - before > most:
         tally.twice.append(f"{name}: started {starts(region) - before} times, {most} at most were called for")
     if "paused" in (state(daemon) for daemon in region.daemons.values()):
@@ -134,10 +137,14 @@ def ask(region: MachineRegion, kind: str, source: str) -> None:
     region.forewarn(*words[kind])
 
 
-def kill(region: MachineRegion, victim: str, source: str, target: str) -> None:
+def kill(region: MachineRegion, victim: str, source: str, target: str, name: str = NAME) -> None:
     """And start again what has a service manager in life."""
     if victim == "qemu":
-        kill_process(region, NAME)
+        kill_process(region, name)
+    elif victim == "qemu-target":
+        for pid in set(processes_of(region, name)) & region.daemons[target].pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     elif victim == "host":
         region.daemons[source].lose()
         region.nodes[source].kill()  # it is dead, or about to be

@@ -8,8 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-KINDS = ("restart", "pause", "migrate", "redeploy")
-VICTIMS = ("node", "source", "target", "qemu", "host")
+KINDS = ("restart", "pause", "migrate", "redeploy", "create", "start", "stop", "deallocate", "reimage", "delete")
+VICTIMS = ("node", "source", "target", "qemu", "qemu-target", "host")
+
+
+def is_a_case(kind: str, victim: str) -> bool:
+    """Only a migration has a QEMU at its target, beside the one that runs."""
+    return victim != "qemu-target" or kind == "migrate"
 
 
 @dataclass
@@ -23,6 +28,7 @@ class Tally:
     forgotten: list[str] = field(default_factory=list)
     early: list[str] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)  # of machines that were made and deleted
 
     @property
     def is_fine(self) -> bool:
@@ -32,19 +38,21 @@ class Tally:
     @property
     def found(self) -> list[str]:
         """All that should not have been, in groups."""
-        return [*self.doubled, *self.twice, *self.forgotten, *self.early, *self.stuck]
+        return [*self.doubled, *self.twice, *self.forgotten, *self.early, *self.stuck, *self.left]
 
     def table(self) -> str:
         count = sum(self.cases.values())
-        rows = [f"{'kills':<12}" + "".join(f"{victim:>10}" for victim in VICTIMS)]
+        rows = [f"{'kills':<12}" + "".join(f"{victim:>12}" for victim in VICTIMS)]
         for kind in KINDS:
-            rows.append(f"{kind:<12}" + "".join(f"{self.cases[f'{kind} {victim}']:>10}" for victim in VICTIMS))
+            counts = (self.cases[f"{kind} {victim}"] if is_a_case(kind, victim) else "" for victim in VICTIMS)
+            rows.append(f"{kind:<12}" + "".join(f"{count:>12}" for count in counts))
         for what, found in (
             ("machines doubled", self.doubled),
             ("errands doubled", self.twice),
             ("pauses forgotten", self.forgotten),
             ("events early", self.early),
             ("not at rest within five minutes", self.stuck),
+            ("something left of a machine that was deleted", self.left),
         ):
             rows.append(f"{what}: {len(found)} of {count} kills")
             rows += [f"    {each}" for each in found]

@@ -1,6 +1,6 @@
 """The commands of docs/machines.md that no namespace is needed for, typed as they stand there, in their order.
 
-Those of "Under a libvirt that is there already" and of "Under containers" are typed by tests/platforms.
+Those of "Under a libvirt that is there already", "Under containers" and "In Compose" are typed by tests/platforms.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     from tests.unit.cli.conftest import Run
 
 PAGE = (Path(__file__).parents[3] / "docs/machines.md").read_text()
-_IN_NAMESPACES = ("Under a libvirt that is there already", "Under containers that are there already")
+_IN_NAMESPACES = (
+    "Under a libvirt that is there already",
+    "Under containers that are there already",
+    "In Compose, with forewarn as a container",
+)
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from msgspec import structs
 
 from forewarn.core.machines.values import Errand, ErrandKind
 from forewarn.engines.docker.engine import DockerEngine
-from forewarn.plane.hands.engine import Failed
+from forewarn.engines.docker.making import Blueprint
+from forewarn.plane.hands.engine import AUTOSTART, Failed, NotYet, Way
 from tests.contract.engines.bench import NOON, Permit
 
 _VERSION = {"MinAPIVersion": "1.12", "Components": [{"Name": "Engine"}]}
@@ -40,14 +41,16 @@ _ERRAND = Errand(
     boot_mark="before",
 )
 Answer = Callable[[str, str], tuple[int, Any]]
+Made = Callable[..., tuple[DockerEngine, list[str]]]
 
 
 @pytest.fixture
-def engine_that(tmp_path: Path) -> Iterator[Callable[[Answer], tuple[DockerEngine, list[str]]]]:
-    """An engine with two hosts, beta behind a socket that answers so, alpha behind none; and what beta was asked."""
+def engine_that(tmp_path: Path) -> Iterator[Made]:
+    """An engine with two hosts, beta behind a socket that answers so, alpha (but where beta is ``alone``) behind none;
+    and what beta was asked."""
     servers = []
 
-    def made(answer: Answer) -> tuple[DockerEngine, list[str]]:
+    def made(answer: Answer, *, alone: bool = False) -> tuple[DockerEngine, list[str]]:
         asked: list[str] = []
 
         class Handler(BaseHTTPRequestHandler):
@@ -73,8 +76,10 @@ def engine_that(tmp_path: Path) -> Iterator[Callable[[Answer], tuple[DockerEngin
         server = ThreadingUnixStreamServer(str(tmp_path / "beta"), Handler)
         servers.append(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        hosts = {"alpha": str(tmp_path / "nobody"), "beta": str(tmp_path / "beta")}
-        return DockerEngine("local", hosts, call_seconds=5.0), asked
+        hosts = {} if alone else {"alpha": str(tmp_path / "nobody")}
+        hosts["beta"] = str(tmp_path / "beta")
+        blueprint = Blueprint("worker", "tiny", ("wrok",), volumes=("data:/data",))
+        return DockerEngine("local", hosts, (blueprint,), call_seconds=5.0), asked
 
     yield made
     for server in servers:
@@ -83,7 +88,7 @@ def engine_that(tmp_path: Path) -> Iterator[Callable[[Answer], tuple[DockerEngin
 
 
 def test_what_was_at_a_lost_host_is_made_anew_elsewhere_and_that_host_is_not_asked(
-    engine_that: Callable[[Answer], tuple[DockerEngine, list[str]]],
+    engine_that: Made,
 ) -> None:
     """Nobody answers at alpha: a question there would end it with what is not known."""
     engine, asked = engine_that(lambda method, path: (500, {"message": "no"}) if method == "POST" else (200, []))
@@ -93,7 +98,7 @@ def test_what_was_at_a_lost_host_is_made_anew_elsewhere_and_that_host_is_not_ask
 
 
 def test_a_container_that_ends_at_once_is_not_started_over_and_over(
-    engine_that: Callable[[Answer], tuple[DockerEngine, list[str]]],
+    engine_that: Made,
 ) -> None:
     starts = 0
 
@@ -109,3 +114,93 @@ def test_a_container_that_ends_at_once_is_not_started_over_and_over(
     told = engine.carry_out(structs.replace(_ERRAND, kind=ErrandKind.RESTART, host="beta", to=""), Permit())
     assert told == Failed("web-0 ended as soon as it was started.", False)
     assert starts == 1
+
+
+class Unstartable:
+    """A platform that makes a container with its volume, and refuses for good to start it; may refuse to remove it."""
+
+    def __init__(self, *, keeps: bool = False) -> None:
+        self.container, self.volume, self.keeps = False, False, keeps
+        self.network = ""  # dockerd fills that in with the first start, also with one that it refuses
+
+    def answer(self, method: str, path: str) -> tuple[int, Any]:
+        match method, path:
+            case "POST", "/volumes/create":
+                self.volume = True
+                return 201, {"Name": "web-0-data"}
+            case "POST", "/containers/create":
+                self.container = True
+                return 201, {"Id": _STOPPED["Id"]}
+            case "POST", _:
+                self.network = "9" * 64
+                return 400, {"message": 'exec: "wrok": executable file not found in $PATH'}
+            case "DELETE", _ if self.keeps:
+                return 500, {"message": "device or resource busy"}
+            case "DELETE", "/volumes/web-0-data":
+                self.volume = False
+                return 204, None
+            case "DELETE", _:
+                self.container = False
+                return 204, None
+            case "GET", "/volumes/web-0-data":
+                return (200, {"Name": "web-0-data"}) if self.volume else (404, {"message": "no such volume"})
+            case "GET", "/volumes":
+                return 200, {"Volumes": [{"Name": "web-0-data"}] if self.volume else None}
+            case "GET", "/containers/json":
+                return 200, [{"Id": _STOPPED["Id"], "Names": ["/web-0"]}] if self.container else []
+        told = {"State": _CREATED, "NetworkSettings": {"Networks": {"none": {"NetworkID": self.network}}}}
+        return (200, {**_STOPPED, **told}) if self.container else (404, {"message": "No such container"})
+
+
+_CREATED = {"Status": "created", "ExitCode": 0, "StartedAt": "0001-01-01T00:00:00Z"}
+_MAKE = structs.replace(_ERRAND, kind=ErrandKind.CREATE, host="", ref="", blueprint="worker", source_off=False)
+
+
+def test_what_was_made_for_a_container_that_cannot_be_started_is_removed_each_with_leave(engine_that: Made) -> None:
+    platform = Unstartable()
+    engine, asked = engine_that(platform.answer, alone=True)
+    permit = Permit()
+    told = engine.carry_out(_MAKE, permit)
+    assert told == Failed(
+        'The engine at beta would not start web-0: exec: "wrok": executable file not found in $PATH', True
+    )
+    assert (platform.container, platform.volume) == (False, False)
+    changes = [each for each in asked if not each.startswith("GET")]
+    assert [each.split()[0] for each in changes] == ["POST", "POST", "POST", "DELETE", "DELETE"]
+    assert permit.asked == len(changes)
+
+
+def test_without_leave_what_was_made_stays_and_the_errand_is_not_over(engine_that: Made) -> None:
+    platform = Unstartable()
+    engine, _ = engine_that(platform.answer, alone=True)
+    assert isinstance(engine.carry_out(_MAKE, Permit(ask=lambda asked: asked < 4)), NotYet)
+    assert platform.container
+    assert isinstance(engine.carry_out(_MAKE, Permit(again=True)), Failed)
+    assert not platform.container
+
+
+def test_an_errand_whose_leavings_cannot_be_removed_is_asked_for_again(engine_that: Made) -> None:
+    engine, _ = engine_that(Unstartable(keeps=True).answer, alone=True)
+    told = engine.carry_out(_MAKE, Permit())
+    assert isinstance(told, Failed)
+    assert not told.lasting
+    assert "executable file not found" in told.why
+    assert "device or resource busy" in told.why
+
+
+def test_that_a_host_starts_a_container_by_itself_is_said_where_its_copy_may_run_at_another_engine(
+    engine_that: Made,
+) -> None:
+    restarted = {**_STOPPED, "HostConfig": {"NetworkMode": "none", "RestartPolicy": {"Name": "unless-stopped"}}}
+
+    def answer(_: str, path: str) -> tuple[int, Any]:
+        return (200, []) if path == "/containers/json" else (200, restarted)
+
+    engine, _ = engine_that(answer)
+    topics = [each.topic for each in engine.examine("beta", "web-0", Way.NETWORK) if not each.ok]
+    assert AUTOSTART in topics
+
+
+def test_at_an_engine_of_one_host_it_is_not(engine_that: Made) -> None:
+    engine, _ = engine_that(lambda _, path: (200, []) if path == "/containers/json" else (200, _STOPPED), alone=True)
+    assert AUTOSTART not in [each.topic for each in engine.examine("beta", "web-0", Way.NETWORK)]

@@ -9,7 +9,17 @@ import pytest
 from forewarn.engines.docker import examining as docker
 from forewarn.engines.docker.containers import Container, container_of
 from forewarn.engines.libvirt import examining as libvirt
-from forewarn.plane.hands.engine import ADDRESS, FILTERED, MAC, MIGRATABLE, NAMESPACE, Finding, Way, is_identity_safe
+from forewarn.plane.hands.engine import (
+    ADDRESS,
+    AUTOSTART,
+    FILTERED,
+    MAC,
+    MIGRATABLE,
+    NAMESPACE,
+    Finding,
+    Way,
+    is_identity_safe,
+)
 
 
 def _container(name: str = "web-0", address: str = "169.254.169.10", **settings: Any) -> Container:
@@ -159,3 +169,32 @@ def test_what_holds_a_machine_at_its_host_is_said(part: str, word: str) -> None:
     text = _domain(_nic() + part, "" if part else "<cpu mode='host-passthrough'/>")
     told = [each for each in libvirt.examined(text, Way.ADDRESS) if each.topic == MIGRATABLE]
     assert [(each.ok, word in each.sentence) for each in told] == [(False, True)]
+
+
+def _told_of_autostart(found: tuple[Finding, ...]) -> list[bool]:
+    return [each.ok for each in found if each.topic == AUTOSTART]
+
+
+@pytest.mark.parametrize(
+    ("policy", "ok"), [("always", False), ("unless-stopped", False), ("on-failure", True), ("no", True), (None, True)]
+)
+def test_what_a_fenced_host_would_start_by_itself_is_said_where_a_copy_may_run_elsewhere(policy: Any, ok: bool) -> None:
+    container = _container(RestartPolicy={"Name": policy} if policy else None)
+    found = docker.examined(container, Way.NETWORK, several_engines=True)
+    assert _told_of_autostart(found) == [ok]
+    assert not _told_of_autostart(docker.examined(container, Way.NETWORK))
+    assert is_identity_safe(found)  # who it is can be told all the same
+
+
+@pytest.mark.parametrize(("autostart", "told"), [(True, [False]), (False, [True]), (None, [])])
+def test_a_domain_that_a_fenced_host_would_start_by_itself_is_told_of(autostart: Any, told: Any) -> None:
+    found = libvirt.examined(_domain(_nic()), Way.ADDRESS, autostart=autostart)
+    assert _told_of_autostart(found) == told
+    assert is_identity_safe(found)
+
+
+def test_no_advice_about_a_restart_policy_leads_to_another_that_is_warned_of() -> None:
+    found = docker.examined(_container(RestartPolicy={"Name": "always"}), Way.NETWORK, several_engines=True)
+    advice = [each.sentence.partition("use ")[2] for each in found if "policy" in each.sentence]
+    assert len(advice) == 2
+    assert all("unless-stopped" not in each and "on-failure" in each for each in advice)

@@ -9,6 +9,7 @@ import pytest
 from forewarn.core import commands as c
 from forewarn.core.machines.values import Errand, ErrandKind, SeenWhy
 from forewarn.core.region import HostHealth, Power
+from forewarn.core.specs import VmSpec
 from forewarn.engines.twin.engine import TwinEngine
 from forewarn.engines.twin.hosts import TwinCall, TwinMisfortune, TwinMishap
 from forewarn.plane.hands.engine import ErrandResult, NotYet, Warrant
@@ -70,6 +71,21 @@ def test_a_refusal_stands_word_for_word_with_the_errand() -> None:
         await ground.do(c.RestartVms(("web",), "seed/restart"))
         await ground.until(lambda: any(said in found.why for found in ground.region.errands.values()))
         await ground.until(lambda: not ground.region.errands)
+
+    live(story)
+
+
+def test_a_vm_that_could_not_be_made_leaves_nothing_behind_and_its_name_can_be_used_again() -> None:
+    async def story(ground: Ground) -> None:
+        no = TwinMisfortune(TwinMishap.REFUSED, TwinCall.START, sentence="exec: not found")
+        ground.platform.misfortunes.append(no)
+        made = VmSpec(engine="twin", blueprint="small")
+        await ground.do(c.CreateVms(("job",), made, "seed/1"))
+        await ground.until(lambda: "job" not in ground.region.vms)
+        assert not ground.platform.machines
+        await ground.do(c.CreateVms(("job",), made, "seed/2"))
+        await ground.until(lambda: not ground.region.errands)
+        assert [each.power for each in ground.platform.machines.values()] == [RUNNING]
 
     live(story)
 

@@ -19,9 +19,11 @@ from forewarn.engines.docker.making import (
     endpoint,
     from_blueprint,
     kept_policy,
+    labels_of,
     like,
     local_volumes,
     name_of,
+    volumes_of,
 )
 from forewarn.plane.hands.engine import Done, ErrandResult, Failed, NotYet
 
@@ -48,7 +50,7 @@ class Scene(Struct, frozen=True):
     dialect: Dialect  # of the target
     old: Container | None  # the machine, as it was when the errand came; also when it was put aside
     new: Container | None  # what this very errand made
-    volumes: tuple[str, ...] = ()  # that are the VM's own
+    volumes: tuple[str, ...] = ()  # that are the VM's own; of one that is to be made, those that are there by now
     blueprint: Blueprint | None = None
     again: bool = False  # whether the errand was tried before
     left: float = 0.0  # seconds until a pause is over
@@ -69,6 +71,10 @@ def _create(errand: Errand, scene: Scene) -> Next:
             return Failed(f"A container named {scene.ref} is at {scene.target} already, and it is another's.", True)
         if scene.blueprint is None:
             return Failed(f"No [[blueprint]] of this server is named {errand.blueprint!r}.", True)
+        for volume in volumes_of(scene.blueprint, scene.ref):
+            if volume not in scene.volumes:
+                given = {"Name": volume, "Labels": labels_of(errand, scene.target)}
+                return EngineCall(f"make the volume {volume}", scene.target, "POST", "/volumes/create", body=given)
         body = from_blueprint(scene.blueprint, errand, scene.ref, scene.target)
         return EngineCall(f"create {scene.ref}", scene.target, "POST", "/containers/create", {"name": scene.ref}, body)
     return _running(scene.new, scene.target, scene.ref)
@@ -133,7 +139,7 @@ def _delete(_errand: Errand, scene: Scene) -> Next:
         if container is not None:
             return removal(container, host)
     for volume in scene.volumes:
-        return EngineCall(f"remove the volume {volume}", scene.source, "DELETE", f"/volumes/{volume}")
+        return _volume_removal(volume, scene.source)
     return Done(Sighting(ref=scene.ref, host=scene.source, power=MachinePower.GONE))
 
 
@@ -206,10 +212,21 @@ def _off(errand: Errand, container: Container, host: str) -> EngineCall | None:
     return _post("stop", container, host, {"t": _whole(grace)}, more_seconds=grace)
 
 
+def undoing(scene: Scene) -> EngineCall | None:
+    """What is still to be removed of an errand that could not make its machine: the container, then its volumes."""
+    if scene.new is not None:
+        return removal(scene.new, scene.target)
+    return next((_volume_removal(volume, scene.target) for volume in scene.volumes), None)
+
+
 def removal(container: Container, host: str) -> EngineCall:
     """With its anonymous volumes; named ones stay."""
     query = {"force": "1", "v": "1"}
     return EngineCall(f"remove {container.name}", host, "DELETE", f"/containers/{container.id}", query)
+
+
+def _volume_removal(volume: str, host: str) -> EngineCall:
+    return EngineCall(f"remove the volume {volume}", host, "DELETE", f"/volumes/{volume}")
 
 
 def _post(

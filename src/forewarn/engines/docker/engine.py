@@ -22,9 +22,9 @@ from forewarn.engines.docker.containers import (
     is_aside,
     name_aside,
 )
-from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of, removal
+from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of, removal, undoing
 from forewarn.engines.docker.examining import examined
-from forewarn.engines.docker.making import Blueprint
+from forewarn.engines.docker.making import Blueprint, volumes_of
 from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, Finding, NotYet, Unknown, Warrant, Way
 
 CHANGES_MOST = 16  # of one errand in one go; the longest way (a container put in another's place) has nine; ours
@@ -33,6 +33,8 @@ CALL_SECONDS = 30.0  # ours: far longer than any call takes that is not hung
 # says 500 to all of it
 _BUSY = ("in progress", "already in use")
 
+# podman says 500 to a program that is not in the image, and to one that may not be run, where dockerd says 400
+_FOR_GOOD = ("attempted to invoke a command that was not found", "OCI permission denied")
 
 # Of dockerd and podman that were killed while they started a container: what runs it has it, and will not have it again
 _HALF_STARTED = "already exists"
@@ -72,9 +74,33 @@ class DockerEngine:
     def carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         """Look, change one thing, look again, until what was seen is what is wanted, or nothing moves."""
         try:
-            return self._carry_out(errand, warrant)
+            result = self._carry_out(errand, warrant)
+            if errand.kind is ErrandKind.CREATE and isinstance(result, Failed) and result.lasting:
+                return self._undo(errand, warrant, result)
+            return result
         except EngineFault as fault:  # at a look: nothing is known, so nothing is said
             return Unknown(str(fault))
+
+    def _undo(self, errand: Errand, warrant: Warrant, refusal: Failed) -> ErrandResult:
+        """What was made for a machine that cannot be is removed before anybody hears that it cannot be: by this
+        errand's label, so that nobody else's is. Where that does not work, the errand is not over yet."""
+        refused: Refusal | None = None
+        for _ in range(CHANGES_MOST):
+            scene = self._look(errand, warrant)
+            volumes = self._volumes_with(self._at(scene.target), ERRAND_LABEL, errand.id)
+            scene = structs.replace(scene, volumes=volumes)
+            if scene.new is not None and scene.new.power is MachinePower.RUNNING:
+                return NotYet(f"{scene.ref} was refused, and runs: it is looked at again.", 0.5)
+            step = undoing(scene)
+            if step is None:
+                return refusal
+            if refused is not None and _alike(refused.scene, scene):
+                return Failed(f"{refusal.why} What was made for it is there still: {refused.result.why}", False)
+            if not warrant.may():
+                return NotYet("Nothing may be touched just now.", 1.0)
+            result = self._change(step)
+            refused = None if result is None else Refusal(scene, result)
+        return NotYet("What was made does not go away; somebody else is at it.", 1.0)
 
     def _carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         refused: Refusal | None = None
@@ -87,7 +113,8 @@ class DockerEngine:
             if not isinstance(step, EngineCall):
                 return step
             if step.path == started:  # nobody is helped by starting it over and over
-                return Failed(f"{scene.ref} ended as soon as it was started.", False)
+                ended = Failed(f"{scene.ref} ended as soon as it was started.", False)
+                return ended if refused is None else refused.result
             started = step.path if step.path.endswith("/start") else started
             if not warrant.may():
                 return NotYet("Nothing may be touched just now.", 1.0)
@@ -107,7 +134,7 @@ class DockerEngine:
         why = f"The engine at {change.host} would not {change.words}: {answer.words()}"
         if answer.status == 409 or any(words in why for words in _BUSY):
             return NotYet(why, 0.5)
-        return Failed(why, answer.status in (400, 404))
+        return Failed(why, answer.status in (400, 404) or any(words in why for words in _FOR_GOOD))
 
     def _look(self, errand: Errand, warrant: Warrant) -> Scene:
         ref = ref_of(errand)
@@ -120,6 +147,7 @@ class DockerEngine:
             old = self._inspect(here, name_aside(ref, "old", errand.id))
         if errand.kind is ErrandKind.DELETE:
             new = next(self._left_of(there, ref), None)
+        volumes = self._volumes_of(errand, ref, here, there, is_made=old is not None or new is not None)
         return Scene(
             ref=ref,
             source=source,
@@ -128,7 +156,7 @@ class DockerEngine:
             dialect=there.dialect(),
             old=old,
             new=new,
-            volumes=self._volumes_of(here, errand) if errand.kind is ErrandKind.DELETE else (),
+            volumes=volumes,
             blueprint=self._blueprints.get(errand.blueprint),
             again=warrant.again,
             left=warrant.left() if errand.kind is ErrandKind.PAUSE else 0.0,
@@ -160,10 +188,21 @@ class DockerEngine:
                     if found is not None:
                         yield found
 
-    def _volumes_of(self, at: EngineSocket, errand: Errand) -> tuple[str, ...]:
-        if not errand.vm_id:
+    def _volumes_of(
+        self, errand: Errand, ref: str, here: EngineSocket, there: EngineSocket, *, is_made: bool
+    ) -> tuple[str, ...]:
+        """Those that are to be removed with it; of one that is not made yet, those of its blueprint that are there."""
+        if errand.kind is ErrandKind.DELETE:
+            return self._volumes_with(here, VM_LABEL, errand.vm_id)
+        blueprint = self._blueprints.get(errand.blueprint)
+        if is_made or blueprint is None:
             return ()
-        wanted = json.dumps({"label": [f"{VM_LABEL}={errand.vm_id}"]})
+        return tuple(name for name in volumes_of(blueprint, ref) if there.ask("GET", f"/volumes/{name}").status != 404)
+
+    def _volumes_with(self, at: EngineSocket, label: str, value: str) -> tuple[str, ...]:
+        if not value:
+            return ()
+        wanted = json.dumps({"label": [f"{label}={value}"]})
         told = _fine(at.ask("GET", "/volumes", {"filters": wanted})).value() or {}
         return tuple(volume["Name"] for volume in told.get("Volumes") or ())
 
@@ -212,7 +251,8 @@ class DockerEngine:
     def examine(self, host: str, ref: str, way: Way) -> tuple[Finding, ...]:
         container, at = self._need(host, ref), self._at(host)
         found = [self._inspect(at, row["Id"]) for row in self._rows(at, {}) if row["Id"] != container.id]
-        return examined(container, way, [each for each in found if each is not None])
+        others = [each for each in found if each is not None]
+        return examined(container, way, others, several_engines=len(set(self._sockets.values())) > 1)
 
     def close(self) -> None:
         for at in self._sockets.values():

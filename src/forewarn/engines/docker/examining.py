@@ -7,16 +7,35 @@ from collections.abc import Sequence
 from forewarn.core.machines.values import ErrandKind
 from forewarn.engines.docker.containers import Container
 from forewarn.engines.docker.making import local_volumes
-from forewarn.plane.hands.engine import ADDRESS, FILTERED, MAC, MIGRATABLE, NAMESPACE, REACHABLE, Finding, Way
+from forewarn.plane.hands.engine import (
+    ADDRESS,
+    AUTOSTART,
+    FILTERED,
+    MAC,
+    MIGRATABLE,
+    NAMESPACE,
+    REACHABLE,
+    Finding,
+    Way,
+)
 
 METADATA_ADDRESS = "169.254.169.254"  # where forewarn itself is, on the network of that way
 _NEAR = "169.254.169."
 _WAYS = (Way.NETWORK, Way.NAMESPACE)
+# dockerd starts these with itself (https://docs.docker.com/engine/containers/start-containers-automatically/); podman's
+# own unit for that (podman-restart.service) starts those of 'always'
+_STARTED_WITH_ENGINE = frozenset({"always", "unless-stopped"})
+_OTHER_POLICY = "use 'no' or 'on-failure' (forewarn starts again what has crashed)"
 _FORGING = frozenset({"NET_RAW", "NET_ADMIN", "ALL"})
 
 
-def examined(container: Container, way: Way, others: Sequence[Container] = ()) -> tuple[Finding, ...]:
-    """Whether that way identifies the container and leads to the region, and which events cannot be carried out."""
+def examined(
+    container: Container, way: Way, others: Sequence[Container] = (), *, several_engines: bool = False
+) -> tuple[Finding, ...]:
+    """Whether that way identifies the container and leads to the region, and which events cannot be carried out.
+
+    ``several_engines``: its copy may be made at another one, once its own is lost.
+    """
     if way not in _WAYS:
         known = " or ".join(_WAYS)
         told = [Finding(FILTERED, False, f"Containers have no way '{way}': use {known}.")]
@@ -24,7 +43,7 @@ def examined(container: Container, way: Way, others: Sequence[Container] = ()) -
         told = [_reachable(container), *_by_network(container, others)]
     else:
         told = _by_namespace(container, others)
-    return (*told, *_impossible(container))
+    return (*told, *_impossible(container), *(_by_itself(container) if several_engines else ()))
 
 
 def _by_network(container: Container, others: Sequence[Container]) -> list[Finding]:
@@ -107,8 +126,8 @@ def _reachable(container: Container) -> Finding:
 def _impossible(container: Container) -> list[Finding]:
     told = [Finding(MIGRATABLE, False, "A container cannot be moved while it runs: a Freeze pauses it instead.")]
     if container.policy == "always":
-        why = "Its restart policy is 'always', so the engine starts it whenever the engine itself is started: use "
-        told.append(Finding(ErrandKind.STOP, False, f"{why}'unless-stopped'."))
+        why = "Its restart policy is 'always', so the engine starts it whenever the engine itself is started: "
+        told.append(Finding(ErrandKind.STOP, False, f"{why}{_OTHER_POLICY}."))
     if container.settings.get("AutoRemove"):
         why = "It was made with --rm: the engine removes it as soon as it is off."
         told += [Finding(kind, False, why) for kind in (ErrandKind.STOP, ErrandKind.RESTART)]
@@ -117,6 +136,15 @@ def _impossible(container: Container) -> list[Finding]:
         why = f"Its volume {stay[0]} is at this engine only, so a Redeploy makes it anew here, never elsewhere."
         told.append(Finding(ErrandKind.REDEPLOY, False, why))
     return told
+
+
+def _by_itself(container: Container) -> list[Finding]:
+    """Once its host was fenced its copy runs elsewhere; a host with power again must not start it before it is asked
+    for: whether one may is the engine's own rule, and no listing comes before it."""
+    if container.policy in _STARTED_WITH_ENGINE:
+        why = f"Its restart policy is '{container.policy}': a host that was fenced and gets power again starts it by "
+        return [Finding(AUTOSTART, False, f"{why}itself, beside its copy elsewhere: {_OTHER_POLICY}.")]
+    return [Finding(AUTOSTART, True, "A host that was fenced and gets power again does not start it by itself.")]
 
 
 def _address(container: Container) -> str:

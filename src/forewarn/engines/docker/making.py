@@ -47,10 +47,21 @@ def name_of(vm: str) -> str:
     return name if len(name) > 1 else f"vm-{name}"
 
 
+def volumes_of(blueprint: Blueprint, ref: str) -> dict[str, str]:
+    """The machine's own volumes: name -> where it is mounted."""
+    pairs = (volume.partition(":")[::2] for volume in blueprint.volumes)
+    return {f"{ref}-{name}": path for name, path in pairs}
+
+
+def labels_of(errand: Errand, host: str) -> dict[str, str]:
+    """By which an errand finds again what it has made, and a deletion what is a VM's."""
+    return {ERRAND_LABEL: errand.id, HOST_LABEL: host, VM_LABEL: errand.vm_id}
+
+
 def from_blueprint(blueprint: Blueprint, errand: Errand, ref: str, host: str) -> dict[str, Any]:
-    """Restarted by forewarn alone, and without the capability to send under another's address."""
-    labels = {ERRAND_LABEL: errand.id, HOST_LABEL: host, VM_LABEL: errand.vm_id}
-    owned = [volume.partition(":")[::2] for volume in blueprint.volumes]
+    """Restarted by forewarn alone, and without the capability to send under another's address. Its volumes are there
+    by then: podman would make them without their labels."""
+    labels = labels_of(errand, host)
     body: dict[str, Any] = {
         "Image": blueprint.image,
         "Env": list(blueprint.environment),
@@ -60,8 +71,8 @@ def from_blueprint(blueprint: Blueprint, errand: Errand, ref: str, host: str) ->
             "CapDrop": ["NET_RAW"],
             "Binds": list(blueprint.mounts),
             "Mounts": [
-                {"Type": "volume", "Source": f"{ref}-{name}", "Target": path, "VolumeOptions": {"Labels": labels}}
-                for name, path in owned
+                {"Type": "volume", "Source": name, "Target": path, "VolumeOptions": {"Labels": labels}}
+                for name, path in volumes_of(blueprint, ref).items()
             ],
             "RestartPolicy": NO_POLICY,
             "Memory": blueprint.memory,

@@ -55,18 +55,18 @@ class LibvirtEngine:
         self._hosts = Hosts({host.name: host for host in hosts})
         powering = Powering(self._hosts, elapsed)
         self._moving = Moving(self._hosts, powering, elapsed, migration_timeout, migration_downtime, disks_are_shared)
-        making = Making(self._hosts, powering, blueprints or {})
+        self._making = Making(self._hosts, powering, blueprints or {})
         self._ways: dict[ErrandKind, Callable[[Errand, Warrant], ErrandResult]] = {
-            ErrandKind.CREATE: making.create,
+            ErrandKind.CREATE: self._making.create,
             ErrandKind.START: powering.start,
             ErrandKind.STOP: powering.stop,
             ErrandKind.OFF: powering.put_away,
-            ErrandKind.DELETE: making.delete,
+            ErrandKind.DELETE: self._making.delete,
             ErrandKind.RESTART: powering.restart,
             ErrandKind.PAUSE: powering.pause,
             ErrandKind.MIGRATE: self._moving.migrate,
             ErrandKind.REDEPLOY: self._moving.redeploy,
-            ErrandKind.REIMAGE: making.reimage,
+            ErrandKind.REIMAGE: self._making.reimage,
         }
 
     @property
@@ -77,8 +77,22 @@ class LibvirtEngine:
         way = self._ways.get(errand.kind)
         if way is None:
             return Failed(f"A libvirt engine cannot {errand.kind} a machine.", True)
+        result = self._told(partial(way, errand, warrant), errand)
+        if errand.kind is ErrandKind.CREATE and isinstance(result, Failed) and result.lasting:
+            return self._undone(errand, warrant, result)
+        return result
+
+    def _undone(self, errand: Errand, warrant: Warrant, refusal: Failed) -> ErrandResult:
+        """The refusal, once nothing of the machine is left; until then the errand is not over."""
+        result = self._told(lambda: self._making.undo(errand, warrant) or refusal, errand)
+        if isinstance(result, Failed) and result is not refusal:
+            return Failed(f"{refusal.why} What was made for it is there still: {result.why}", False)
+        return result
+
+    def _told(self, ask: Callable[[], ErrandResult], errand: Errand) -> ErrandResult:
+        """What came of it, or libvirt's error as a result."""
         try:
-            return way(errand, warrant)
+            return ask()
         except WithheldError:
             return NotYet("not this server's to do just now", SOON_SECONDS)
         except EngineFault as fault:
@@ -130,7 +144,9 @@ class LibvirtEngine:
 
     def examine(self, host: str, ref: str, way: Way) -> tuple[Finding, ...]:
         """Beside the machines of all hosts: what two of them share is as bad across hosts, for they may move."""
-        definition = _asked(lambda: definition_of(self._domain(host, ref)))
+        domain = _asked(lambda: self._domain(host, ref))
+        definition = _asked(lambda: definition_of(domain))
+        autostart = _asked(lambda: bool(domain.autostart())) if len(self._hosts.names) > 1 else None
         others: dict[str, str] = {}
         silent = []
         for each in self._hosts.names:
@@ -138,7 +154,7 @@ class LibvirtEngine:
                 others |= _asked(partial(self._definitions, each, ref))
             except EngineFault as fault:
                 silent.append(Finding(ADDRESS, False, f"Whether one at {each} has its address is not known. {fault}"))
-        return (*examined(definition, way, others), *silent)
+        return (*examined(definition, way, others, autostart=autostart), *silent)
 
     def _definitions(self, host: str, but: str) -> dict[str, str]:
         domains = self._hosts.connect(host).listAllDomains()

@@ -7,7 +7,17 @@ from pathlib import PurePosixPath
 from xml.etree import ElementTree
 
 from forewarn.core.machines.values import ErrandKind
-from forewarn.plane.hands.engine import ADDRESS, FILTERED, MAC, MIGRATABLE, NAMESPACE, REACHABLE, Finding, Way
+from forewarn.plane.hands.engine import (
+    ADDRESS,
+    AUTOSTART,
+    FILTERED,
+    MAC,
+    MIGRATABLE,
+    NAMESPACE,
+    REACHABLE,
+    Finding,
+    Way,
+)
 
 CLEAN_TRAFFIC = "clean-traffic"  # libvirt's own filter: a NIC sends only from its hardware address and its address
 TAP_PREFIX = "fw"  # of the taps that the hook of docs/machines.md moves
@@ -20,14 +30,31 @@ _OF_THE_HOST_CPU = ("host-passthrough", "maximum")
 Interface = ElementTree.Element
 
 
-def examined(definition: str, way: Way, others: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
-    """In the order in which a person wants to know it. ``others``: machine and host -> definition, all but this one."""
+def examined(
+    definition: str, way: Way, others: Mapping[str, str] | None = None, *, autostart: bool | None = None
+) -> tuple[Finding, ...]:
+    """In the order in which a person wants to know it. ``others``: machine and host -> definition, all but this one.
+    ``autostart``: whether its host starts it with itself; None where there is no other host to run a copy of it."""
+    told = _examined(definition, way, others or {})
+    return told if autostart is None else (*told, _by_itself(autostart))
+
+
+def _by_itself(autostart: bool) -> Finding:
+    """Once its host was fenced its copy runs elsewhere; a host with power again must not start it before it is asked
+    for: libvirt does so before anybody can be asked."""
+    if autostart:
+        why = "Its autostart is on: a host that was fenced and gets power again starts it by itself, beside its copy "
+        return Finding(AUTOSTART, False, f"{why}elsewhere: virsh autostart --disable (forewarn starts it again).")
+    return Finding(AUTOSTART, True, "A host that was fenced and gets power again does not start it by itself.")
+
+
+def _examined(definition: str, way: Way, others: Mapping[str, str]) -> tuple[Finding, ...]:
     root = _parsed(definition)
     if way not in _WAYS:
         known = ", ".join(_WAYS)
         return (Finding(FILTERED, False, f"libvirt's machines have no way '{way}': use one of {known}."), *_moves(root))
     by_way = {Way.ADDRESS: _by_address, Way.NIC: _by_nic, Way.UNIX: _by_unix_socket}
-    return (*by_way[way](root, others or {}), *_moves(root))
+    return (*by_way[way](root, others), *_moves(root))
 
 
 def _by_address(root: ElementTree.Element, others: Mapping[str, str]) -> list[Finding]:

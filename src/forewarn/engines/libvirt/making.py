@@ -63,6 +63,22 @@ class Making:
         act(warrant, domain.create)  # type: ignore[union-attr]  # it was just defined
         return Done(seen(connection, ref, errand.to))
 
+    def undo(self, errand: Errand, warrant: Warrant) -> NotYet | None:
+        """What this errand made for a machine that cannot be, known by its stamp and by its volume's name, is removed
+        before anybody hears that it cannot be. None: nothing of it is left."""
+        ref, connection = errand.ref or errand.vm, self._hosts.connect(errand.to)
+        domain = found(connection, ref)
+        if domain is not None and stamp_of(domain, running=False).errand == errand.id:
+            if domain.isActive():
+                return NotYet("it was refused, and runs: it is looked at again", SOON_SECONDS)
+            act(warrant, lambda: undefine(domain))
+        blueprint = self._blueprints.get(errand.blueprint)
+        if blueprint is not None and blueprint.pool:
+            pool, volume = blueprint.pool, _volume_of(errand)
+            if volume in connection.storagePoolLookupByName(pool).listVolumes():
+                act(warrant, partial(delete_volume, connection, pool, volume))
+        return None
+
     def reimage(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         """Off, a new volume over the blueprint's image, started; the old volume goes only once the new one runs."""
         connection = self._hosts.connect(errand.host)

@@ -117,7 +117,7 @@ class OwnerMark(Struct, frozen=True):
 class EngineFinding(Struct, frozen=True, omit_defaults=True):
     """One thing that was found out about a machine."""
 
-    topic: Name  # "reachable", "filtered", "address", "mac", "namespace", "migratable", or an errand's kind
+    topic: Name  # "reachable", "filtered", "address", "mac", "namespace", "migratable", "autostart", or a kind
     ok: bool
     sentence: Sentence
     value: Mark = ""  # the address, the hardware address or the namespace, where there is one

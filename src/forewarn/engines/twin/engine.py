@@ -30,12 +30,14 @@ Step = Callable[[], None]
 
 
 class TwinEngine:
-    """What is there decides what is done next, whatever was done before: it remembers nothing of an errand."""
+    """What is there decides what is done next, whatever was done before: it remembers nothing of an errand but that its
+    machine cannot be made, until what was made of it is away again."""
 
     kinds = frozenset(ErrandKind) - {ErrandKind.FENCE}
 
     def __init__(self, hosts: TwinHosts, name: str = "twin") -> None:
         self.name, self._hosts, self._closed = name, hosts, False
+        self._refused: dict[str, str] = {}  # errands whose machine cannot be made, with the reason
         self._next: dict[ErrandKind, Callable[[Errand, Warrant], Sighting | NotYet | Failed | Step]] = {
             ErrandKind.CREATE: self._create,
             ErrandKind.START: self._start,
@@ -55,7 +57,8 @@ class TwinEngine:
             return Failed(f"{self.name} cannot {errand.kind} machines.", lasting=True)
         try:
             for _ in range(_STEPS_MOST):
-                found = self._next[errand.kind](errand, warrant)
+                undoing = errand.id in self._refused
+                found = self._undo(errand) if undoing else self._next[errand.kind](errand, warrant)
                 match found:
                     case Sighting():
                         return Done(found)
@@ -63,12 +66,28 @@ class TwinEngine:
                         return found
                 if not warrant.may():
                     return NotYet("This is not to be done any more.", MIGRATING_SECONDS)
-                found()
+                try:
+                    found()
+                except CallRefused as fault:
+                    if undoing or errand.kind is not ErrandKind.CREATE or not fault.lasting:
+                        raise
+                    self._refused[errand.id] = f"{self.name} refuses: {fault}"
         except CallLost as fault:
             return Unknown(f"It is not known what became of it: {fault}.")
         except CallRefused as fault:
-            return Failed(f"{self.name} refuses: {fault}", lasting=fault.lasting)
+            return Failed(f"{self.name} refuses: {fault}", lasting=fault.lasting and errand.id not in self._refused)
         return NotYet("It is not as it was left.", MIGRATING_SECONDS)
+
+    def _undo(self, errand: Errand) -> Sighting | NotYet | Failed | Step:
+        """What was made for a machine that cannot be is removed before anybody hears that it cannot be."""
+        ref = errand.ref or errand.vm_id
+        machine = self._find(errand.to, ref)
+        if machine is None or machine.errand != errand.id:
+            return Failed(self._refused.pop(errand.id), lasting=True)
+        if machine.power is not OFF:  # somebody has started it after all
+            del self._refused[errand.id]
+            return self._running(machine, errand)
+        return lambda: self._hosts.change(TwinCall.REMOVE, errand.to, ref, errand.id)
 
     # What an errand does next, where it is not satisfied
 

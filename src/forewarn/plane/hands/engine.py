@@ -75,6 +75,7 @@ class Finding(Struct, frozen=True):
 
 REACHABLE, FILTERED, ADDRESS, MAC = "reachable", "filtered", "address", "mac"
 NAMESPACE, MIGRATABLE = "namespace", "migratable"
+AUTOSTART = "autostart"  # its host starts it by itself, also when it was fenced and its copy runs elsewhere
 _PROVING = frozenset({FILTERED, NAMESPACE})  # without one of them nothing shows who calls
 _OF_IDENTITY = _PROVING | {ADDRESS, MAC}
 

@@ -75,8 +75,9 @@ class HandsJudge:
                     self._ended(self._errands[errand_id])
                 case mf.HostBack(host=number):
                     self._platform.powerless.discard(region.hosts[number].name)
-                case mf.ErrandGivenUp():
+                case mf.ErrandGivenUp(errand_id=errand_id):
                     self.counts["given up"] += 1
+                    self._given_up(self._errands[errand_id])
                 case f.ImpactEnded(event_id=event_id):
                     if any(each.errand.event == event_id for each in region.errands.values()):
                         self._blame("early", f"the impact of {event_id} is over before its errands are", event_id)
@@ -106,6 +107,13 @@ class HandsJudge:
         left = [each for each in reached if each.host == errand.host or each.power is not MachinePower.OFF]
         if errand.kind is ErrandKind.DELETE and left and errand.vm:  # one that is off may be left at a lost host
             self._blame("early", f"{ref} is called deleted, and it is there", subject)
+
+    def _given_up(self, errand: Errand) -> None:
+        """Of a machine that could not be made nothing is left, as far as anybody can reach it."""
+        away = self._platform.silent | self._lost
+        for (host, ref), machine in sorted(self._platform.machines.items()):
+            if errand.kind is ErrandKind.CREATE and machine.errand == errand.id and host not in away:
+                self._blame("left", f"{ref} could not be made, and is at {host}", f"vm/{errand.vm}")
 
     # At rest
 
