@@ -40,7 +40,8 @@ from forewarn.core.specs import (
     Binding,
     ScopeKind,
     VmSpec,
-    instance_traits,
+    VmTraits,
+    alike,
     with_traits,
 )
 from forewarn.core.tokens.values import AccessToken
@@ -190,31 +191,30 @@ class _Tables:
         self.seeds: _Table[str] = _Table()
         self.instants: _Table[datetime] = _Table()
         self.bindings: _Table[Binding] = _Table()
+        self.traits: _Table[VmTraits] = _Table()
 
     def vms_part(self, vms: list[Vm]) -> VmsPart:
         specs = [self.specs.place(vm.spec) for vm in vms]
         seeds = [self.seeds.place(vm.seed) for vm in vms]
         created = [self.instants.place(vm.created_at) for vm in vms]
         bindings = [self.bindings.place(vm.binding) for vm in vms]
+        traits = [self.traits.place(vm.traits) for vm in vms]
         return VmsPart(
             self.specs.take_new(),
             self.seeds.take_new(),
             self.instants.take_new(),
             self.bindings.take_new(),
+            self.traits.take_new(),
             [vm.name for vm in vms],
             specs,
             seeds,
             created,
             [vm.number for vm in vms],
-            [vm.update_domain for vm in vms],
-            [vm.fault_domain for vm in vms],
             [vm.host for vm in vms],
             [vm.power for vm in vms],
-            [vm.boots for vm in vms],
-            [vm.ephemeral_disks for vm in vms],
             bindings,
+            traits,
             {place: vm.events for place, vm in enumerate(vms) if vm.events},
-            {place: (vm.model, vm.protected) for place, vm in enumerate(vms) if vm.model},
         )
 
 
@@ -229,6 +229,7 @@ class RegionBuilder:
         self._seeds: list[str] = []
         self._instants: list[datetime] = []
         self._bindings: list[Binding] = []
+        self._traits: list[VmTraits] = []
         self._hosts: dict[int, Host] = {}
         self._numbers: dict[int | None, int | None] = {None: None}
         self._vms: list[Vm] = []
@@ -309,6 +310,7 @@ class RegionBuilder:
         self._seeds += part.new_seeds
         self._instants += part.new_instants
         self._bindings += (NO_BINDING if binding == NO_BINDING else binding for binding in part.new_bindings)
+        self._traits += map(alike, part.new_traits)
         first = len(self._vms)
         self._vms += map(
             Vm,
@@ -317,19 +319,14 @@ class RegionBuilder:
             map(self._seeds.__getitem__, part.seeds),
             map(self._instants.__getitem__, part.created),
             part.numbers,
-            part.update_domains,
-            part.fault_domains,
             map(self._numbers.__getitem__, part.hosts),
             part.powers,
-            part.boots,
-            part.disks,
             map(self._bindings.__getitem__, part.bindings),
+            repeat(()),
+            map(self._traits.__getitem__, part.traits),
         )
         for place, events in part.events.items():
             self._vms[first + place] = replace(self._vms[first + place], events=events)
-        for place, (model, protected) in part.instances.items():
-            member = instance_traits(model, protected=protected)
-            self._vms[first + place] = replace(self._vms[first + place], instance=member)
 
     def _take_scopes(self, part: ScopesPart) -> None:
         if not self._names:
