@@ -60,11 +60,15 @@ class ScopeExtras(Struct, array_like=True, gc=False):
 
 
 class ScopesPart(Struct, array_like=True, tag="scopes"):
-    """Scopes by column. Instants are places in this part's own table, -1 for none: a node that has run for long has a
-    million of them, and a table of all would be larger than the region."""
+    """Scopes by column: those of lone VMs right after the part that has these, or others.
+
+    Instants are places in this part's own table, -1 for none: a node that has run for long has a million of them, and a
+    table of all would be larger than the region.
+    """
 
     instants: list[datetime]
-    kinds: list[ScopeKind]
+    vms: list[int]  # whose they are: places in the part of VMs just before this one; none for other scopes
+    kinds: list[ScopeKind]  # and names, of other scopes
     names: list[str]
     enabled: list[int]
     last_reads: list[int]
