@@ -64,7 +64,7 @@ def expected(region: Region) -> dict[str, Any]:
             for key, vm in vms.items()
         ),
         "models": Counter(
-            (vm.spec.set_name.split("~")[0].lower(), vm.model)
+            (vm.spec.set_name.split("~")[0].lower(), vm.traits.model)
             for vm in vms.values()
             if vm.spec.kind.value == "placement-group"
         ),

@@ -319,7 +319,7 @@ class ScaleSetMachine(RuleBasedStateMachine):
 
     def seen(self, key: str) -> tuple[int, int, str, bool, bool]:
         vm = self.world.region.vms[key]
-        return vm.number, vm.model, vm.spec.set_name, vm.protected, vm.power in DOWN
+        return vm.number, vm.traits.model, vm.spec.set_name, vm.traits.protected, vm.power in DOWN
 
     def documents_show_what_the_model_says(self) -> None:
         shown = {

@@ -12,6 +12,8 @@ import heapq
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -75,14 +77,12 @@ class Agenda(Struct, frozen=True, gc=False):
     latest: tuple[Due, ...] = ()  # added since the heap was last made, in order; fewer than _TOGETHER
 
     @classmethod
-    def of(cls, dues: Mapping[Key, datetime]) -> Agenda:
-        """An agenda of many keys at once, each with its instant. In order they are a heap already, in rows that double.
+    def of(cls, dues: Mapping[datetime, Sequence[Key]]) -> Agenda:
+        """An agenda of what is due at each instant. In order it is a heap already, in rows that double.
 
-        Sorted twice rather than in pairs: a million pairs would leave their holes in memory.
+        By instant rather than in pairs: of a million there are few, and a million pairs would leave holes in memory.
         """
-        keys = sorted(dues)
-        keys.sort(key=dues.__getitem__)
-        groups = list(_together([dues[key] for key in keys], keys))
+        groups = [run for at in sorted(dues) for run in _runs(at, sorted(dues[at]))]
         nodes: list[_Node | None] = [None] * (2 * len(groups) + 2)
         for place in range(len(groups) - 1, -1, -1):
             left, right = nodes[2 * place + 1], nodes[2 * place + 2]
@@ -178,16 +178,12 @@ _Ahead: TypeAlias = tuple[datetime, Key, int, _Node | None, int]
 
 def _nodes_of(latest: Sequence[Due]) -> list[_Node]:
     """Nodes without branches, of entries that are in order."""
-    runs = _together([due.at for due in latest], [due.key for due in latest])
+    together = groupby(latest, key=attrgetter("at"))
+    runs = (run for at, dues in together for run in _runs(at, [due.key for due in dues]))
     return [_Node(1, at, first, more=tuple(more)) for at, (first, *more) in runs]
 
 
-def _together(instants: Sequence[datetime], keys: Sequence[Key]) -> Iterator[tuple[datetime, Sequence[Key]]]:
-    """Runs of keys that are due at one instant, none of them too long; both are in order already."""
-    start = 0
-    while start < len(keys):
-        at, end = instants[start], min(start + _TOGETHER, len(keys))
-        while instants[end - 1] != at:
-            end -= 1
-        yield at, keys[start:end]
-        start = end
+def _runs(at: datetime, keys: Sequence[Key]) -> Iterator[tuple[datetime, Sequence[Key]]]:
+    """Keys of one instant, which are in order already, in runs of which none is too long for a node."""
+    for start in range(0, len(keys), _TOGETHER):
+        yield at, keys[start : start + _TOGETHER]

@@ -7,8 +7,10 @@ the one place that takes a key apart.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from datetime import datetime
 from enum import Enum
-from typing import NewType
+from typing import NewType, cast
 
 Key = NewType("Key", str)
 
@@ -64,6 +66,11 @@ def of_room(engine: str) -> Key:
 
 def of_scope(scope: str) -> Key:
     return Key(scope)
+
+
+def of_scopes(dues: defaultdict[datetime, list[str]]) -> defaultdict[datetime, list[Key]]:
+    """The same of all scopes that are due at some instants. Nothing is made: a scope's key stands for itself."""
+    return cast("defaultdict[datetime, list[Key]]", dues)
 
 
 def kind_of(key: Key) -> tuple[KeyKind, str]:

@@ -20,16 +20,15 @@ from forewarn.core.phases import Phase
 from forewarn.core.retired import NONE_RETIRED, Retired
 from forewarn.core.specs import (
     NO_BINDING,
-    NO_INSTANCE,
     USUAL_TRAITS,
     Binding,
-    InstanceTraits,
     Orchestration,
     Policy,
     ScaleSetSpec,
     ScopeKind,
     ScopeTraits,
     VmSpec,
+    VmTraits,
 )
 from forewarn.core.tokens.values import AccessToken
 
@@ -73,23 +72,23 @@ class Vm(Struct, frozen=True, gc=False):
     seed: str  # of the command that made it; its GUID derives from this
     created_at: datetime
     number: int  # in its set; among all lone VMs for a lone one
-    update_domain: int
-    fault_domain: int
     host: int | None  # None while deallocated
     power: Power = Power.RUNNING
-    boots: int = 1
-    ephemeral_disks: int = 1  # how many it has had: a redeployed VM starts with an empty one
     binding: Binding = NO_BINDING
     events: tuple[str, ...] = ()  # not ended, announced or not, that will hit it
-    instance: InstanceTraits = NO_INSTANCE
+    traits: VmTraits = VmTraits()
 
     @property
-    def model(self) -> int:
-        return self.instance.model
+    def update_domain(self) -> int:
+        return self.traits.update_domain
 
     @property
-    def protected(self) -> bool:
-        return self.instance.protected
+    def fault_domain(self) -> int:
+        return self.traits.fault_domain
+
+    @property
+    def boots(self) -> int:
+        return self.traits.boots
 
     @property
     def key(self) -> str:

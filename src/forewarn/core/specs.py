@@ -166,20 +166,21 @@ class ScaleSetSpec(Struct, frozen=True, omit_defaults=True):
 # What most VMs, or most scopes, have alike: one value for all, so that a million do not hold it a million times
 
 
-class InstanceTraits(Struct, frozen=True, gc=False):
-    """What a VM is in its scale set."""
+class VmTraits(Struct, frozen=True, gc=False):
+    """Small numbers of a VM: of a million VMs few differ in all of them."""
 
-    model: int = 0  # the version of the set's model that it has; 0 outside scale sets
+    update_domain: int = 0
+    fault_domain: int = 0
+    boots: int = 1
+    ephemeral_disks: int = 1  # how many it has had: a redeployed VM starts with an empty one
+    model: int = 0  # the version of its scale set's model that it has; 0 outside scale sets
     protected: bool = False  # from scale-in
 
 
-@lru_cache(1_000)  # ours: a few for each model that is in use
-def instance_traits(model: int = 0, *, protected: bool = False) -> InstanceTraits:
-    """The one value for all instances that are alike."""
-    return InstanceTraits(model, protected)
-
-
-NO_INSTANCE = instance_traits()
+@lru_cache(10_000)  # ours: 15 domains, each with some hundred counts; beyond it a VM has a value of its own
+def alike(traits: VmTraits) -> VmTraits:
+    """The one value for all VMs with these traits."""
+    return traits
 
 
 class ScopeTraits(Struct, frozen=True, gc=False):
@@ -196,17 +197,20 @@ USUAL_TRAITS = ScopeTraits()
 
 
 class _Traited(Protocol):
-    """A scope, as far as it matters here."""
+    """A VM or a scope, as far as it matters here."""
 
     @property
-    def traits(self) -> ScopeTraits: ...
+    def traits(self) -> VmTraits | ScopeTraits: ...
 
 
-_Scope = TypeVar("_Scope", bound=_Traited)
+_Owner = TypeVar("_Owner", bound=_Traited)
 
 
-def with_traits(scope: _Scope, **changes: Any) -> _Scope:
-    """The scope with some of its traits changed; without any that is not usual it holds no value of its own."""
-    traits = structs.replace(scope.traits, **changes)
-    changed = structs.replace(cast("Struct", scope), traits=USUAL_TRAITS if traits == USUAL_TRAITS else traits)
-    return cast("_Scope", changed)
+def with_traits(owner: _Owner, **changes: Any) -> _Owner:
+    """The VM or scope with some of its traits changed; where others are like it, it holds no value of its own."""
+    traits = structs.replace(owner.traits, **changes)
+    if isinstance(traits, VmTraits):
+        traits = alike(traits)
+    elif traits == USUAL_TRAITS:
+        traits = USUAL_TRAITS
+    return cast("_Owner", structs.replace(cast("Struct", owner), traits=traits))

@@ -18,7 +18,14 @@ from forewarn.server import desk
 from forewarn.server import log as log_lines
 from forewarn.server.opening import RunningServer, open_server
 from forewarn.server.parts import kept_in
-from forewarn.server.process import ServerEnd, new_event_loop, spare_the_collector, stopped_by_signals, take_all_files
+from forewarn.server.process import (
+    ServerEnd,
+    new_event_loop,
+    return_large_blocks,
+    spare_the_collector,
+    stopped_by_signals,
+    take_all_files,
+)
 from forewarn.settings.binding_file import BindingEntry
 from forewarn.settings.errors import CommandFailed, Exit
 from forewarn.settings.fleet_file import FleetEntry
@@ -50,6 +57,7 @@ def run(
         request_log.switch_on(written=settings.request_log)
     settings, token = desk.prepared(settings)
     take_all_files()
+    return_large_blocks()
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             opening = open_server(settings, fleet, bindings, declared, onlooker, notifications)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import defaultdict
+from datetime import datetime, timedelta
 from itertools import takewhile
 
 from hypothesis import given
@@ -95,7 +96,10 @@ def test_freeing_a_long_agenda_does_not_exhaust_the_stack() -> None:
 def test_many_of_one_instant_that_share_a_node_come_out_in_order_with_those_added_later(
     at_once: dict[str, int], later: list[tuple[int, str]], most: int
 ) -> None:
-    agenda = Agenda.of({Key(key): NOON + timedelta(seconds=seconds) for key, seconds in at_once.items()})
+    by_instant: dict[datetime, list[Key]] = defaultdict(list)
+    for key, seconds in at_once.items():
+        by_instant[NOON + timedelta(seconds=seconds)].append(Key(key))
+    agenda = Agenda.of(by_instant)
     for seconds, key in later:
         agenda = agenda.add(NOON + timedelta(seconds=seconds), Key(key))
     expected = sorted([*((seconds, key) for key, seconds in at_once.items()), *later])

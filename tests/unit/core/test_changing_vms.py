@@ -143,7 +143,7 @@ def test_an_instance_of_a_flexible_set_may_be_changed_too(world: World) -> None:
     (name,) = world.instances()
     spec = replace(world.vm(name).spec, tags=(("a", "1"),))
     world.do(c.RespecifyVm(name, spec))
-    assert (world.vm(name).spec, world.vm(name).model) == (spec, 1)
+    assert (world.vm(name).spec, world.vm(name).traits.model) == (spec, 1)
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,7 @@ def test_an_approved_event_starts_has_its_impact_and_leaves_after_its_recovery(s
     assert world.vm("web").host == home
     world.advance(story.impact)
     vm = world.vm("web")
-    assert (vm.power, vm.boots, vm.ephemeral_disks) == (Power.RUNNING, story.boots, story.disks)
+    assert (vm.power, vm.boots, vm.traits.ephemeral_disks) == (Power.RUNNING, story.boots, story.disks)
     assert (vm.host != home) is story.moves
     world.advance(story.recovery - SECOND)
     assert world.statuses("web") == ["Started"]

@@ -20,7 +20,7 @@ def test_a_failure_is_born_started_and_rebuilds_the_vm_elsewhere(world: World) -
     assert (seen.description, seen.duration_seconds) == ("Virtual machine has encountered a failure.", -1)
     assert world.event(event_id).started_at == NOON
     world.advance(60 * SECOND)
-    assert (world.vm("web").boots, world.vm("web").ephemeral_disks) == (2, 2)
+    assert (world.vm("web").boots, world.vm("web").traits.ephemeral_disks) == (2, 2)
     assert world.host_of("web").number != 0
     world.advance(10 * MINUTE)
     assert world.document("web").events == ()

@@ -5,6 +5,7 @@ Counted, not timed: what a step does must not grow with what there is to do.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import datetime
 
 import pytest
@@ -203,7 +204,8 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def many(count: int) -> Agenda:
-    return Agenda.of({Key(f"key-{number}"): NOON + number % 100 * SECOND for number in range(count)})
+    by_second = {second: [Key(f"key-{number}") for number in range(second, count, 100)] for second in range(100)}
+    return Agenda.of({NOON + second * SECOND: keys for second, keys in by_second.items()})
 
 
 def test_taking_a_few_of_many_costs_what_is_taken(looked_at: list[str]) -> None:
@@ -233,9 +235,11 @@ def test_whether_too_much_is_due_for_one_settling_is_known_without_looking_at_al
 
 
 def test_many_entries_at_once_are_the_agenda_that_adding_them_makes() -> None:
-    dues = {Key(f"key-{number * 7 % 50}"): NOON + number % 9 * SECOND for number in range(50)}
+    dues: dict[datetime, list[Key]] = defaultdict(list)
     added = Agenda()
-    for key, at in dues.items():
+    for number in range(50):
+        at, key = NOON + number % 9 * SECOND, Key(f"key-{number * 7 % 50}")
+        dues[at].append(key)
         added = added.add(at, key)
     assert list(Agenda.of(dues).soonest(100)) == list(added.soonest(100)) == sorted(added.soonest(100))
     assert Agenda.of({}) == Agenda()

@@ -48,6 +48,10 @@ def vm(key: str, **changes: object) -> Break:
     return lambda region: replace(region, vms=region.vms.set(key, replace(region.vms[key], **changes)))
 
 
+def traits(key: str, **changes: object) -> Break:
+    return lambda region: replace(region, vms=region.vms.set(key, with_traits(region.vms[key], **changes)))
+
+
 def scope(**changes: object) -> Break:
     return lambda region: replace(region, scopes=region.scopes.set(SET, replace(region.scopes[SET], **changes)))
 
@@ -97,8 +101,8 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "a stopped VM on a host": (vm("lone", power=Power.DEALLOCATED), "is deallocated on host 0"),
     "a running VM on no host": (vm("lone", host=None), "is running on host None"),
     "a VM on an unknown host": (vm("lone", host=9), "lives on host 9, which does not know it"),
-    "a VM of another fault domain": (vm("lone", fault_domain=3), "of other domains"),
-    "a VM of another update domain": (vm("lone", update_domain=3), "of other domains"),
+    "a VM of another fault domain": (traits("lone", fault_domain=3), "of other domains"),
+    "a VM of another update domain": (traits("lone", update_domain=3), "of other domains"),
     "a VM frozen by nothing": (vm("lone", power=Power.FROZEN), "nothing is being done to it"),
     "a VM with a future number": (vm("web-0", number=7), "only 2 were made"),
     "a binding that is not indexed": (vm("lone", binding=Binding("10.0.0.4")), "the addresses"),

@@ -11,7 +11,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.invariants import region as invariants
 from forewarn.core.maps import Map
 from forewarn.core.region import Region, Resource, Rolling, replace
-from forewarn.core.specs import Domains, Policy, instance_traits, with_traits
+from forewarn.core.specs import Domains, Policy, with_traits
 from tests.unit.core.world import MINUTE, NOON, World
 
 Break = Callable[[Region], Region]
@@ -40,11 +40,12 @@ def part(name: str, key: object, /, **changes: object) -> Break:
     return broken
 
 
-def traits(**changes: object) -> Break:
-    """The same of what the set's placement group has that a lone VM's scope has not."""
+def traits(name: str, key: object, /, **changes: object) -> Break:
+    """The same of what it has alike with others, or that a lone VM's scope has not."""
 
     def broken(region: Region) -> Region:
-        return replace(region, scopes=region.scopes.set(GROUP, with_traits(region.scopes[GROUP], **changes)))
+        entries = getattr(region, name)
+        return replace(region, **{name: entries.set(key, with_traits(entries[key], **changes))})
 
     return broken
 
@@ -90,11 +91,11 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "a miscounted leaver": (scale_set(leaving=0), "1 instances of scale set web are leaving, 0 are counted"),
     "a set that goes though some stay": (scale_set(deleting=True), "and 2 of its instances stay"),
     "a group with other domains than its set": (
-        traits(domains=Domains(fault=9)),
+        traits("scopes", "placement-group/web~0", domains=Domains(fault=9)),
         "has 9 fault domains, its scale set 0",
     ),
     "a VM beyond the domains of its set": (
-        traits(domains=Domains(update=1)),
+        traits("scopes", "placement-group/web~0", domains=Domains(update=1)),
         "is in domains 1/1 of 1/0",
     ),
     "a rolling upgrade that neither runs nor has ended": (
@@ -106,18 +107,18 @@ BREAKS: dict[str, tuple[Break, str]] = {
         "is canceled and has not ended",
     ),
     "an id that will come again": (scale_set(next_id=2), "instance web_2 has an id, though the next one is 2"),
-    "a model of the future": (vm("web_1", instance=instance_traits(2)), "is of model 2, though the latest is 1"),
-    "an instance without a model": (vm("web_1", instance=instance_traits(0)), "is of model 0"),
+    "a model of the future": (traits("vms", "web_1", model=2), "is of model 2, though the latest is 1"),
+    "an instance without a model": (traits("vms", "web_1", model=0), "is of model 0"),
     "two of one id": (vm("web_1", number=2), "have one id"),
     "an instance with another's name": (vm("web_1", name="WEB_9"), "is called web_9"),
-    "a lone VM with a model": (vm("lone", instance=instance_traits(1)), "in no scale set"),
-    "a protected lone VM": (vm("lone", instance=instance_traits(protected=True)), "in no scale set"),
+    "a lone VM with a model": (traits("vms", "lone", model=1), "in no scale set"),
+    "a protected lone VM": (traits("vms", "lone", protected=True), "in no scale set"),
     "a deletion that waits for nobody": (deletion(group=""), "does not wait with the others"),
     "a group without its set": (
         lambda region: replace(region, scopes=region.scopes.set("x", replace(region.scopes[GROUP], name="db~0"))),
         "has outlived its scale set",
     ),
-    "a group with its own policy": (traits(policy=Policy(True)), "another policy"),
+    "a group with its own policy": (traits("scopes", "placement-group/web~0", policy=Policy(True)), "another policy"),
     "a second single group": (
         lambda region: scale_set(single_placement_group=True)(second(region, ())),
         "not the single placement group",

@@ -7,17 +7,15 @@ import tracemalloc
 
 from forewarn.core import commands as c
 from forewarn.core.region import Host, Vm
+from forewarn.core.rules import Rules
 from forewarn.core.specs import VmSpec
 from forewarn.core.step import step
 from tests.unit.core.real_world import RealWorld
-from tests.unit.core.world import World
+from tests.unit.core.world import HOUR, World
 
 _MANY = 2000
-# Those of 0.1, before there were machines; what only instances of scale sets have shares a value since
-_VM = (
-    "name", "spec", "seed", "created_at", "number", "update_domain", "fault_domain", "host", "power", "boots",
-    "ephemeral_disks", "binding", "events", "instance",
-)  # fmt: skip
+# What 0.1 had, before there were machines, but for small numbers, which share a value since
+_VM = ("name", "spec", "seed", "created_at", "number", "host", "power", "binding", "events", "traits")
 _HOST = ("number", "fault_domain", "update_domain", "capacity", "health", "vms")
 
 
@@ -39,6 +37,18 @@ def _grows_by(world: World) -> int:
 def test_a_pretended_vm_and_its_host_have_the_fields_that_they_had_before_there_were_machines() -> None:
     assert Vm.__struct_fields__ == _VM
     assert Host.__struct_fields__ == _HOST
+
+
+def test_vms_that_are_alike_hold_one_value_for_it_whatever_became_of_them() -> None:
+    world = World(Rules(update_domains=1, fault_domains=1))
+    world.create("a", "b", "c")
+    for name in ("a", "b"):
+        world.restart(name)
+    world.advance(HOUR)
+
+    a, b, c = (world.vm(name).traits for name in ("a", "b", "c"))
+    assert (a.boots, c.boots) == (2, 1)
+    assert a is b
 
 
 def test_many_pretended_vms_take_the_same_memory_beside_real_machines_as_alone() -> None:

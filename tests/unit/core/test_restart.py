@@ -69,7 +69,7 @@ def test_the_machine_goes_down_comes_back_and_the_event_leaves_half_a_minute_lat
     assert world.statuses("web") == ["Started"]
     world.advance(SECOND)
     assert world.document("web") == Document(incarnation=4)
-    assert (world.vm("web").host, world.vm("web").ephemeral_disks) == (home, 1)
+    assert (world.vm("web").host, world.vm("web").traits.ephemeral_disks) == (home, 1)
 
 
 def test_the_event_keeps_its_id_for_all_its_life(world: World) -> None:

@@ -22,7 +22,7 @@ ROLLING: dict[str, Any] = {"upgrade": UpgradeMode.ROLLING}
 def upgraded(world: World) -> list[int]:
     """The ids of those that have the latest model."""
     latest = world.region.scale_sets["web"].model
-    return sorted(vm.number for vm in world.region.vms.values() if vm.model == latest)
+    return sorted(vm.number for vm in world.region.vms.values() if vm.traits.model == latest)
 
 
 def rolling(world: World) -> Rolling:

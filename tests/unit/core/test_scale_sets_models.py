@@ -15,12 +15,12 @@ BY_THEMSELVES = [UpgradeMode.AUTOMATIC, UpgradeMode.ROLLING]
 def latest(world: World) -> list[str]:
     """The instances that have the latest model."""
     model = world.scale_set().model
-    return [name for name in world.instances() if world.vm(name).model == model]
+    return [name for name in world.instances() if world.vm(name).traits.model == model]
 
 
 def test_a_set_is_made_with_its_first_model(world: World) -> None:
     world.put_set(capacity=1)
-    assert (world.scale_set().model, world.vm("web_0").model, latest(world)) == (1, 1, ["web_0"])
+    assert (world.scale_set().model, world.vm("web_0").traits.model, latest(world)) == (1, 1, ["web_0"])
 
 
 def test_a_change_of_the_model_is_a_new_version_and_anything_else_is_not(world: World) -> None:

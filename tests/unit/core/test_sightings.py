@@ -255,7 +255,7 @@ def test_what_a_lost_host_ran_is_rebuilt_elsewhere_and_only_then(by: str) -> Non
     assert (found.errand.kind, found.errand.to, found.errand.source_off) == (ErrandKind.REDEPLOY, "beta", True)
     world.carry_out("web")
     assert world.home("web") == "beta"
-    assert world.region.vms["web"].ephemeral_disks == 2
+    assert world.region.vms["web"].traits.ephemeral_disks == 2
 
 
 def test_a_fence_that_fails_starts_nothing_anywhere() -> None:

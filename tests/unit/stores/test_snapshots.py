@@ -24,7 +24,7 @@ from forewarn.core.region import (
 )
 from forewarn.core.retired import Retired
 from forewarn.core.rules import Rules
-from forewarn.core.specs import InstanceTraits, ScopeTraits, VmSpec
+from forewarn.core.specs import ScopeTraits, VmSpec, VmTraits
 from forewarn.core.step import step
 from forewarn.stores.snapshots import parts
 from forewarn.stores.snapshots import region as snapshots
@@ -81,10 +81,14 @@ def test_an_empty_region_comes_back() -> None:
     assert _again(Region()) == Region()
 
 
+def _spread(number: int) -> VmTraits:
+    return VmTraits(number % 5, number % 3)
+
+
 def test_a_region_of_many_parts_comes_back() -> None:
     count = parts.CHUNK * 2 + 1
     spec = VmSpec(size="big")
-    vms = Map({f"vm-{n}": Vm(f"VM-{n}", spec, f"S{n // 100}", AT, n, n % 5, n % 3, n // 20) for n in range(count)})
+    vms = Map({f"vm-{n}": Vm(f"VM-{n}", spec, f"S{n // 100}", AT, n, n // 20, traits=_spread(n)) for n in range(count)})
     hosts = Map({n: Host(n, n % 3, n % 5, 20) for n in range(count // 20 + 1)})
     again = _again(Region(vms=vms, hosts=hosts, lone_vms_made=count))
     assert again.vms == vms
@@ -103,7 +107,7 @@ def test_the_numbers_of_scopes_that_went_come_back(count: int) -> None:
 def test_values_that_vms_share_are_one_object_again_after_a_snapshot() -> None:
     region, _ = story()[0]
     again = _again(region)
-    for part in ("spec", "seed", "created_at", "binding"):
+    for part in ("spec", "seed", "created_at", "binding", "traits"):
         shared = {id(getattr(vm, part)) for vm in region.vms.values()}
         assert len({id(getattr(vm, part)) for vm in again.vms.values()}) <= len(shared)
 
@@ -172,9 +176,8 @@ def test_a_whole_stream_of_nonsense_is_unusable(payloads: list[bytes]) -> None:
 
 
 KEPT_OR_DERIVED: dict[type[msgspec.Struct], str] = {
-    Vm: "name spec seed created_at number update_domain fault_domain host power boots ephemeral_disks binding events "
-    "instance",
-    InstanceTraits: "model protected",
+    Vm: "name spec seed created_at number host power binding events traits",
+    VmTraits: "update_domain fault_domain boots ephemeral_disks model protected",
     Scope: "key kind name enabled_at last_read_at lapses_at incarnation events changed_at traits",
     ScopeTraits: "policy resource_group members counts domains",
     Host: "number fault_domain update_domain capacity health vms",

@@ -57,11 +57,11 @@ def batch_size(scale_set: ScaleSet) -> int:
 def behind_of(region: Region, scale_set: ScaleSet) -> list[Vm]:
     """The instances that have an older model, in the order of their making."""
     vms = (region.vms[key] for key in scale_set.instances)
-    return sorted((vm for vm in vms if vm.model != scale_set.model), key=lambda vm: vm.number)
+    return sorted((vm for vm in vms if vm.traits.model != scale_set.model), key=lambda vm: vm.number)
 
 
 def upgrade_one(draft: Draft, scale_set: ScaleSet, vm: Vm) -> None:
     """An instance takes over the latest model."""
-    if vm.model != scale_set.model:
+    if vm.traits.model != scale_set.model:
         spec = replace(scale_set.vm_spec, set_name=vm.spec.set_name)
         draft.record(f.InstanceUpgraded(draft.now, vm.key, scale_set.model, spec))

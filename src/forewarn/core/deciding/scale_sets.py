@@ -95,7 +95,7 @@ def protect(draft: Draft, command: c.ProtectInstance) -> None:
     (vm,) = find_vms(draft.region, (command.vm,))
     if not vm.scale_set:
         raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is not an instance of a scale set.")
-    if vm.protected is not command.protected:
+    if vm.traits.protected is not command.protected:
         draft.record(f.InstanceProtected(draft.now, vm.key, command.protected))
 
 
@@ -233,7 +233,7 @@ def _victims(scale_set: ScaleSet, staying: list[Vm], how_many: int) -> list[Vm]:
     """Who goes, of the oldest to the newest: never a protected one."""
     if how_many <= 0:
         return []
-    candidates = [vm for vm in staying if not vm.protected]
+    candidates = [vm for vm in staying if not vm.traits.protected]
     if len(candidates) < how_many:
         raise Refused(
             Hint.CONFLICT,

@@ -14,7 +14,7 @@ from forewarn.core.lifecycle import EventMoved, event_after
 from forewarn.core.maps import Map
 from forewarn.core.phases import ENDED, PENDING, Phase
 from forewarn.core.region import DOWN, Event, Group, Power, Region, Vm, replace
-from forewarn.core.specs import ScopeKind
+from forewarn.core.specs import ScopeKind, with_traits
 
 _DURING = {
     Effect.PAUSE: Power.FROZEN,
@@ -179,9 +179,10 @@ def impact_ended(region: Region, fact: f.ImpactEnded) -> Region:
         if vm.power in DOWN:
             continue
         pretended = key not in region.machines  # what became of a real one was seen
-        boots = vm.boots + (pretended and effect in (Effect.RESTART, Effect.REDEPLOY, Effect.REIMAGE))
-        disks = vm.ephemeral_disks + (pretended and effect is Effect.REDEPLOY)
-        vms = vms.set(key, replace(vm, power=_power_now(region, vm), boots=boots, ephemeral_disks=disks))
+        if pretended and effect in (Effect.RESTART, Effect.REDEPLOY, Effect.REIMAGE):
+            disks = vm.traits.ephemeral_disks + (effect is Effect.REDEPLOY)
+            vm = with_traits(vm, boots=vm.boots + 1, ephemeral_disks=disks)
+        vms = vms.set(key, replace(vm, power=_power_now(region, vm)))
     return replace(region, vms=vms)
 
 

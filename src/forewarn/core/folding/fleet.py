@@ -13,7 +13,7 @@ from forewarn.core.folding.hosts import put_host
 from forewarn.core.folding.machines import machine_left
 from forewarn.core.folding.sets import put_scope
 from forewarn.core.region import Power, RealHost, Region, Vm, fold, replace, scope_key
-from forewarn.core.specs import Binding, ScopeKind, instance_traits, with_traits
+from forewarn.core.specs import Binding, ScopeKind, VmTraits, alike, with_traits
 
 VmFact: TypeAlias = (
     f.VmCreated | f.VmBound | f.VmMoved | f.VmStarted | f.VmStopped | f.VmDeallocated | f.VmDeleted | f.VmRespecified
@@ -35,7 +35,7 @@ def fold_vm(region: Region, fact: VmFact) -> Region:
             return _house(region, vm, host)
         case f.VmStarted(host=host):
             boots = vm.boots + (vm.key not in region.machines)  # those of a real one are told by its boot marks
-            return _house(region, replace(vm, power=Power.RUNNING, boots=boots), host)
+            return _house(region, with_traits(replace(vm, power=Power.RUNNING), boots=boots), host)
         case f.VmStopped():
             return replace(region, vms=region.vms.set(vm.key, replace(vm, power=Power.STOPPED)))
         case f.VmDeallocated():
@@ -78,10 +78,8 @@ def _vm_created(region: Region, fact: f.VmCreated) -> Region:
         seed=fact.seed,
         created_at=fact.at,
         number=fact.number,
-        update_domain=fact.update_domain,
-        fault_domain=fact.fault_domain,
         host=None,
-        instance=instance_traits(fact.model),
+        traits=alike(VmTraits(fact.update_domain, fact.fault_domain, model=fact.model)),
     )
     lone = region.lone_vms_made
     scopes = region.scopes
@@ -106,7 +104,7 @@ def _house(region: Region, vm: Vm, host: int | None) -> Region:
         taken = region.hosts[host]
         region = put_host(region, replace(taken, vms=tuple(sorted({*taken.vms, vm.key}))))
         if isinstance(taken, RealHost):  # a real machine goes where there is room, and its domains are its host's
-            vm = replace(vm, fault_domain=taken.fault_domain, update_domain=taken.update_domain)
+            vm = with_traits(vm, fault_domain=taken.fault_domain, update_domain=taken.update_domain)
     return replace(region, vms=region.vms.set(vm.key, replace(vm, host=host)))
 
 

@@ -11,6 +11,7 @@ from forewarn.core.folding.hosts import fold_real_host, reserve
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import PLACED, Errand, ErrandKind, MachinePower, OpenErrand, RealMachine
 from forewarn.core.region import DOWN, HostHealth, Power, Region, replace
+from forewarn.core.specs import with_traits
 
 CRASHES_WITHIN = timedelta(minutes=10)  # ours: the recovery that such an event is given
 
@@ -73,7 +74,7 @@ def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
     booted = awake and "" not in (fact.boot_mark, machine.boot_mark)
     if booted and fact.boot_mark != machine.boot_mark:
         vm = region.vms[fact.vm]
-        region = replace(region, vms=region.vms.set(vm.key, replace(vm, boots=vm.boots + 1)))
+        region = replace(region, vms=region.vms.set(vm.key, with_traits(vm, boots=vm.boots + 1)))
     found = replace(
         machine,
         host=fact.host,
@@ -225,7 +226,7 @@ def _over(region: Region, found: OpenErrand, why: str, at: datetime) -> Region:
     if vm is not None:
         emptied = found.errand.kind is ErrandKind.REDEPLOY and not why
         power = vm.power if vm.power in DOWN else Power.RUNNING
-        vm = replace(vm, power=power, ephemeral_disks=vm.ephemeral_disks + emptied)
+        vm = with_traits(replace(vm, power=power), ephemeral_disks=vm.traits.ephemeral_disks + emptied)
         region = replace(region, vms=region.vms.set(vm.key, vm))
     return sets.waited_for(region, found.errand.id, why)
 

@@ -22,7 +22,7 @@ from forewarn.core.region import (
     replace,
     scope_key,
 )
-from forewarn.core.specs import ScopeKind, instance_traits
+from forewarn.core.specs import ScopeKind, with_traits
 
 OPERATIONS_REMEMBERED = 10_000  # ours: bounds memory; az asks for seconds or minutes after it began one
 
@@ -99,12 +99,10 @@ def fold_scale_set(region: Region, fact: ScaleSetFact) -> Region:
             ended = replace(rolling, upgraded=total, next_at=None, ended_at=fact.at, canceled=canceled)
             return _put(region, replace(region.scale_sets[key], rolling=ended))
         case f.InstanceUpgraded(vm=key, model=model, spec=spec):
-            vm = region.vms[key]
-            vm = replace(vm, spec=spec, instance=instance_traits(model, protected=vm.protected))
+            vm = with_traits(replace(region.vms[key], spec=spec), model=model)
             return replace(region, vms=region.vms.set(key, vm))
         case f.InstanceProtected(vm=key, protected=protected):
-            vm = region.vms[key]
-            vm = replace(vm, instance=instance_traits(vm.model, protected=protected))
+            vm = with_traits(region.vms[key], protected=protected)
             return replace(region, vms=region.vms.set(key, vm))
         case _:
             assert_never(fact)

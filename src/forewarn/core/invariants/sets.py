@@ -35,8 +35,8 @@ def of_scale_sets(region: Region) -> Iterator[str]:
     for vm in region.vms.values():
         if vm.scale_set:
             instances[fold(vm.scale_set)].append(vm)
-        elif vm.model or vm.protected:
-            yield f"VM {vm.key} is of model {vm.model} (protected: {vm.protected}), and in no scale set"
+        elif vm.traits.model or vm.traits.protected:
+            yield f"VM {vm.key} is of model {vm.traits.model} (protected: {vm.traits.protected}), and in no scale set"
     for key in instances.keys() - set(region.scale_sets):
         yield f"scale set {key} has instances and no record"
     for key, scale_set in region.scale_sets.items():
@@ -75,8 +75,8 @@ def _of_instances(scale_set: ScaleSet, vms: list[Vm]) -> Iterator[str]:
     for vm in vms:
         if vm.number >= scale_set.next_id:
             yield f"instance {vm.key} has an id, though the next one is {scale_set.next_id}"
-        if not 1 <= vm.model <= scale_set.model:
-            yield f"instance {vm.key} is of model {vm.model}, though the latest is {scale_set.model}"
+        if not 1 <= vm.traits.model <= scale_set.model:
+            yield f"instance {vm.key} is of model {vm.traits.model}, though the latest is {scale_set.model}"
         uniform = scale_set.orchestration is Orchestration.UNIFORM
         if not vm.key.startswith(f"{scale_set.key}_") or (uniform and vm.key != f"{scale_set.key}_{vm.number}"):
             yield f"instance {vm.number} of scale set {scale_set.key} is called {vm.key}"

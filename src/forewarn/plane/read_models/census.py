@@ -125,7 +125,7 @@ def _traits(region: Region, vms: Sequence[Vm]) -> Counter[Traits]:
 
 
 def _models(vms: Sequence[Vm]) -> Counter[Model]:
-    return Counter([(fold(vm.scale_set), vm.model) for vm in vms if vm.spec.kind is ScopeKind.PLACEMENT_GROUP])
+    return Counter([(fold(vm.scale_set), vm.traits.model) for vm in vms if vm.spec.kind is ScopeKind.PLACEMENT_GROUP])
 
 
 def _down(vms: Sequence[Vm]) -> Counter[int]:

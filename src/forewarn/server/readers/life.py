@@ -17,7 +17,7 @@ from typing import Any
 
 from forewarn.plane.system import SYSTEM, ServerSystem
 from forewarn.server import log as log_lines
-from forewarn.server.process import STOPPING, new_event_loop, spare_the_collector, take_all_files
+from forewarn.server.process import STOPPING, new_event_loop, return_large_blocks, spare_the_collector, take_all_files
 from forewarn.server.readers.channel import ReaderChannel
 from forewarn.server.readers.ground import ReaderGround
 from forewarn.server.readers.messages import (
@@ -210,6 +210,7 @@ def main(descriptor: int) -> int:
         signal.signal(number, signal.SIG_IGN)  # they mean the server, which then says what is to be done
     _die_with_the_server()
     take_all_files()
+    return_large_blocks()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(_live(descriptor))
 

@@ -158,7 +158,7 @@ def _is_same_scope(before: Region, after: Region, scope: Scope) -> bool:
 def vm_slice(vm: Vm) -> VmSlice:
     """Who it is and how it is known. What it is told of itself, the server tells."""
     spec = VmSpec(kind=vm.spec.kind, set_name=vm.spec.set_name, role=vm.spec.role)
-    return VmSlice(Vm(vm.name, spec, "", _LONG_AGO, vm.number, 0, 0, None, Power.RUNNING, binding=vm.binding))
+    return VmSlice(Vm(vm.name, spec, "", _LONG_AGO, vm.number, None, Power.RUNNING, binding=vm.binding))
 
 
 def scope_slice(region: Region, scope: Scope) -> ScopeSlice:

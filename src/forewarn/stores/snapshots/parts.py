@@ -6,7 +6,7 @@ VMs that were made together hold one specification, not a million.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import islice, repeat
 from typing import Any, Generic, TypeVar
@@ -40,7 +40,8 @@ from forewarn.core.specs import (
     Binding,
     ScopeKind,
     VmSpec,
-    instance_traits,
+    VmTraits,
+    alike,
     with_traits,
 )
 from forewarn.core.tokens.values import AccessToken
@@ -93,8 +94,12 @@ def parts_of(region: Region) -> Iterator[Part]:
     pretended = (host for host in region.hosts.values() if not isinstance(host, RealHost))
     yield from map(_hosts_part, _chunks(pretended))
     yield from map(RealHostsPart, _chunks(replace(host, vms=(), reserved=Map()) for host in real))
-    yield from map(tables.vms_part, _chunks(region.vms.values()))
-    yield from map(_scopes_part, _chunks(region.scopes.values()))
+    for vms in _chunks(region.vms.values()):
+        yield tables.vms_part(vms)
+        if own := _own_scopes(region, vms):
+            yield _scopes_part([*own.values()], own)
+    others = (scope for scope in region.scopes.values() if scope.kind is not ScopeKind.VM)
+    yield from (_scopes_part(scopes, ()) for scopes in _chunks(others))
     yield from map(EventsPart, _chunks(region.events.values()))
     yield from map(CampaignsPart, _chunks(region.campaigns.values()))
     without_members = (replace(scale_set, instances=Map(), leaving=0) for scale_set in region.scale_sets.values())
@@ -126,7 +131,13 @@ def _hosts_part(hosts: list[Host]) -> HostsPart:
     )
 
 
-def _scopes_part(scopes: list[Scope]) -> ScopesPart:
+def _own_scopes(region: Region, vms: list[Vm]) -> dict[int, Scope]:
+    """Those of lone VMs, by the VM's place: so a start finds the VM without a table of all names."""
+    scopes = (region.scopes.get(vm.scope) if vm.spec.kind is ScopeKind.VM else None for vm in vms)
+    return {place: scope for place, scope in enumerate(scopes) if scope is not None}
+
+
+def _scopes_part(scopes: list[Scope], vms: Collection[int]) -> ScopesPart:
     places: dict[datetime | None, int] = {None: -1}
 
     def column(instants: Iterable[datetime | None]) -> list[int]:
@@ -138,8 +149,9 @@ def _scopes_part(scopes: list[Scope]) -> ScopesPart:
     changed = column(scope.changed_at for scope in scopes)
     return ScopesPart(
         [instant for instant in places if instant is not None],
-        [scope.kind for scope in scopes],
-        [scope.name for scope in scopes],
+        [*vms],
+        [] if vms else [scope.kind for scope in scopes],
+        [] if vms else [scope.name for scope in scopes],
         enabled,
         last_reads,
         lapses,
@@ -190,31 +202,30 @@ class _Tables:
         self.seeds: _Table[str] = _Table()
         self.instants: _Table[datetime] = _Table()
         self.bindings: _Table[Binding] = _Table()
+        self.traits: _Table[VmTraits] = _Table()
 
     def vms_part(self, vms: list[Vm]) -> VmsPart:
         specs = [self.specs.place(vm.spec) for vm in vms]
         seeds = [self.seeds.place(vm.seed) for vm in vms]
         created = [self.instants.place(vm.created_at) for vm in vms]
         bindings = [self.bindings.place(vm.binding) for vm in vms]
+        traits = [self.traits.place(vm.traits) for vm in vms]
         return VmsPart(
             self.specs.take_new(),
             self.seeds.take_new(),
             self.instants.take_new(),
             self.bindings.take_new(),
+            self.traits.take_new(),
             [vm.name for vm in vms],
             specs,
             seeds,
             created,
             [vm.number for vm in vms],
-            [vm.update_domain for vm in vms],
-            [vm.fault_domain for vm in vms],
             [vm.host for vm in vms],
             [vm.power for vm in vms],
-            [vm.boots for vm in vms],
-            [vm.ephemeral_disks for vm in vms],
             bindings,
+            traits,
             {place: vm.events for place, vm in enumerate(vms) if vm.events},
-            {place: (vm.model, vm.protected) for place, vm in enumerate(vms) if vm.model},
         )
 
 
@@ -229,10 +240,11 @@ class RegionBuilder:
         self._seeds: list[str] = []
         self._instants: list[datetime] = []
         self._bindings: list[Binding] = []
+        self._traits: list[VmTraits] = []
         self._hosts: dict[int, Host] = {}
         self._numbers: dict[int | None, int | None] = {None: None}
         self._vms: list[Vm] = []
-        self._names: dict[str, str] = {}
+        self._latest: list[Vm] = []  # of the latest part
         self._moments: dict[datetime, datetime] = {}
         self._scopes: list[Scope] = []
         self._events: list[Event] = []
@@ -309,39 +321,34 @@ class RegionBuilder:
         self._seeds += part.new_seeds
         self._instants += part.new_instants
         self._bindings += (NO_BINDING if binding == NO_BINDING else binding for binding in part.new_bindings)
-        first = len(self._vms)
-        self._vms += map(
-            Vm,
+        self._traits += map(alike, part.new_traits)
+        columns = (
             part.names,
             map(self._specs.__getitem__, part.specs),
             map(self._seeds.__getitem__, part.seeds),
             map(self._instants.__getitem__, part.created),
             part.numbers,
-            part.update_domains,
-            part.fault_domains,
             map(self._numbers.__getitem__, part.hosts),
             part.powers,
-            part.boots,
-            part.disks,
             map(self._bindings.__getitem__, part.bindings),
+            repeat(()),
+            map(self._traits.__getitem__, part.traits),
         )
+        self._latest = [*map(Vm, *columns)]
         for place, events in part.events.items():
-            self._vms[first + place] = replace(self._vms[first + place], events=events)
-        for place, (model, protected) in part.instances.items():
-            member = instance_traits(model, protected=protected)
-            self._vms[first + place] = replace(self._vms[first + place], instance=member)
+            self._latest[place] = replace(self._latest[place], events=events)
+        self._vms += self._latest
 
     def _take_scopes(self, part: ScopesPart) -> None:
-        if not self._names:
-            self._names = {vm.name: vm.name for vm in self._vms}
         first = len(self._scopes)
-        names = [self._names.get(name, name) for name in part.names]  # a lone VM's own string
         instants = [*map(self._moment, part.instants), None]  # place -1 is none
-
+        vms = [*map(self._latest.__getitem__, part.vms)]
+        names = [vm.name for vm in vms] or part.names  # a lone VM's own string
+        kinds = part.kinds or [ScopeKind.VM] * len(vms)
         self._scopes += map(
             Scope,
-            [_PREFIXES[kind] + fold(name) for kind, name in zip(part.kinds, names, strict=True)],
-            part.kinds,
+            [_PREFIXES[kind] + fold(name) for kind, name in zip(kinds, names, strict=True)],
+            kinds,
             names,
             map(instants.__getitem__, part.enabled),
             map(instants.__getitem__, part.last_reads),

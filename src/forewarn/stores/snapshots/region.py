@@ -23,7 +23,7 @@ from forewarn.core.region import Region
 from forewarn.stores.snapshots import parts
 from forewarn.stores.snapshots.frames import BrokenStream, framed, unframed
 
-FORMAT = 5  # another one is not read: the journal is, from its beginning
+FORMAT = 7  # another one is not read: the journal is, from its beginning
 
 
 # What comes of parts that fit each other in no region: places and names that are not there, instants without a zone.

@@ -18,7 +18,7 @@ from forewarn.core.region import (
     Resource,
     ScaleSet,
 )
-from forewarn.core.specs import Binding, Domains, Policy, ScopeKind, VmSpec
+from forewarn.core.specs import Binding, Domains, Policy, ScopeKind, VmSpec, VmTraits
 from forewarn.core.tokens.values import AccessToken
 
 
@@ -37,20 +37,17 @@ class VmsPart(Struct, array_like=True, tag="vms"):
     new_seeds: list[str]
     new_instants: list[datetime]
     new_bindings: list[Binding]
+    new_traits: list[VmTraits]
     names: list[str]
     specs: list[int]
     seeds: list[int]
     created: list[int]
     numbers: list[int]
-    update_domains: list[int]
-    fault_domains: list[int]
     hosts: list[int | None]
     powers: list[Power]
-    boots: list[int]
-    disks: list[int]
     bindings: list[int]
+    traits: list[int]
     events: dict[int, tuple[str, ...]]  # place in this part -> event ids, where there are any
-    instances: dict[int, tuple[int, bool]]  # place in this part -> model and protection, in scale sets
 
 
 class ScopeExtras(Struct, array_like=True, gc=False):
@@ -63,11 +60,15 @@ class ScopeExtras(Struct, array_like=True, gc=False):
 
 
 class ScopesPart(Struct, array_like=True, tag="scopes"):
-    """Scopes by column. Instants are places in this part's own table, -1 for none: a node that has run for long has a
-    million of them, and a table of all would be larger than the region."""
+    """Scopes by column: those of lone VMs right after the part that has these, or others.
+
+    Instants are places in this part's own table, -1 for none: a node that has run for long has a million of them, and a
+    table of all would be larger than the region.
+    """
 
     instants: list[datetime]
-    kinds: list[ScopeKind]
+    vms: list[int]  # whose they are: places in the part of VMs just before this one; none for other scopes
+    kinds: list[ScopeKind]  # and names, of other scopes
     names: list[str]
     enabled: list[int]
     last_reads: list[int]

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from forewarn.core.region import Power, Region, Scope, Vm, fold, replace
-from forewarn.core.specs import NO_INSTANCE
+from forewarn.core.specs import VmTraits
 from forewarn.web.documents.interfaces import resources_told
 from forewarn.web.slices.bulletins import ScaleSetSlice, ScopeSlice, VmSlice
 
@@ -66,7 +66,8 @@ def _document_of(scope: Scope | None) -> object:
 
 def vm_slice(region: Region, vm: Vm) -> VmSlice:
     """The VM as its readers see it: nothing of what is being done to it."""
-    lean = replace(vm, power=Power.RUNNING, boots=1, ephemeral_disks=1, events=(), instance=NO_INSTANCE)
+    domains = VmTraits(vm.update_domain, vm.fault_domain)
+    lean = replace(vm, power=Power.RUNNING, events=(), traits=domains)
     resources = resources_told(region, vm) if vm.spec.about.interfaces else ()
     return VmSlice(lean, _scale_set(region, vm), resources)
 

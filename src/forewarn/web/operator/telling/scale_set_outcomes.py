@@ -59,7 +59,7 @@ def _told_of_set(region: Region, scale_set: ScaleSet | None, facts: Sequence[f.F
 
 def _told_of_model(region: Region, scale_set: ScaleSet) -> str:
     vms = instances_of(region, scale_set)
-    latest = sum(vm.model == scale_set.model for vm in vms)
+    latest = sum(vm.traits.model == scale_set.model for vm in vms)
     told = f"The model has version {scale_set.model} now; instances that have it: {latest} of {len(vms)}."
     return told if latest == len(vms) else f"{told} Upgrade the others to give it to them."
 

@@ -46,7 +46,7 @@ def scale_set_fields(region: Region, scale_set: ScaleSet) -> ScaleSetAnswer:
         single_placement_group=scale_set.single_placement_group,
         capacity=scale_set.capacity,
         instances_total=len(scale_set.instances),
-        latest_model_total=sum(region.vms[key].model == scale_set.model for key in scale_set.instances),
+        latest_model_total=sum(region.vms[key].traits.model == scale_set.model for key in scale_set.instances),
         model=scale_set.model,
         upgrade=spec.upgrade.value,
         scale_in=spec.scale_in.value,

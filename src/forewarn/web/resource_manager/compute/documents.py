@@ -160,8 +160,8 @@ def of_instance(desk: ArmDesk, scale_set: ScaleSet, vm: Vm) -> Object:
     """What is an instance's own: its tags and its protection. All else is its model's."""
     document = kept(desk, arm_ids.instance_id(desk.subscription, scale_set, vm)) or {}
     protection = document.get("properties", {}).get("protectionPolicy", {})
-    if vm.protected != protects(protection):
-        protection = {"protectFromScaleIn": vm.protected}
+    if vm.traits.protected != protects(protection):
+        protection = {"protectFromScaleIn": vm.traits.protected}
     own = {"protectionPolicy": protection} if protection else {}
     return {**document, "tags": dict(vm.spec.tags), "properties": own}
 

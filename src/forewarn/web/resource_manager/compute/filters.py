@@ -39,7 +39,7 @@ def instances(call: Call, scale_set: ScaleSet) -> Predicate:
         return _anyone
     if found := _LATEST_MODEL.fullmatch(text):
         latest = found[1].lower() == "true"
-        return lambda vm: (vm.model == scale_set.model) is latest
+        return lambda vm: (vm.traits.model == scale_set.model) is latest
     if found := _POWER_STATE.fullmatch(text):
         return _anyone if found[1].lower() == "true" else _nobody
     raise not_understood(text)

@@ -156,7 +156,7 @@ class Instances:
 
     def _properties(self, vm: Vm, state: str) -> Object:
         """What the latest model says is shown only for an instance that has it."""
-        latest = vm.model == self._set.model
+        latest = vm.traits.model == self._set.model
         properties: Object = {
             "latestModelApplied": latest,
             "modelDefinitionApplied": "VirtualMachineScaleSet",

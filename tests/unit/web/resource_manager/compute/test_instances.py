@@ -138,11 +138,11 @@ async def test_protection_and_tags_are_an_instances_own(bench: Bench) -> None:
     shown = await bench.get(place)
     assert shown["tags"] == {"job": "leader"}
     assert (shown["properties"]["protectionPolicy"], shown["etag"]) == ({"protectFromScaleIn": True}, '"2"')
-    assert bench.plane.region.vms["web_1"].protected
+    assert bench.plane.region.vms["web_1"].traits.protected
     await bench.put(place, {"properties": {"protectionPolicy": {"protectFromScaleIn": False}}})
-    assert not bench.plane.region.vms["web_1"].protected
+    assert not bench.plane.region.vms["web_1"].traits.protected
     await bench.put(place, {"properties": {"protectionPolicy": {"protectFromScaleSetActions": True}}})
-    assert bench.plane.region.vms["web_1"].protected
+    assert bench.plane.region.vms["web_1"].traits.protected
     await bench.begin("DELETE", place)
     assert len(bench.plane.region.resources) == 1
 
