@@ -15,7 +15,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 def instance(number: int, of: str) -> VmSlice:
     told = ScaleSetSlice(of, "group", Orchestration.UNIFORM, True, of, "seed", NOON)
     spec = VmSpec(set_name=of)
-    return VmSlice(Vm(f"{of}_{number}", spec, "", NOON, number, 0, 0, None), told)
+    return VmSlice(Vm(f"{of}_{number}", spec, "", NOON, number, None), told)
 
 
 def told(*vms: VmSlice, whole: bool = False, gone: tuple[str, ...] = ()) -> Bulletin:

@@ -82,12 +82,10 @@ def assemble(
         lone_vms_made=lone_vms_made,
         latest_at=latest_at,
         retired=retired,
+        scale_sets=Map({scale_set.key: scale_set for scale_set in scale_sets}),
         tokens=Map({token.id: token for token in tokens}),
     )
-    kept = {fold(resource.id): resource for resource in resources}
-    owned = Map({resource.owner: key for key, resource in kept.items() if resource.owner})
-    sets = Map({scale_set.key: scale_set for scale_set in scale_sets})
-    region = replace(region, scale_sets=sets, resources=Map(kept), owned=owned)
+    region = _with_resources(region, resources)
     for vm in instances:
         region = instance_joined(region, vm)
     for event in region.events.values():
@@ -95,6 +93,12 @@ def assemble(
     for host in hosts:
         region = put_host(region, replace(host, vms=tuple(sorted(housed.pop(host.number, ())))))
     return _index(_with_operations(_with_machines(region, machines, errands), operations))
+
+
+def _with_resources(region: Region, resources: Iterable[Resource]) -> Region:
+    kept = {fold(resource.id): resource for resource in resources}
+    owned = Map({resource.owner: key for key, resource in kept.items() if resource.owner})
+    return replace(region, resources=Map(kept), owned=owned)
 
 
 def _with_members(scopes: Map[str, Scope], joined: Mapping[str, Mapping[str, None]]) -> Map[str, Scope]:
