@@ -98,8 +98,18 @@ async def test_a_word_that_filters_nothing_is_told_and_nothing_is_listed(
         await small(browser)
         page = await browser.page(f"{path}?{urlencode({'q': asked})}")
     (told,) = [each.text for each in page.walk() if each.attributes.get("role") == "alert"]
+    assert "Nothing is coming" not in page.text
     assert told.startswith(f"'{asked.split()[-1]}' filters nothing. Write what is to fit behind one of ")
     assert _column(page, LISTS[path][-1]) == []
+
+
+async def test_a_filter_that_no_event_fits_is_no_quiet_region(open_portal: OpenPortal) -> None:
+    async with open_portal() as browser:
+        await small(browser)
+        none, ended = await browser.page("/portal/events?q=vm:off"), await browser.page("/portal/events?tab=ended")
+    assert "No event fits this filter." in none.text
+    assert "Nothing is coming" not in none.text
+    assert "Nothing has ended" in ended.text
 
 
 async def test_activity_calls_a_host_as_all_pages_do(open_portal: OpenPortal) -> None:
