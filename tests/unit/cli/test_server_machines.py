@@ -100,7 +100,7 @@ def test_a_fence_that_fails_is_told_without_its_command_and_output() -> None:
 
 
 def test_a_fence_that_is_not_there_or_does_not_end_has_not_turned_it_off() -> None:
-    with pytest.raises(EngineFault, match="cannot be run: (No such file|File not found|The system cannot find)"):
+    with pytest.raises(EngineFault, match=r"cannot be run: (No such file|File not found|The system cannot find)"):
         fence_by(("/no/such/fence",), "rack-1", SECOND)()
     with pytest.raises(EngineFault, match="has not ended within 0:00:01"):
         fence_by((sys.executable, "-c", "import time; time.sleep(60)"), "rack-1", SECOND)()
