@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -96,7 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = _run(args)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as problem:
+        if not _reader_has_gone(problem):
+            raise
         _forget_stdout()
         return Exit.PIPE_CLOSED
     except KeyboardInterrupt:
@@ -111,6 +114,12 @@ def _run(args: argparse.Namespace) -> int:
     except CommandFailed as problem:
         complain(f"forewarn: {problem.message}")
         return problem.status
+
+
+def _reader_has_gone(problem: OSError) -> bool:
+    """Whether what we print was to go into a pipe that is closed, which Windows calls an invalid argument."""
+    windows_says_so = sys.platform == "win32" and problem.errno == errno.EINVAL and problem.filename is None
+    return isinstance(problem, BrokenPipeError) or windows_says_so
 
 
 def _forget_stdout() -> None:

@@ -22,7 +22,7 @@ from forewarn.guest.agent.values import Step
 from forewarn.guest.system import this_machine
 from forewarn.terms import ScheduledEvent
 
-_DEFAULT = re.compile(r'#(?P<key>\w+) = (?P<value>"[^"]*")')
+_DEFAULT = re.compile(r"""#(?P<key>\w+) = (?P<value>"[^"]*"|'[^']*')""")  # a path of Windows is in single quotes
 _ROW = re.compile(r"#   (?P<key>\w+) {2,}(?P<text>.+)")
 # Any day will do: an example in the documentation, the same in every build
 _NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
