@@ -65,7 +65,7 @@ class Plane:
         self.hands = Hands(machines, self._writing, self.standing, clock.now, system, self.membership.present)
         self.published: Published = self._writing  # ``region`` and ``seq``, without a call
         self.ticking = Ticking(self._writing, clock, self.standing, journal, pace.watch_seconds)
-        self.tally, self._turning = self._writing.tally, Turning(self._writing, clock)
+        self.tally, self._turning = self._writing.tally, Turning(self._writing, clock, self.snapshots)
         self._pulses = Pulses(self.reads, clock, self.standing, rules.disable_after, shared=many)
         parts = (self._writing, self.standing, self.ticking.agree, system, pace)
         self._follower = Follower(journal, shared, *parts) if shared is not None else None

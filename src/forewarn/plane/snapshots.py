@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from forewarn.core.region import Region
 from forewarn.plane.ports import Journal, JournalFault
 from forewarn.plane.system import SYSTEM
 
+# Ours: 100 000 facts by default, which a start reads in some three seconds; after a turn of so many there is one again
+_WHILE_TURNED = 5
 _log = logging.getLogger(__name__)
 
 
@@ -26,15 +29,28 @@ class Snapshots:
         self._elapsed = elapsed
         self._kept_at: float | None = None
         self._keeping: asyncio.Task[None] | None = None
+        self._longer = 1  # how many times as many facts may come between two
 
     @property
     def age_seconds(self) -> float | None:
         """Since this process last kept one; None before that."""
         return None if self._kept_at is None else self._elapsed() - self._kept_at
 
+    @contextmanager
+    def put_off(self) -> Iterator[None]:
+        """While a clock is turned: hours pass in a moment, and several snapshots of them would cost a tenth as much.
+
+        What was put off is kept with the first write after that, if it is time then.
+        """
+        self._longer = _WHILE_TURNED
+        try:
+            yield
+        finally:
+            self._longer = 1
+
     def consider(self, region: Region, seq: int) -> None:
         """Keep one if it is time."""
-        if self._keeping is None and seq - self.seq > max(self._every, len(region.vms)):
+        if self._keeping is None and seq - self.seq > max(self._every, len(region.vms)) * self._longer:
             self._keeping = asyncio.create_task(self._keep(region, seq))
 
     async def close(self, region: Region, seq: int) -> None:

@@ -17,6 +17,7 @@ from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region
 from forewarn.plane.clock import Clock, check_forward
 from forewarn.plane.ports import CLOCK, Journal, Origin, Record
+from forewarn.plane.snapshots import Snapshots
 from forewarn.plane.standing import Standing
 from forewarn.plane.writing import Writing
 
@@ -79,9 +80,10 @@ class Ticking:
 class Turning:
     """Turns a clock by hand; one turn at a time."""
 
-    def __init__(self, writing: Writing, clock: Clock) -> None:
+    def __init__(self, writing: Writing, clock: Clock, snapshots: Snapshots) -> None:
         self._writing = writing
         self._clock = clock
+        self._snapshots = snapshots
         self._moving = asyncio.Lock()
 
     async def advance(self, to: datetime, origin: Origin) -> None:
@@ -89,9 +91,10 @@ class Turning:
         async with self._moving:
             await self._writing.settled()  # an impact that is just being recorded has a deadline too
             check_forward(self._clock.now(), to)
-            while (due := self._next_deadline()) is not None and due <= to:
-                await self._tick_at(due)
-                self._check_done(due)
+            with self._snapshots.put_off():
+                while (due := self._next_deadline()) is not None and due <= to:
+                    await self._tick_at(due)
+                    self._check_done(due)
             await self._tick_at(to, moved_by=origin)
 
     async def advance_to_next(self, origin: Origin) -> datetime | None:

@@ -11,6 +11,7 @@ from forewarn.core.looking.deadlines import next_deadline
 from forewarn.core.region import Region, replace
 from forewarn.core.specs import ScopeKind, VmSpec
 from forewarn.plane.clock import TurnableClock
+from forewarn.plane.snapshots import Snapshots
 from tests.unit.plane.bench import HOUR, MINUTE, NOON, Bench, ShakyJournal, crashed, opened
 
 pytestmark = pytest.mark.anyio
@@ -75,6 +76,46 @@ async def test_snapshots_are_kept_on_the_way_and_one_that_fails_loses_nothing() 
         while journal.load()[1] == 0:
             await bench.do(c.Tick(moved=True))
         assert journal.load()[1] > 20_000
+
+
+class _Shelf(ShakyJournal):
+    """Knows which snapshots it has kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[int] = []
+
+    def snapshot(self, region: Region, seq: int) -> None:
+        super().snapshot(region, seq)
+        self.kept.append(seq)
+
+
+async def test_however_much_happens_while_a_clock_is_turned_one_snapshot_at_its_end_holds_it() -> None:
+    journal, names = _Shelf(), tuple(f"vm-{number}" for number in range(5_000))
+    async with opened(journal=journal) as bench:
+        await bench.create(*names)
+        await bench.do(c.Pulse(tuple((name, NOON) for name in names)))
+        await bench.do(
+            c.MaintainHosts(tuple(host.name for host in bench.plane.region.hosts.values()), Cause.FREEZE, "M")
+        )
+        before = bench.plane.seq
+        await bench.plane.advance(NOON + HOUR)
+        turned = bench.plane.seq
+    assert before < 20_000 < turned - 5_000  # facts after which one is kept
+    assert journal.kept[0] == turned
+
+
+async def test_a_snapshot_is_not_put_off_for_ever() -> None:
+    journal = _Shelf()
+    snapshots = Snapshots(journal, 0, every=10)
+    async with opened(journal=journal) as bench:
+        await bench.create(*(f"vm-{number}" for number in range(60)))
+        region = Region()
+        with snapshots.put_off():
+            snapshots.consider(region, 50)
+            snapshots.consider(region, 51)
+            await snapshots.close(region, 51)
+        assert journal.kept == [51]
 
 
 async def test_time_that_a_fast_clock_ran_is_not_lived_again() -> None:
