@@ -60,6 +60,8 @@ def case(region: MachineRegion, kind: str, victim: str, instant: float, tally: T
             _fenced(region, source)
             bring_back(region, source)
             power = ""
+            if kind == "create":
+                _tidy_lost(region, source, tally, name)
         if not _comes_to_rest(region, power):
             tally.stuck.append(f"{name}: {told(region)}")
     tally.cases[f"{kind} {victim}"] += 1
@@ -98,6 +100,22 @@ def _fenced(region: MachineRegion, host: str) -> None:
             until(lambda: "fenced" in _line_of(region, host), f"{host} to be fenced", region.logs)
             return
     raise AssertionError(f"{host} was never fenced: {region.logs()}")
+
+
+def _tidy_lost(region: MachineRegion, host: str, tally: Tally, name: str) -> None:
+    """docs/machines.md says so: of a machine that was being made at a host which was lost, what is there by then is a
+    person's to remove. Counted, and done here."""
+    until(lambda: machine(region) is None, "it to be given up", region.logs)
+    left = left_of(region)
+    if left:
+        tally.known.append(f"{name}: {', '.join(left)}")
+    if f"domain at {host}" in left:
+        virsh(region.daemons[host], "undefine", _JOB)
+    for file in region.pool.iterdir():
+        if file.name != _BASE:
+            file.unlink()
+    for daemon in region.daemons.values():
+        virsh(daemon, "pool-refresh", "machines")
 
 
 def _line_of(region: MachineRegion, host: str) -> str:

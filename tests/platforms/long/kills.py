@@ -10,6 +10,7 @@ QEMU, those that wait for a migration apart.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -29,6 +30,7 @@ NAME = "web-0"
 INSTANTS = (0.1, 0.4, 1.0, 2.0, 4.0)  # seconds after it was asked for: all of it takes some five
 _BOOTS = ("restart", "redeploy")
 LOSES_MEMORY = ("qemu", "qemu-target", "host")
+_TAKEN_BACK = re.compile(r"shutting down, reason=(failed|daemon)$", re.M)  # as libvirt 9.0 writes it
 _TURNS = 5  # of a minute each: a node is missed after a minute, its host silent and fenced after that
 
 
@@ -79,13 +81,14 @@ def state(daemon: Daemon, name: str = NAME) -> str:
 
 
 def starts(region: MachineRegion, name: str = NAME) -> int:
-    """How often QEMU was started for it, at all hosts, not counting those that a migration was to come to."""
+    """How often QEMU was started for it, at all hosts. Neither those that a migration was to come to count, nor those
+    that libvirt itself took back: a start that failed, or in whose middle its daemon was killed."""
     count = 0
     for daemon in region.daemons.values():
         log = daemon.folder / f"log/qemu/{name}.log"
         text = log.read_text(errors="replace") if log.exists() else ""
         begun = text.split(": starting up libvirt version")[1:]
-        count += sum("-incoming" not in each for each in begun)
+        count += sum("-incoming" not in each and not _TAKEN_BACK.search(each) for each in begun)
     return count
 
 

@@ -29,6 +29,7 @@ class Tally:
     early: list[str] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)  # of machines that were made and deleted
+    known: list[str] = field(default_factory=list)  # what is left where the page says that it is: no fault
 
     @property
     def is_fine(self) -> bool:
@@ -53,6 +54,7 @@ class Tally:
             ("events early", self.early),
             ("not at rest within five minutes", self.stuck),
             ("something left of a machine that was deleted", self.left),
+            ("something left at a host that was lost while it made a machine", self.known),
         ):
             rows.append(f"{what}: {len(found)} of {count} kills")
             rows += [f"    {each}" for each in found]

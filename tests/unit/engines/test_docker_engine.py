@@ -170,6 +170,15 @@ def test_what_was_made_for_a_container_that_cannot_be_started_is_removed_each_wi
     assert permit.asked == len(changes)
 
 
+def test_a_new_container_does_not_wait_for_another_host_that_is_silent(engine_that: Made) -> None:
+    """Nobody answers at alpha."""
+    platform = Unstartable()
+    engine, _ = engine_that(platform.answer)
+    told = engine.carry_out(_MAKE, Permit())
+    assert isinstance(told, Failed), told
+    assert "executable file not found" in told.why
+
+
 def test_without_leave_what_was_made_stays_and_the_errand_is_not_over(engine_that: Made) -> None:
     platform = Unstartable()
     engine, _ = engine_that(platform.answer, alone=True)

@@ -138,7 +138,7 @@ class DockerEngine:
 
     def _look(self, errand: Errand, warrant: Warrant) -> Scene:
         ref = ref_of(errand)
-        source = errand.host or self._whereabouts(ref) or errand.to
+        source = errand.host or self._whereabouts(ref, errand) or errand.to
         target = errand.to or source
         here, there = self._at(source), self._at(target)
         old = None if errand.source_off else self._inspect(here, ref)  # a host that is off is not asked
@@ -163,10 +163,15 @@ class DockerEngine:
             gone=defined(errand.definition) if old is None and new is None else None,
         )
 
-    def _whereabouts(self, ref: str) -> str:
-        """The host of a machine that the region has at none."""
+    def _whereabouts(self, ref: str, errand: Errand) -> str:
+        """The host of a machine that the region has at none. A new one does not wait for hosts that are silent."""
         for host, at in self._sockets.items():
-            found = self._inspect(at, ref)
+            try:
+                found = self._inspect(at, ref)
+            except EngineFault:
+                if errand.kind is not ErrandKind.CREATE or host == errand.to:
+                    raise
+                continue
             if found is not None and self._host_of(at, found.labels) == host:
                 return host
         return ""

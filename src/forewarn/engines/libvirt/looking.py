@@ -23,6 +23,7 @@ _OFF = (_SHUTOFF, _CRASHED)
 # VIR_DOMAIN_PAUSED_IOERROR, WATCHDOG, CRASHED, POSTCOPY_FAILED: resuming one would push it on over what broke
 _PAUSED_BY_A_FAULT = frozenset({5, 6, 10, 13})
 _PAUSED_MIGRATING_IN = 2  # VIR_DOMAIN_PAUSED_MIGRATION: the half of a machine that is on its way
+_PAUSED_STARTING_UP = 11  # VIR_DOMAIN_PAUSED_STARTING_UP: QEMU is there, and its guest has not begun
 _WHY_OFF = {1: SeenWhy.GUEST, 2: SeenWhy.ASKED, 3: SeenWhy.CRASH, 4: SeenWhy.ASKED, 5: SeenWhy.ASKED, 6: SeenWhy.CRASH}
 
 
@@ -74,6 +75,8 @@ def _awake(domain: Any, host: str, state: int, reason: int) -> Sighting | None:
     if state == _PAUSED and reason == _PAUSED_MIGRATING_IN and not _is_leaving(domain):
         return None
     stamp = stamp_of(domain, running=True)
+    if state == _PAUSED and reason == _PAUSED_STARTING_UP:  # it is not paused: nobody has to let it go on
+        return Sighting(domain.name(), host, MachinePower.OFF, why=SeenWhy.ASKED, errand=stamp.errand)
     power = MachinePower.PAUSED if state == _PAUSED else MachinePower.RUNNING  # one that sleeps by itself is not paused
     why = SeenWhy.CRASH if state == _PAUSED and reason in _PAUSED_BY_A_FAULT else SeenWhy.UNKNOWN
     return Sighting(domain.name(), host, power, boot_mark(stamp, host, domain.ID()), why, stamp.errand)
