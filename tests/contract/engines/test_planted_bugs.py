@@ -8,14 +8,13 @@ import msgspec
 import pytest
 
 from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower, SeenWhy, Sighting
-from forewarn.engines.twin.engine import Step, TwinEngine
+from forewarn.engines.twin.engine import Next, Step, TwinEngine
 from forewarn.engines.twin.hosts import CallLost, CallRefused, TwinCall, TwinMachine
 from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, NotYet, Unknown, Warrant
 from tests.contract.engines.bench import Permit
 from tests.contract.engines.cases import CASES
 from tests.contract.engines.twin_bench import TwinBench
 
-Next = Sighting | NotYet | Failed | Step
 OFF, PAUSED, RUNNING = MachinePower.OFF, MachinePower.PAUSED, MachinePower.RUNNING
 
 PLANTS: dict[str, type[TwinEngine]] = {}  # by the case that finds it

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from forewarn.core.machines.values import ENDS_RUNNING, Errand, ErrandKind, MachinePower, OpenErrand, Sighting
+from forewarn.core.machines.values import (
+    ENDS_RUNNING,
+    STARTS,
+    Errand,
+    ErrandKind,
+    MachinePower,
+    OpenErrand,
+    RealMachine,
+    Sighting,
+)
 from forewarn.core.region import Event, Power, RealHost, Region, Vm, fold
 
 _ENDS_DOWN = {ErrandKind.STOP: Power.STOPPED, ErrandKind.OFF: Power.DEALLOCATED, ErrandKind.DELETE: Power.DELETING}
@@ -24,7 +33,13 @@ def is_due(region: Region, found: OpenErrand) -> bool:
         return True
     machine = region.machines[found.errand.vm]
     free = not machine.doubled and not machine.held and found.stuck_at is None
+    free = free and not _would_start_another(machine, found.errand)
     return found.is_placed and free and machine.errands[0] == found.errand.id
+
+
+def _would_start_another(machine: RealMachine, errand: Errand) -> bool:
+    """Whether it was seen to run where this errand would not find it: the next listings say where it is."""
+    return errand.kind in STARTS and bool(machine.also) and fold(machine.also) != fold(errand.to)
 
 
 def current(region: Region, vm: str) -> OpenErrand | None:

@@ -147,6 +147,14 @@ class TwinHosts:
         machine.power, machine.mark, machine.why = RUNNING, self._new_mark(ref), SeenWhy.UNKNOWN
         self.hint(host)
 
+    def move(self, ref: str, host: str, to: str) -> None:
+        """It goes on at another host, moved by hand while it ran."""
+        machine = self.machines.pop((host, ref))
+        machine.host, machine.moving_to = to, ""
+        self.machines[to, ref] = machine
+        self.hint(host)
+        self.hint(to)
+
     def drop(self, ref: str, host: str) -> None:
         """It is removed, by hand."""
         self.machines.pop((host, ref), None)
