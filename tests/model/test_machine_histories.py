@@ -103,9 +103,14 @@ class History(RealWorld):
         running = sorted(key for key, each in self.platform.machines.items() if each.power is RUNNING)
         if running and self.random.random() < 0.5:
             host, ref = self.random.choice(running)
-            how = self.random.choice(("crash", "guest", "boot", "pause"))
+            how = self.random.choice(("crash", "guest", "boot", "pause", "move", "move"))
+            free = [name for name in HOSTS if (name, ref) not in self.platform.machines]
             self.story.append(f"{self.now:%T} {how} {ref} at {host}")
-            if how == "boot":
+            if how == "move":
+                if free:
+                    self.platform.move(ref, host, self.random.choice(free))
+                    self.judge.look(ref)
+            elif how == "boot":
                 self.platform.boot(ref, host)
                 self.judge.look(ref)
             elif how == "pause":

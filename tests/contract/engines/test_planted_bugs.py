@@ -98,6 +98,25 @@ class StartsBesideTheFirst(TwinEngine):
         return self._create(errand, warrant)
 
 
+@finds(
+    "what_somebody_has_moved_to_another_host_is_not_started_beside_itself",
+    "what_is_not_where_it_was_is_started_nowhere_while_a_host_that_may_have_it_is_silent",
+)
+class LooksNowhereElse(TwinEngine):
+    """What is not where it should be counts as gone."""
+
+    def _elsewhere(self, errand: Errand) -> Failed | Unknown | None:
+        return None
+
+
+@finds("what_is_gone_can_be_made_again_where_it_was")
+class RestartsWhatIsToStay(TwinEngine):
+    """A redeployment that stays where it is is a restart."""
+
+    def _redeploy(self, errand: Errand, warrant: Warrant) -> Next:
+        return self._restart(errand, warrant) if errand.to == errand.host else super()._redeploy(errand, warrant)
+
+
 @finds("a_machine_with_a_new_system_has_another_boot_mark")
 class ReimagesNothing(TwinEngine):
     def _reimage(self, errand: Errand, warrant: Warrant) -> Next:

@@ -143,6 +143,9 @@ class DockerEngine:
         here, there = self._at(source), self._at(target)
         old = None if errand.source_off else self._inspect(here, ref)  # a host that is off is not asked
         new = self._made_by(there, ref, errand)
+        taken = None if old is not None or errand.source_off or here is there else self._inspect(there, ref)
+        if taken is not None and _is_awake(taken) and (new is None or new.id != taken.id):
+            source, here, old = target, there, taken  # somebody has taken it there
         if not errand.source_off and (old is None or (new is not None and old.id == new.id)):
             old = self._inspect(here, name_aside(ref, "old", errand.id))
         if errand.kind is ErrandKind.DELETE:
@@ -161,7 +164,22 @@ class DockerEngine:
             again=warrant.again,
             left=warrant.left() if errand.kind is ErrandKind.PAUSE else 0.0,
             gone=defined(errand.definition) if old is None and new is None else None,
+            elsewhere=self._elsewhere(errand, ref, here, there) if old is None and not _is_awake(new) else "",
         )
+
+    def _elsewhere(self, errand: Errand, ref: str, *looked_at: EngineSocket) -> str:
+        """The host where somebody has it running by now, before another one is started of what is not at its host.
+        ``EngineFault`` where a host that may have it does not answer."""
+        if errand.source_off or errand.kind not in (ErrandKind.START, ErrandKind.REDEPLOY, ErrandKind.REIMAGE):
+            return ""
+        for host, at in self._sockets.items():
+            if at in looked_at or host in errand.off_at:
+                continue
+            if host in errand.unheard:
+                raise EngineFault(f"{host} does not answer, so {ref} may run there.")
+            if _is_awake(self._inspect(at, ref)):
+                return host
+        return ""
 
     def _whereabouts(self, ref: str) -> str:
         """The host of a machine that the region has at none."""
@@ -287,6 +305,10 @@ class DockerEngine:
         if found.power is MachinePower.OFF and found.why is SeenWhy.UNKNOWN and not at.dialect().podman:
             return structs.replace(found, why=_why_killed(at, found))
         return found
+
+
+def _is_awake(container: Container | None) -> bool:
+    return container is not None and container.power is not MachinePower.OFF
 
 
 def _alike(one: Scene, other: Scene) -> bool:

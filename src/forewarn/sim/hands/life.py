@@ -144,21 +144,26 @@ class Troubles:
         self._world.platform.hints = random.choice(("lost", "doubled", "late"))
 
     async def _machine(self, random: Random) -> None:
-        """It crashes, is shut down from inside, restarts itself, or is paused by hand."""
+        """It crashes, is shut down from inside, restarts itself, or is paused, moved or removed by hand."""
         platform = self._world.platform
         running = sorted(key for key, each in platform.machines.items() if each.power is MachinePower.RUNNING)
         if not running:
             return
         host, ref = random.choice(running)
+        free = [name for name in self._world.host_names if (name, ref) not in platform.machines]
         luck = random.random()
-        if luck < 0.4:
+        if luck < 0.3:
             platform.end(ref, SeenWhy.CRASH)
-        elif luck < 0.6:
+        elif luck < 0.45:
             platform.end(ref, SeenWhy.GUEST)
-        elif luck < 0.8:
+        elif luck < 0.6:
             platform.boot(ref, host)
-        else:
+        elif luck < 0.75:
             platform.machines[host, ref].power = MachinePower.PAUSED
+        elif luck < 0.95 and free:
+            platform.move(ref, host, random.choice(free))
+        elif not platform.silent:
+            platform.drop(ref, host)
 
     async def _host(self, random: Random) -> None:
         """One falls silent, with or without its power, and comes back sooner or later; the fence may not work."""
