@@ -105,6 +105,7 @@ class History(RealWorld):
             host, ref = self.random.choice(running)
             how = self.random.choice(("crash", "guest", "boot", "pause", "move", "move"))
             free = [name for name in HOSTS if (name, ref) not in self.platform.machines]
+            free = [] if host in self.platform.silent else [name for name in free if name not in self.platform.silent]
             self.story.append(f"{self.now:%T} {how} {ref} at {host}")
             if how == "move":
                 if free:

@@ -23,7 +23,7 @@ from forewarn.plane.hands.engine import AUTOSTART, Done, Failed, NotYet, Way
 from forewarn.server.machines import machines_of
 from forewarn.settings.region_file import read_region_file
 from forewarn.settings.resolve import resolve
-from tests.contract.engines.bench import Permit, carry_through, done, errand_for
+from tests.contract.engines.bench import Permit, carry_through, done, errand_for, running
 from tests.platforms.libvirt.bench import LibvirtBench, libvirt_bench
 from tests.platforms.libvirt.daemons import Daemon
 from tests.waiting import until

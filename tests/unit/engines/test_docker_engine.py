@@ -14,6 +14,7 @@ import pytest
 from msgspec import structs
 
 from forewarn.core.machines.values import Errand, ErrandKind
+from forewarn.engines.docker.calls import EngineSocket
 from forewarn.engines.docker.engine import DockerEngine
 from forewarn.plane.hands.engine import AUTOSTART, Failed, NotYet, Unknown, Way
 from tests.contract.engines.bench import NOON, Permit
@@ -161,6 +162,16 @@ def test_what_runs_at_another_host_than_it_was_thought_is_started_nowhere_else(
     errand = structs.replace(_ERRAND, kind=kind, host="beta", to="beta", definition=definition)
     told = engine.carry_out(errand, Permit())
     assert told == Failed("web-0 runs at alpha: it is started nowhere else.", False)
+    assert not [line for line in asked if line.startswith("POST")]
+
+
+def test_what_had_left_its_host_before_that_was_lost_is_started_nowhere_else(engine_that: EngineThat) -> None:
+    engine, asked = engine_that(_nothing_there, _running_there)
+    engine._sockets["gamma"] = engine._sockets["alpha"]  # alpha is lost, and gamma has it now
+    engine._sockets["alpha"] = EngineSocket("/nobody", 1.0)
+    definition = json.dumps({**_STOPPED, "Id": ""})
+    told = engine.carry_out(structs.replace(_ERRAND, source_off=True, definition=definition), Permit())
+    assert told == Failed("web-0 runs at gamma: it is started nowhere else.", False)
     assert not [line for line in asked if line.startswith("POST")]
 
 

@@ -186,6 +186,20 @@ def test_one_that_is_nowhere_is_made_from_what_was_told_of_it_and_hosts_that_are
     assert rack.started == [errand.to]
 
 
+@pytest.mark.parametrize("runs", [False, True])
+def test_one_whose_host_was_lost_is_looked_for_at_the_hosts_that_answer(rack: Rack, runs: bool) -> None:
+    """It was listed last where it was lost; somebody may have moved it just before that."""
+    rack.silent = {"alpha"}
+    if runs:
+        rack.put("gamma")
+    else:
+        rack.silent.add("gamma")
+    errand = structs.replace(ERRAND, source_off=True, unheard=() if runs else ("gamma",))
+    told = rack.carry_out(errand)
+    assert rack.started == ([] if runs else ["beta"])
+    assert isinstance(told, Failed if runs else Done)
+
+
 def test_one_whose_definition_is_at_a_third_host_takes_it_along(rack: Rack) -> None:
     rack.put("gamma", OFF)
     assert isinstance(rack.carry_out(structs.replace(ERRAND, definition="")), Done)

@@ -113,6 +113,38 @@ def test_one_that_was_moved_by_hand_before_its_host_was_lost_is_followed_and_not
     live(story, hosts=THREE)
 
 
+def test_one_that_was_moved_by_hand_a_moment_before_its_host_was_called_lost_is_not_started_a_second_time() -> None:
+    """The host that has it by now answers, and has not been listed since."""
+
+    async def story(ground: Ground) -> None:
+        await ground.adopt("web")
+        await asyncio.sleep(20.0)
+        ground.platform.fall_silent("alpha")
+        await ground.until(lambda: health_of(ground, "alpha") is HostHealth.SILENT)
+        ground.platform.hints = "lost"
+        ground.move_by_hand("web", "gamma")
+        await ground.do(c.ConfirmLost("alpha", "a person"))
+        await alone(ground)
+        assert (ground.machine("web").host, ground.machine("web").power) == ("gamma", RUNNING)
+        assert ground.region.machines["web"].host == "gamma"
+        assert not deeds(ground)
+
+    live(story, hosts=THREE, settings=MachineSettings(fence_after=None))
+
+
+def test_one_that_was_moved_by_hand_a_moment_before_it_is_deleted_is_deleted_where_it_is() -> None:
+    async def story(ground: Ground) -> None:
+        await ground.adopt("web")
+        await asyncio.sleep(20.0)
+        ground.platform.hints = "lost"
+        ground.move_by_hand("web", "gamma")
+        await ground.do(c.DeleteVms(("web",), "seed/delete"))
+        await ground.until(lambda: not ground.region.vms)
+        assert not ground.platform.copies("web")
+
+    live(story, hosts=THREE)
+
+
 class CannotAbort(TwinEngine):
     """Its first answers to who wants a migration ended are lost."""
 

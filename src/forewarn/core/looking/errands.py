@@ -13,6 +13,7 @@ from forewarn.core.machines.values import (
     MachinePower,
     OpenErrand,
     RealMachine,
+    SeenWhy,
     Sighting,
 )
 from forewarn.core.region import Event, Power, RealHost, Region, Vm, fold
@@ -126,7 +127,7 @@ def supposed(errand: Errand) -> Sighting:
     power = MachinePower.GONE if errand.kind is ErrandKind.DELETE else power
     kept = errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE)
     mark = errand.boot_mark if kept else errand.id
-    return Sighting(errand.ref or errand.id, errand.to or errand.host, power, mark, errand=errand.id)
+    return Sighting(errand.ref or errand.id, errand.to or errand.host, power, mark, SeenWhy.ASKED, errand=errand.id)
 
 
 def hosts_of(region: Region, engine: str) -> list[RealHost]:

@@ -20,7 +20,7 @@ class MachinePower(StrEnum):
 class SeenWhy(StrEnum):
     """Why a machine is off, as far as its engine knows."""
 
-    ASKED = "asked"
+    ASKED = "asked"  # of one that is gone: by who says so, who has just removed it
     GUEST = "guest"  # shut down from inside
     CRASH = "crash"
     UNKNOWN = "unknown"

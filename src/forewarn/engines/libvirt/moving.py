@@ -140,6 +140,6 @@ class Moving:
             stamp_errand(source, errand.id, warrant)
             if not self._powering.is_off(source, errand, warrant):
                 return NotYet("the guest is shutting down", SOON_SECONDS)
-        elif arrived.power is not MachinePower.RUNNING and not errand.source_off:
+        elif arrived.power is not MachinePower.RUNNING:
             return self._powering.start_missing(target, errand, warrant)
         return self._powering.start_from(errand.host, target, errand, warrant)

@@ -89,9 +89,7 @@ class Powering:
         there = seen(self._hosts.connect(target), errand.ref, target)
         if there.power is MachinePower.RUNNING:
             return Done(there)
-        if errand.source_off:
-            return self.start_from(target, target, errand, warrant)
-        for host in dict.fromkeys((target, errand.host or target)):
+        for host in dict.fromkeys((target,) if errand.source_off else (target, errand.host or target)):
             if found(self._hosts.connect(host), errand.ref) is not None:
                 return self.start_from(host, target, errand, warrant)
         return self.start_missing(target, errand, warrant)
@@ -102,14 +100,18 @@ class Powering:
         running = self._runs_at(errand, target)
         if running:
             return _stays(errand, running)
-        for host in self._may_have(errand, target):
+        for host in () if errand.source_off else self._may_have(errand, target):
             if found(self._hosts.connect(host), errand.ref) is not None:
                 return self.start_from(host, target, errand, warrant)
         return self.start_from(target, target, errand, warrant)
 
     def _may_have(self, errand: Errand, *first: str) -> Iterator[str]:
-        """A host that does not answer may have it running, so that is an answer too: nothing is done then."""
+        """A host that does not answer may have it running, so that is an answer too: nothing is done then. But of what
+        was at a host that is off by now it does not count: it was listed there last."""
+        passed = (errand.host, *errand.unheard) if errand.source_off else ()
         for host in dict.fromkeys((*first, *self._hosts.names)):
+            if host in passed:
+                continue
             if host in errand.unheard:
                 raise EngineFault(f"{host} does not answer, so {errand.ref} may run there.")
             if host not in errand.off_at:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower, SeenWhy, Sighting
+from forewarn.core.region import replace
 from forewarn.engines.twin.hosts import CallLost, CallRefused, TwinCall, TwinHosts, TwinMachine
 from forewarn.plane.hands.engine import (
     FILTERED,
@@ -57,10 +58,12 @@ class TwinEngine:
         if errand.kind not in self.kinds:
             return Failed(f"{self.name} cannot {errand.kind} machines.", lasting=True)
         try:
-            for _ in range(_STEPS_MOST):
+            for step in range(_STEPS_MOST):
                 undoing = errand.id in self._refused
                 found = self._undo(errand) if undoing else self._next[errand.kind](errand, warrant)
                 match found:
+                    case Sighting(power=MachinePower.GONE) if not step:  # it was not here, and may be anywhere
+                        return Done(replace(found, why=SeenWhy.UNKNOWN))
                     case Sighting():
                         return Done(found)
                     case NotYet() | Failed() | Unknown():
@@ -106,11 +109,11 @@ class TwinEngine:
         return (self._elsewhere(errand) if missing else None) or self._create(errand, _)
 
     def _elsewhere(self, errand: Errand) -> Failed | Unknown | None:
-        """Before another one is made of what is not where it should be: it may have been moved by hand."""
-        if errand.source_off:
-            return None
+        """Before another one is made of what is not where it should be: it may have been moved by hand. Of what was at
+        a host that is off by now, silence of the others does not count: it was listed there last."""
+        passed = errand.unheard if errand.source_off else ()
         for host in self._hosts.names:
-            if host in (errand.host, errand.to, *errand.off_at):
+            if host in (errand.host, errand.to, *errand.off_at, *passed):
                 continue
             if host in errand.unheard:
                 return Unknown(f"{host} does not answer, so {errand.ref} may run there.")
@@ -187,7 +190,9 @@ class TwinEngine:
         elsewhere = None if there is not None and there.power is not OFF else self._elsewhere(errand)
         if elsewhere is not None:
             return elsewhere
-        if there is not None and not ours and (there.power is OFF or not apart or not errand.source_off):
+        if there is not None and errand.source_off and there.power is not OFF and there.mark == errand.boot_mark:
+            return _seen(there)  # it had come there before its host was lost
+        if there is not None and not ours:
             call = TwinCall.REMOVE if there.power is OFF else TwinCall.STOP
             return lambda: self._hosts.change(call, errand.to, errand.ref, "")
         return self._create(errand, _)

@@ -151,6 +151,7 @@ class Troubles:
             return
         host, ref = random.choice(running)
         free = [name for name in self._world.host_names if (name, ref) not in platform.machines]
+        free = [] if host in platform.silent else [name for name in free if name not in platform.silent]
         luck = random.random()
         if luck < 0.3:
             platform.end(ref, SeenWhy.CRASH)

@@ -18,7 +18,7 @@ from forewarn.core.deciding.machines.strays import end_of_strays, put_down
 from forewarn.core.deciding.machines.stuck import could_be, decide_stuck
 from forewarn.core.draft import Draft
 from forewarn.core.folding.machines import CRASHES_WITHIN
-from forewarn.core.looking.errands import current, is_satisfied
+from forewarn.core.looking.errands import current, hosts_of, is_satisfied
 from forewarn.core.looking.turns import is_under_way
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import (
@@ -79,8 +79,8 @@ def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime, *, told: bool
     placed = due is not None and due.errand.kind in PLACED
     if at_home or (believed and placed):
         _define(draft, key, seen)
-    if told and seen.power is MachinePower.GONE and (machine.loose or machine.also):  # it may be at another host still
-        believed = False
+    if told and seen.power is MachinePower.GONE and (machine.loose or machine.also or seen.why is not SeenWhy.ASKED):
+        believed = False  # it may be at another host still, also where it was not this call that has removed it
     if believed and (at_home or placed) and due is not None and is_satisfied(due.errand, seen, seen_at, told=told):
         _note(draft, key, seen, moved=not at_home, stood=_stood(due.errand, seen))
         errands.end(draft, due)
@@ -311,15 +311,13 @@ def _missed(draft: Draft, key: str, host: str) -> None:
 
 def _say_where(draft: Draft, key: str, machine: RealMachine) -> None:
     """A deletion waits for a host that was lost: only when it is back can what is left there be removed."""
-    waits = [name for name in machine.loose if _health(draft, name) is HostHealth.FENCED]
+    lost = [each.name for each in hosts_of(draft.region, machine.engine) if each.health is HostHealth.FENCED]
+    waits = [name for name in lost if name not in machine.absent]
     if waits:
         names = " and ".join(waits)
-        errands.alarm(draft, key, f"is deleted but for what is left at {names}: bring that host back, or remove it")
-
-
-def _health(draft: Draft, name: str) -> HostHealth | None:
-    host = draft.region.real_host(name)
-    return None if host is None else host.health
+        errands.alarm(
+            draft, key, f"is deleted but for what is left at {names}, if anything: bring that host back, or remove it"
+        )
 
 
 def _is_all_that_is_left(draft: Draft, machine: RealMachine, seen: Sighting) -> bool:

@@ -32,8 +32,7 @@ def could_be(draft: Draft, machine: RealMachine, *, other_than: str = "", delete
     """Whether there is a host that has not said that it does not have it. On one that is off, nothing runs; but what
     is deleted must not be left there either."""
     hosts = [each for each in hosts_of(draft.region, machine.engine) if fold(each.name) != fold(other_than)]
-    left_at = {machine.host, *machine.loose} if deleted else set()
-    asked = [each for each in hosts if each.health is not HostHealth.FENCED or each.name in left_at]
+    asked = [each for each in hosts if each.health is not HostHealth.FENCED or deleted]
     return any(each.name not in machine.absent for each in asked)
 
 
