@@ -47,9 +47,8 @@ class Askers:
     async def live(self) -> None:
         while True:
             await asyncio.sleep(self._random.expovariate(1 / _ASK_SECONDS))
-            await self._random.choice(
-                (self._power, self._power, self._power, self._maintain, self._maintain, self._create, self._delete)
-            )()
+            often = (self._power, self._power, self._power, self._maintain, self._maintain)
+            await self._random.choice((*often, self._create, self._delete, self._release))()
 
     async def _insist(self, command: c.Command) -> None:
         for _ in range(_TRIES):
@@ -94,6 +93,18 @@ class Askers:
     async def _delete(self) -> None:
         if len(self._world.truth.vms) > self._world.plan.machines // 2:
             await self._ask(c.DeleteVms(self._names(1), f"d-{self._world.elapsed}"))
+
+    async def _release(self) -> None:
+        """Somebody lets one go, in the middle of anything, and takes it up again if it runs."""
+        for name in self._names(1):
+            machine = self._world.truth.machines.get(name)
+            if machine is None or not await self._ask(c.ReleaseMachine(name)):
+                continue
+            copies = self._world.platform.copies(machine.ref)
+            if [each.power for each in copies] == [MachinePower.RUNNING]:
+                (copy,) = copies
+                seed = f"a-{self._world.elapsed}"
+                await self._ask(c.AdoptMachine(name, VmSpec(), seed, copy.host, copy.ref, copy.mark))
 
 
 class Troubles:
@@ -150,8 +161,7 @@ class Troubles:
         if not running:
             return
         host, ref = random.choice(running)
-        free = [name for name in self._world.host_names if (name, ref) not in platform.machines]
-        free = [] if host in platform.silent else [name for name in free if name not in platform.silent]
+        free = [name for name in self._healthy() if (name, ref) not in platform.machines]
         luck = random.random()
         if luck < 0.3:
             platform.end(ref, SeenWhy.CRASH)
@@ -161,7 +171,7 @@ class Troubles:
             platform.boot(ref, host)
         elif luck < 0.75:
             platform.machines[host, ref].power = MachinePower.PAUSED
-        elif luck < 0.95 and free:
+        elif luck < 0.95 and free and host in self._healthy():
             platform.move(ref, host, random.choice(free))
         elif not platform.silent:
             platform.drop(ref, host)
@@ -181,6 +191,12 @@ class Troubles:
                 if world.platform.machines[host, ref].power is MachinePower.OFF and self._is_lost(host):
                     world.platform.boot(ref, host)
         world.platform.answer(host)
+
+    def _healthy(self) -> list[str]:
+        """Hosts that answer, and that the region counts on: nobody moves a machine from or to others."""
+        hosts = ((name, self._world.truth.real_host(fold(name))) for name in self._world.host_names)
+        there = self._world.platform.silent
+        return [name for name, host in hosts if host is not None and host.is_healthy and name not in there]
 
     def _is_lost(self, host: str) -> bool:
         found = self._world.truth.real_host(fold(host))
