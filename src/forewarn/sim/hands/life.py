@@ -48,7 +48,7 @@ class Askers:
         while True:
             await asyncio.sleep(self._random.expovariate(1 / _ASK_SECONDS))
             often = (self._power, self._power, self._power, self._maintain, self._maintain)
-            await self._random.choice((*often, self._create, self._delete, self._release))()
+            await self._random.choice((*often, self._create, self._delete, self._move, self._release))()
 
     async def _insist(self, command: c.Command) -> None:
         for _ in range(_TRIES):
@@ -97,6 +97,10 @@ class Askers:
     async def _release(self) -> None:
         """Somebody lets one go, in the middle of anything, and takes it up again if it runs."""
         for name in self._names(1):
+            await self._ask(
+                self._random.choice((c.RestartVms((name,), f"l-{self._world.elapsed}"), self._freeze(name)))
+            )
+            await asyncio.sleep(self._random.uniform(0.0, 10.0))
             machine = self._world.truth.machines.get(name)
             if machine is None or not await self._ask(c.ReleaseMachine(name)):
                 continue
@@ -105,6 +109,35 @@ class Askers:
                 (copy,) = copies
                 seed = f"a-{self._world.elapsed}"
                 await self._ask(c.AdoptMachine(name, VmSpec(), seed, copy.host, copy.ref, copy.mark))
+
+    def _freeze(self, name: str) -> c.Command:
+        machine = self._world.truth.machines.get(name)
+        host = self._world.host_names[0] if machine is None else machine.host
+        return c.MaintainHosts((host,), Cause.FREEZE, f"f-{self._world.elapsed}")
+
+    async def _move(self) -> None:
+        """Somebody moves one by hand, and something is wanted of it before anybody may have listed it."""
+        platform, hosts = self._world.platform, healthy(self._world)
+        running = [key for key, each in sorted(platform.machines.items()) if each.power is MachinePower.RUNNING]
+        running = [(host, ref) for host, ref in running if host in hosts]
+        if len(hosts) < 2 or not running:
+            return
+        host, ref = self._random.choice(running)
+        free = [name for name in hosts if (name, ref) not in platform.machines]
+        if free:
+            platform.hints = self._random.choice(("given", "lost"))
+            platform.move(ref, host, self._random.choice(free))
+        names = tuple(key for key, each in self._world.truth.machines.items() if each.ref == ref)
+        seed = f"m-{self._world.elapsed}"
+        if names:
+            await self._ask(self._random.choice((c.RestartVms(names, seed), c.RedeployVms(names, seed))))
+
+
+def healthy(world: HandsWorld) -> list[str]:
+    """Hosts that answer, and that the region counts on: nobody moves a machine from or to others."""
+    hosts = ((name, world.truth.real_host(fold(name))) for name in world.host_names)
+    silent = world.platform.silent
+    return [name for name, host in hosts if host is not None and host.is_healthy and name not in silent]
 
 
 class Troubles:
@@ -161,7 +194,8 @@ class Troubles:
         if not running:
             return
         host, ref = random.choice(running)
-        free = [name for name in self._healthy() if (name, ref) not in platform.machines]
+        hosts = healthy(self._world)
+        free = [name for name in hosts if (name, ref) not in platform.machines]
         luck = random.random()
         if luck < 0.3:
             platform.end(ref, SeenWhy.CRASH)
@@ -171,7 +205,7 @@ class Troubles:
             platform.boot(ref, host)
         elif luck < 0.75:
             platform.machines[host, ref].power = MachinePower.PAUSED
-        elif luck < 0.95 and free and host in self._healthy():
+        elif luck < 0.95 and free and host in hosts:
             platform.move(ref, host, random.choice(free))
         elif not platform.silent:
             platform.drop(ref, host)
@@ -191,12 +225,6 @@ class Troubles:
                 if world.platform.machines[host, ref].power is MachinePower.OFF and self._is_lost(host):
                     world.platform.boot(ref, host)
         world.platform.answer(host)
-
-    def _healthy(self) -> list[str]:
-        """Hosts that answer, and that the region counts on: nobody moves a machine from or to others."""
-        hosts = ((name, self._world.truth.real_host(fold(name))) for name in self._world.host_names)
-        there = self._world.platform.silent
-        return [name for name, host in hosts if host is not None and host.is_healthy and name not in there]
 
     def _is_lost(self, host: str) -> bool:
         found = self._world.truth.real_host(fold(host))
