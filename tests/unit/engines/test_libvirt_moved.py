@@ -58,10 +58,10 @@ class Domain:
     def state(self) -> list[int]:
         return [*self._state]
 
-    def isActive(self) -> bool:  # noqa: N802 - libvirt's names, here and below
+    def isActive(self) -> bool:  # noqa: N802 - libvirt's name
         return self._state[0] == 1
 
-    def ID(self) -> int:  # noqa: N802
+    def ID(self) -> int:  # noqa: N802 - libvirt's name
         return 7
 
     def autostart(self) -> int:
@@ -72,10 +72,10 @@ class Domain:
             raise LibvirtError(NO_DOMAIN_METADATA)
         return self._stamps[which]
 
-    def setMetadata(self, _kind: int, text: str, _key: str, _namespace: str, which: int) -> None:  # noqa: N802
+    def setMetadata(self, _kind: int, text: str, _key: str, _namespace: str, which: int) -> None:  # noqa: N802 - libvirt's name
         self._stamps[which] = text
 
-    def XMLDesc(self, _flags: int) -> str:  # noqa: N802
+    def XMLDesc(self, _flags: int) -> str:  # noqa: N802 - libvirt's name
         return "<domain/>"
 
     def create(self) -> None:
@@ -86,7 +86,7 @@ class Domain:
     def destroy(self) -> None:
         self._state = OFF
 
-    def undefineFlags(self, _flags: int) -> None:  # noqa: N802
+    def undefineFlags(self, _flags: int) -> None:  # noqa: N802 - libvirt's name
         self._daemon.domain = None
 
 
@@ -97,12 +97,12 @@ class Daemon:
         self.host, self.started = host, started
         self.domain: Domain | None = None
 
-    def lookupByName(self, _name: str) -> Domain:  # noqa: N802
+    def lookupByName(self, _name: str) -> Domain:  # noqa: N802 - libvirt's name
         if self.domain is None:
             raise LibvirtError(NO_DOMAIN)
         return self.domain
 
-    def defineXML(self, _text: str) -> None:  # noqa: N802
+    def defineXML(self, _text: str) -> None:  # noqa: N802 - libvirt's name
         self.domain = Domain(self, OFF)
 
 
