@@ -105,7 +105,7 @@ class StartsBesideTheFirst(TwinEngine):
 class LooksNowhereElse(TwinEngine):
     """What is not where it should be counts as gone."""
 
-    def _elsewhere(self, errand: Errand) -> Failed | Unknown | None:
+    def _elsewhere(self, errand: Errand, *looked_at: str) -> Failed | Unknown | None:
         return None
 
 

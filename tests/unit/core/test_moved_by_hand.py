@@ -149,3 +149,14 @@ def test_what_is_off_at_a_third_host_and_nowhere_else_is_restarted_there() -> No
 
     assert world.machine("web").power is not GONE
     assert (world.home("web"), world.due_kinds()) == ("gamma", {"web": ErrandKind.RESTART})
+
+
+def test_a_start_of_what_somebody_has_started_at_another_host_is_not_tried_any_more() -> None:
+    world = a_world()
+    world.stop("web")
+    world.carry_out("web")
+    world.start("web")
+    world.sees("gamma", "web", mark="boot-2")
+
+    assert not world.region.errands
+    assert (world.home("web"), world.power("web")) == ("gamma", Power.RUNNING)

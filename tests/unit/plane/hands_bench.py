@@ -89,10 +89,14 @@ class Ground:
         if self._is_ours:  # a moment later it is known how to make them again
             await self.until(lambda: all(self.region.machines[name].definition for name in names))
 
-    def move_by_hand(self, name: str, to: str) -> None:
+    def move_by_hand(self, name: str, to: str, hints: str = "given") -> None:
         """It runs at another host, as it was: somebody has migrated it past forewarn."""
         (host,) = (each.host for each in self.platform.copies(name))
-        self.platform.move(name, host, to)
+        if hints == "given":
+            self.platform.move(name, host, to)
+        else:  # nobody hears of it before both hosts are listed
+            machine = self.platform.machines[to, name] = self.platform.machines.pop((host, name))
+            machine.host = to
 
     async def do(self, command: c.Command) -> None:
         await self.plane.submit(command, OPERATOR)

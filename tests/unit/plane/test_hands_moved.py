@@ -46,8 +46,7 @@ def test_one_that_was_moved_by_hand_a_moment_before_is_not_started_a_second_time
         await ground.adopt("web")
         await asyncio.sleep(20.0)
         before = ground.machine("web").mark
-        ground.platform.hints = hints
-        ground.move_by_hand("web", "gamma")
+        ground.move_by_hand("web", "gamma", hints)
         await ground.do(ASKED[what])
         await alone(ground)
         assert ground.machine("web").power is RUNNING
@@ -77,6 +76,25 @@ def test_one_that_was_moved_by_hand_to_a_host_that_is_silent_is_started_nowhere_
         assert ground.machine("web").power is RUNNING
 
     live(story, hosts=THREE, settings=MachineSettings(fence_after=None))
+
+
+@pytest.mark.parametrize("hints", ["given", "lost"])
+def test_one_that_somebody_has_started_at_another_host_is_not_started_where_it_was(hints: str) -> None:
+    async def story(ground: Ground) -> None:
+        await ground.adopt("web")
+        await asyncio.sleep(20.0)
+        await ground.do(c.StopVms(("web",)))
+        await ground.until(lambda: ground.region.vms["web"].power is Power.STOPPED)
+        ground.move_by_hand("web", "gamma", hints)
+        ground.platform.hints = hints
+        ground.platform.boot("web", "gamma")
+        await ground.do(c.StartVms(("web",)))
+        await alone(ground)
+        assert deeds(ground) == ["stop"]
+        assert ground.region.vms["web"].power is Power.RUNNING
+        assert ground.region.machines["web"].host == "gamma"
+
+    live(story, hosts=THREE)
 
 
 @pytest.mark.parametrize("to", ["beta", "gamma"])
@@ -121,8 +139,7 @@ def test_one_that_was_moved_by_hand_a_moment_before_its_host_was_called_lost_is_
         await asyncio.sleep(20.0)
         ground.platform.fall_silent("alpha")
         await ground.until(lambda: health_of(ground, "alpha") is HostHealth.SILENT)
-        ground.platform.hints = "lost"
-        ground.move_by_hand("web", "gamma")
+        ground.move_by_hand("web", "gamma", "lost")
         await ground.do(c.ConfirmLost("alpha", "a person"))
         await alone(ground)
         assert (ground.machine("web").host, ground.machine("web").power) == ("gamma", RUNNING)
@@ -136,8 +153,7 @@ def test_one_that_was_moved_by_hand_a_moment_before_it_is_deleted_is_deleted_whe
     async def story(ground: Ground) -> None:
         await ground.adopt("web")
         await asyncio.sleep(20.0)
-        ground.platform.hints = "lost"
-        ground.move_by_hand("web", "gamma")
+        ground.move_by_hand("web", "gamma", "lost")
         await ground.do(c.DeleteVms(("web",), "seed/delete"))
         await ground.until(lambda: not ground.region.vms)
         assert not ground.platform.copies("web")

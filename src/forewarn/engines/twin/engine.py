@@ -106,14 +106,14 @@ class TwinEngine:
 
     def _start(self, errand: Errand, _: Warrant) -> Next:
         missing = self._find(errand.to, errand.ref) is None
-        return (self._elsewhere(errand) if missing else None) or self._create(errand, _)
+        return (self._elsewhere(errand, errand.to) if missing else None) or self._create(errand, _)
 
-    def _elsewhere(self, errand: Errand) -> Failed | Unknown | None:
+    def _elsewhere(self, errand: Errand, *looked_at: str) -> Failed | Unknown | None:
         """Before another one is made of what is not where it should be: it may have been moved by hand. Of what was at
         a host that is off by now, silence of the others does not count: it was listed there last."""
-        passed = errand.unheard if errand.source_off else ()
+        passed = (errand.host, *errand.unheard) if errand.source_off else ()
         for host in self._hosts.names:
-            if host in (errand.host, errand.to, *errand.off_at, *passed):
+            if host in (*looked_at, *errand.off_at, *passed):
                 continue
             if host in errand.unheard:
                 return Unknown(f"{host} does not answer, so {errand.ref} may run there.")
@@ -187,7 +187,8 @@ class TwinEngine:
             return lambda: self._hosts.change(step, errand.host, errand.ref, "")
         there = self._find(errand.to, errand.ref)
         ours = there is not None and there.errand == errand.id
-        elsewhere = None if there is not None and there.power is not OFF else self._elsewhere(errand)
+        awake = there is not None and there.power is not OFF
+        elsewhere = None if awake else self._elsewhere(errand, errand.host, errand.to)
         if elsewhere is not None:
             return elsewhere
         if there is not None and errand.source_off and there.power is not OFF and there.mark == errand.boot_mark:
@@ -203,7 +204,7 @@ class TwinEngine:
             call = TwinCall.REMOVE if machine.power is OFF else TwinCall.STOP
             return lambda: self._hosts.change(call, errand.host, errand.ref, "")
         if machine is None:
-            return self._elsewhere(errand) or (
+            return self._elsewhere(errand, errand.host) or (
                 lambda: self._hosts.change(TwinCall.CREATE, errand.host, errand.ref, errand.id, vm=errand.vm)
             )
         return self._running(machine, errand)

@@ -178,7 +178,9 @@ def _follow(draft: Draft, key: str, seen: Sighting) -> None:
     errands.alarm(draft, key)
     vm, host = draft.region.vms[key], draft.region.real_host(seen.host)
     assert host is not None, "only hosts of the region list machines"
-    runs = seen.power is MachinePower.RUNNING
+    runs, due = seen.power is MachinePower.RUNNING, current(draft.region, key)
+    if runs and due is not None and due.errand.kind is ErrandKind.START:
+        errands.give_up(draft, due, f"it runs at {host.name}")  # somebody has started it there
     if vm.power in DOWN and runs:
         draft.record(f.VmStarted(draft.now, key, host.number))
     elif vm.host not in (None, host.number):
