@@ -39,7 +39,7 @@ def is_due(region: Region, found: OpenErrand) -> bool:
 
 
 def _would_start_another(machine: RealMachine, errand: Errand) -> bool:
-    """Whether it was seen to run where this errand would not find it: the next listings say where it is."""
+    """Whether the machine was seen to run where this errand would not find it."""
     return errand.kind in STARTS and bool(machine.also) and fold(machine.also) != fold(errand.to)
 
 

@@ -169,9 +169,11 @@ class DockerEngine:
         )
 
     def _elsewhere(self, errand: Errand, ref: str, *looked_at: EngineSocket) -> str:
-        """The host where somebody has it running by now, before another one is started of what is not at its host.
-        ``EngineFault`` where a host that may have it does not answer; of what was at a host that is off by now, that
-        does not count: it was listed there last."""
+        """Look at all other hosts before a missing container is made anew: somebody may have it running there.
+
+        Returns that host, or an empty text. Raises ``EngineFault`` where a host that may have it does not answer,
+        unless its own host is known to be off: it was listed there last.
+        """
         if errand.kind not in (ErrandKind.START, ErrandKind.REDEPLOY, ErrandKind.REIMAGE):
             return ""
         passed = (errand.host, *errand.unheard) if errand.source_off else ()
@@ -311,7 +313,7 @@ class DockerEngine:
 
 
 def _by_us(result: ErrandResult) -> ErrandResult:
-    """Of a machine that is gone: this call has removed it, so it is at no other host."""
+    """Say of a container that is gone that this call has removed it, so that it is at no other host."""
     if isinstance(result, Done) and result.sighting.power is MachinePower.GONE:
         return Done(structs.replace(result.sighting, why=SeenWhy.ASKED))
     return result

@@ -95,8 +95,11 @@ class Powering:
         return self.start_missing(target, errand, warrant)
 
     def start_missing(self, target: str, errand: Errand, warrant: Warrant) -> ErrandResult:
-        """Start what is not where it should be: it may have been moved by hand, so all hosts are asked first. Where
-        none runs it, its definition comes along from the host that has one, or it is made from what was told of it."""
+        """Start a machine that is not where it should be, after all hosts were asked for it.
+
+        Somebody may have moved it. Where none runs it, its definition comes along from the host that has one, or it is
+        made from what was told of it.
+        """
         running = self._runs_at(errand, target)
         if running:
             return _stays(errand, running)
@@ -106,8 +109,10 @@ class Powering:
         return self.start_from(target, target, errand, warrant)
 
     def _may_have(self, errand: Errand, *first: str) -> Iterator[str]:
-        """A host that does not answer may have it running, so that is an answer too: nothing is done then. But of what
-        was at a host that is off by now it does not count: it was listed there last."""
+        """The hosts that may run a machine. Raises ``EngineFault`` for one that does not answer: it may run there.
+
+        If its own host is known to be off, hosts that do not answer are passed over: it was listed there last.
+        """
         passed = (errand.host, *errand.unheard) if errand.source_off else ()
         for host in dict.fromkeys((*first, *self._hosts.names)):
             if host in passed:
@@ -125,7 +130,7 @@ class Powering:
         return ""
 
     def _gone_to(self, domain: Any, errand: Errand, host: str) -> str:
-        """Where a machine runs that somebody has migrated by hand without taking its definition along."""
+        """The host where a machine runs that somebody has migrated by hand, leaving its definition here."""
         migrated = not domain.isActive() and tuple(domain.state()) == (SHUT_OFF, MIGRATED_AWAY)
         return self._runs_at(errand, host) if migrated else ""
 

@@ -233,7 +233,7 @@ class _Over:
 
 
 def _by_us(result: ErrandResult) -> ErrandResult:
-    """Of a machine that is gone: it was removed just now, so it is at no other host."""
+    """Say of a machine that is gone that it was removed just now, so that it is at no other host."""
     if isinstance(result, Done) and result.sighting.power is MachinePower.GONE:
         return Done(structs.replace(result.sighting, why=SeenWhy.ASKED))
     return result

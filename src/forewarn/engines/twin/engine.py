@@ -109,8 +109,10 @@ class TwinEngine:
         return (self._elsewhere(errand, errand.to) if missing else None) or self._create(errand, _)
 
     def _elsewhere(self, errand: Errand, *looked_at: str) -> Failed | Unknown | None:
-        """Before another one is made of what is not where it should be: it may have been moved by hand. Of what was at
-        a host that is off by now, silence of the others does not count: it was listed there last."""
+        """Look at all other hosts before a missing machine is made anew: somebody may have moved it there.
+
+        If its own host is known to be off, hosts that do not answer are passed over: it was listed there last.
+        """
         passed = (errand.host, *errand.unheard) if errand.source_off else ()
         for host in self._hosts.names:
             if host in (*looked_at, *errand.off_at, *passed):
@@ -176,8 +178,10 @@ class TwinEngine:
         return self._do(TwinCall.MIGRATE, errand, to=errand.to)
 
     def _redeploy(self, errand: Errand, _: Warrant) -> Next:
-        """Off and away at the source first: only then may there be another. What somebody has taken to its target is
-        made anew there."""
+        """Off and away at the source first: only then may there be another.
+
+        What somebody has taken to its target is made anew there.
+        """
         apart = errand.host != errand.to
         here = self._find(errand.host, errand.ref) if apart and not errand.source_off else None
         if here is not None and not errand.blueprint and not errand.definition:  # nothing is broken for nothing

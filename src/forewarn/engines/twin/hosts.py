@@ -148,7 +148,7 @@ class TwinHosts:
         self.hint(host)
 
     def move(self, ref: str, host: str, to: str) -> None:
-        """It goes on at another host, moved by hand while it ran."""
+        """Let a machine go on at another host: somebody has moved it by hand."""
         machine = self.machines.pop((host, ref))
         machine.host, machine.moving_to = to, ""
         self.machines[to, ref] = machine

@@ -60,8 +60,7 @@ class HandsWarrant:
 
 
 def as_engines_want_it(errand: Errand, region: Region) -> Errand:
-    """With what the region knows of how to make the machine again, and of the hosts where it may run: errands in facts
-    are without it."""
+    """The errand with its machine's definition and the hosts that are off or silent, which errands in facts lack."""
     machine = region.machines.get(errand.vm)
     if machine is None:
         return errand
@@ -255,14 +254,13 @@ class Carrying:
         return 0.0 if self._open(errand.id) is None else None
 
     async def _end_late(self, errand: Errand) -> ErrandResult:
-        """A migration is given up only when its engine has aborted it: one that goes on moves the machine all the
-        same."""
+        """Abort a migration whose time is over. It is given up only then: one that goes on moves the machine."""
         late = f"It was not done within {self._settings.migration_timeout}"
         fault = await self._abandoned(errand)
         return Failed(f"{late} and has been aborted.", True) if not fault else Unknown(f"{late}, nor aborted: {fault}")
 
     async def _abandoned(self, errand: Errand) -> str:
-        """Best effort. Why it could not be, if so."""
+        """Have an engine leave off an errand, and tell why it did not, if so."""
         site = self._sites.of(errand)
         if site is None:
             return ""

@@ -125,7 +125,7 @@ class HandsJudge:
                 self._blame("left", f"{ref} could not be made, and is at {host}", f"vm/{errand.vm}")
 
     def _released(self, key: str, region: Region) -> None:
-        """Who lets a machine go gets one that is as it was: what was begun and can be ended is not left so."""
+        """Blame a release in the middle of what could have been ended first."""
         self.counts["released"] += 1
         for errand in [each for each in self._errands.values() if each.vm == key and each.id in self._tried]:
             began = self._tried.pop(errand.id)

@@ -95,7 +95,7 @@ class Askers:
             await self._ask(c.DeleteVms(self._names(1), f"d-{self._world.elapsed}"))
 
     async def _release(self) -> None:
-        """Somebody lets one go, in the middle of anything, and takes it up again if it runs."""
+        """Let go of a machine in the middle of something, and adopt it again if it runs."""
         for name in self._names(1):
             await self._ask(
                 self._random.choice((c.RestartVms((name,), f"l-{self._world.elapsed}"), self._freeze(name)))
@@ -116,7 +116,7 @@ class Askers:
         return c.MaintainHosts((host,), Cause.FREEZE, f"f-{self._world.elapsed}")
 
     async def _move(self) -> None:
-        """Somebody moves one by hand, and something is wanted of it before anybody may have listed it."""
+        """Move a machine by hand, and ask for something before anybody can have listed it there."""
         platform, hosts = self._world.platform, healthy(self._world)
         running = [key for key, each in sorted(platform.machines.items()) if each.power is MachinePower.RUNNING]
         running = [(host, ref) for host, ref in running if host in hosts]

@@ -64,8 +64,11 @@ def adopt(draft: Draft, command: c.AdoptMachine) -> None:
 
 
 def release(draft: Draft, command: c.ReleaseMachine) -> None:
-    """The VM goes, its machine stays as it is, and nothing more is done to it. Refused while something is being done
-    to it: nobody would end a pause, or start again what was turned off, to have it elsewhere."""
+    """Forget a VM and leave its machine as it is.
+
+    Refused while something is being done to the machine: nobody would end its pause afterwards, or start again what was
+    turned off to be moved.
+    """
     vm = vm_named(draft.region, command.vm)
     machine = draft.region.machines.get(vm.key)
     if machine is None:
@@ -78,7 +81,7 @@ def release(draft: Draft, command: c.ReleaseMachine) -> None:
 
 
 def _may_be_dropped(draft: Draft, found: OpenErrand) -> bool:
-    """Whoever does not answer may not do so for ever, nor may what does not work, and people must be able to let go."""
+    """Whether people may let go in the middle of an errand: its host does not answer, or it has not worked for long."""
     hosts = (draft.region.real_host(name) for name in (found.errand.host, found.errand.to) if name)
     return errands.is_overdue(draft, found) or any(host is None or not host.answers for host in hosts)
 

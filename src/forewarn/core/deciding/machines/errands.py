@@ -193,7 +193,7 @@ def give_up(draft: Draft, found: OpenErrand, why: str) -> None:
 
 
 def is_overdue(draft: Draft, found: OpenErrand) -> bool:
-    """A pause has an end of its own, and a migration a time limit of the hand's."""
+    """Whether an errand's patience is over; a pause has an end of its own, a migration a time limit of the hand's."""
     errand = found.errand
     if errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE) or not errand.patience or found.tried_at is None:
         return False
@@ -201,7 +201,7 @@ def is_overdue(draft: Draft, found: OpenErrand) -> bool:
 
 
 def overdue(draft: Draft, found: OpenErrand, why: str) -> None:
-    """It has been tried for long: who only wanted it started or restarted hears that it does not work."""
+    """Give up a start or a restart whose patience is over, with an alarm for people."""
     errand, minutes = found.errand, int(found.errand.patience.total_seconds() // 60)
     give_up(draft, found, why)
     vm, machine = draft.region.vms[errand.vm], draft.region.machines[errand.vm]

@@ -166,7 +166,7 @@ def _elsewhere(draft: Draft, key: str, seen: Sighting) -> None:
 
 
 def _is_on_its_way(draft: Draft, key: str, to: str = "") -> bool:
-    """Whether it is being moved, by us; and to that host, if one is named."""
+    """Whether a move of the machine was begun; and to that host, if one is named."""
     due = current(draft.region, key)
     moves = due is not None and due.errand.kind in _ON_THE_WAY and due.tried_at is not None
     return due is not None and moves and fold(to) in ("", fold(due.errand.to))
@@ -323,5 +323,5 @@ def _say_where(draft: Draft, key: str, machine: RealMachine) -> None:
 
 
 def _is_all_that_is_left(draft: Draft, machine: RealMachine, seen: Sighting) -> bool:
-    """It does not run there, and is nowhere else."""
+    """Whether what was seen is all that is left of a machine: no other host could have it."""
     return bool(machine.absent) and not could_be(draft, machine, other_than=seen.host)

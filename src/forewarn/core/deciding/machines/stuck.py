@@ -21,7 +21,7 @@ _OFF = (MachinePower.OFF, MachinePower.GONE)
 
 
 def look_first(draft: Draft, found: OpenErrand, why: str) -> None:
-    """It was refused for good. Until the hosts have been listed nothing more is tried."""
+    """Put off an errand that was refused for good: nothing is tried until its hosts have been listed."""
     errand = found.errand
     subject = errands.subject_of(draft, errand)
     draft.record(mf.ErrandHindered(draft.now, errand.id, subject, errand.kind, errand.vm, why, stuck=True))
@@ -37,7 +37,10 @@ def could_be(draft: Draft, machine: RealMachine, *, other_than: str = "", delete
 
 
 def decide_stuck(draft: Draft, host: RealHost, listing: Listing, seen_at: datetime) -> list[tuple[str, Sighting]]:
-    """What follows from this listing for all of them. Given back are machines that the region is to follow."""
+    """Decide what follows from a listing for errands that were refused for good.
+
+    Returns the machines that turned out to be somewhere else, for the region to follow them there.
+    """
     seen, followed = {each.ref: each for each in listing.machines}, []
     stuck = [each for each in draft.region.errands.values() if each.stuck_at is not None]
     stuck = [each for each in stuck if each.stuck_at is not None and each.stuck_at + _rest_of(each) <= seen_at]
@@ -66,7 +69,7 @@ def _decide_move(draft: Draft, found: OpenErrand, host: RealHost, there: Sightin
 
 
 def _has_been_taken_there(found: OpenErrand, machine: RealMachine, host: RealHost, there: Sighting | None) -> bool:
-    """Whether it runs where it was to go, as it was, and its former host has said that it is not there any more."""
+    """Whether somebody has moved the machine to the target of its errand: it runs there, and is gone from its host."""
     errand = found.errand
     if there is None or there.power in _OFF or fold(host.name) == fold(machine.host):
         return False
@@ -75,7 +78,7 @@ def _has_been_taken_there(found: OpenErrand, machine: RealMachine, host: RealHos
 
 
 def _decide_restart(draft: Draft, found: OpenErrand, host: RealHost, there: Sighting | None) -> None:
-    """It cannot be started where it is, or is nowhere: it is made anew at another host, or where it was."""
+    """Replace a restart that cannot be done by a redeployment: to another host, or where it was if it is nowhere."""
     vm, machine, errand = draft.region.vms[found.errand.vm], draft.region.machines[found.errand.vm], found.errand
     home = draft.region.real_host(machine.host)
     at_home = home is not None and home.number == host.number
@@ -105,7 +108,10 @@ def _rest_of(found: OpenErrand) -> timedelta:
 
 
 def _go_elsewhere(draft: Draft, found: OpenErrand) -> None:
-    """It runs neither where it was nor where it was to be: any other host, then the source, then from the beginning."""
+    """Place an errand again whose machine runs neither at its source nor at its target.
+
+    Tried in this order: a host that did not refuse it yet, the source, then also those that did.
+    """
     errand = found.errand
     if errand.kind is not ErrandKind.REDEPLOY:
         errands.place(draft, found, errand.to)
