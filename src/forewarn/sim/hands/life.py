@@ -119,7 +119,7 @@ class Askers:
         """Move a machine by hand, and ask for something before anybody can have listed it there."""
         platform, hosts = self._world.platform, healthy(self._world)
         running = [key for key, each in sorted(platform.machines.items()) if each.power is MachinePower.RUNNING]
-        running = [(host, ref) for host, ref in running if host in hosts]
+        running = [(host, ref) for host, ref in running if host in hosts and is_known(self._world, ref)]
         if len(hosts) < 2 or not running:
             return
         host, ref = self._random.choice(running)
@@ -131,6 +131,11 @@ class Askers:
         seed = f"m-{self._world.elapsed}"
         if names:
             await self._ask(self._random.choice((c.RestartVms(names, seed), c.RedeployVms(names, seed))))
+
+
+def is_known(world: HandsWorld, ref: str) -> bool:
+    """Whether the region has seen the machine: nobody moves one that is still being made."""
+    return any(each.ref == ref for each in world.truth.machines.values())
 
 
 def healthy(world: HandsWorld) -> list[str]:
@@ -205,7 +210,7 @@ class Troubles:
             platform.boot(ref, host)
         elif luck < 0.75:
             platform.machines[host, ref].power = MachinePower.PAUSED
-        elif luck < 0.95 and free and host in hosts:
+        elif luck < 0.95 and free and host in hosts and is_known(self._world, ref):
             platform.move(ref, host, random.choice(free))
         elif not platform.silent:
             platform.drop(ref, host)
