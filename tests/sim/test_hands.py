@@ -112,7 +112,7 @@ PLANTS: dict[
     _a_fence_that_fails_counts: (2, "one copy"),
     _silence_is_an_answer: (1, "one copy"),
     _a_lost_host_takes_part_at_once: (2, "liveness"),
-    _what_is_half_made_stays: (6, "left"),
+    _what_is_half_made_stays: (45, "left"),
     _what_is_not_at_its_host_is_gone: (1, "one copy"),
     _anything_is_let_go_at_any_time: (1, "let go"),
 }
