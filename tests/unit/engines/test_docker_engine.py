@@ -16,6 +16,7 @@ from msgspec import structs
 from forewarn.core.machines.values import Errand, ErrandKind
 from forewarn.engines.docker.calls import EngineSocket
 from forewarn.engines.docker.engine import DockerEngine
+from forewarn.engines.docker.making import Blueprint
 from forewarn.plane.hands.engine import AUTOSTART, Failed, NotYet, Unknown, Way
 from tests.contract.engines.bench import NOON, Permit
 
@@ -87,7 +88,8 @@ def engine_that(tmp_path: Path) -> Iterator[EngineThat]:
         if alpha is not None:
             served("alpha", alpha, asked)
         sockets = {name: str(tmp_path / name) for name in (("beta",) if alone else ("alpha", "beta"))}
-        return DockerEngine("local", sockets, call_seconds=5.0), asked
+        blueprint = Blueprint("worker", "tiny", ("wrok",), volumes=("data:/data",))
+        return DockerEngine("local", sockets, (blueprint,), call_seconds=5.0), asked
 
     yield made
     for server in servers:
