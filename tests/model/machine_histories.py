@@ -137,7 +137,7 @@ class Judge:
         if change.call in (TwinCall.RESTART, TwinCall.START):
             others = [each for each in self._copies(change.ref) if each.host != change.host and each.power is RUNNING]
             ours = [each.host for each in others if (each.host, each.ref) not in self._theirs]
-            if ours:
+            if ours and self._does_something(change):
                 self.faults.append(f"{change.ref} is started at {change.host} while it runs at {ours}")
         if change.call in _ONCE and change.errand and self._does_something(change):
             self._done[change.errand, change.call] += 1

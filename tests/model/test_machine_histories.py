@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
 
 import pytest
@@ -53,6 +53,7 @@ class History(RealWorld):
         self._before: dict[str, Listing] = {}
         self._unsent: list[tuple[c.Sight, Listing | None]] = []  # with the listing that was made before it
         self._lied: set[str] = set()
+        self._untold: dict[str, datetime] = {}  # hosts of which no listing was told since a machine was moved by hand
         self._unsure: dict[str, set[str]] = {}  # errands whose call hung -> hosts to be listed before the next try
         for name in MACHINES:
             machine = self.platform.put(f"ref-{name}", self.random.choice(HOSTS), vm=name)
@@ -103,15 +104,30 @@ class History(RealWorld):
         running = sorted(key for key, each in self.platform.machines.items() if each.power is RUNNING)
         if running and self.random.random() < 0.5:
             host, ref = self.random.choice(running)
-            how = self.random.choice(("crash", "guest", "boot", "pause"))
+            how = self.random.choice(("crash", "guest", "boot", "pause", "move", "move"))
             self.story.append(f"{self.now:%T} {how} {ref} at {host}")
-            if how == "boot":
+            if how == "move":
+                self._move(host, ref)
+            elif how == "boot":
                 self.platform.boot(ref, host)
                 self.judge.look(ref)
             elif how == "pause":
                 self.platform.machines[host, ref].power = PAUSED
             else:
                 self.platform.end(ref, SeenWhy.CRASH if how == "crash" else SeenWhy.GUEST)
+
+    def _move(self, host: str, ref: str) -> None:
+        """To a host that takes part. A machine that leaves its host just before that is lost, and is at a host that
+        falls silent before it was ever listed there, cannot be told from one that was lost: that is not done here."""
+        healthy = [
+            name for name in HOSTS if self.health(name) is HostHealth.HEALTHY and name not in self.platform.silent
+        ]
+        free = [name for name in healthy if (name, ref) not in self.platform.machines]
+        if free and host in healthy:
+            to = self.random.choice(free)
+            self.platform.move(ref, host, to)
+            self.judge.look(ref)
+            self._untold |= {host: self.now, to: self.now}
 
     # Hosts
 
@@ -121,6 +137,8 @@ class History(RealWorld):
             self._answer(self.random.choice(sorted(self.platform.silent)))
         elif len(self.platform.silent) < 2:
             host = self.random.choice(HOSTS)
+            if host in self._untold:
+                return
             self.story.append(f"{self.now:%T} {host} is silent")
             self.platform.silent.add(host)
             if self.random.random() < 0.3:
@@ -230,6 +248,9 @@ class History(RealWorld):
             self._submit(c.HostAnswered(host))
         listing = believed(self.region, sight.listing, before)
         self._submit(c.Sight(ENGINE, listing, sight.begun_at))
+        moved_at = self._untold.get(host)
+        if moved_at is not None and sight.begun_at is not None and moved_at <= sight.begun_at and listing.complete:
+            del self._untold[host]
 
     # Rest
 

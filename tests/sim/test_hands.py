@@ -11,7 +11,7 @@ from datetime import datetime
 import pytest
 
 from forewarn.core import commands as c
-from forewarn.core.deciding.machines import hosts, reports, sightings
+from forewarn.core.deciding.machines import adoption, hosts, reports, sightings
 from forewarn.core.draft import Draft
 from forewarn.core.looking.errands import is_satisfied
 from forewarn.core.machines import facts as mf
@@ -95,14 +95,26 @@ def _what_is_half_made_stays(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TwinEngine, "_undo", lambda engine, errand: Failed(engine._refused.pop(errand.id), lasting=True))
 
 
+def _what_is_not_at_its_host_is_gone(patch: pytest.MonkeyPatch) -> None:
+    """A machine that was moved by hand is not looked for before another is started."""
+    patch.setattr(TwinEngine, "_elsewhere", lambda *_: None)
+
+
+def _anything_is_let_go_at_any_time(patch: pytest.MonkeyPatch) -> None:
+    """Also what is paused just then."""
+    patch.setattr(adoption, "_may_be_dropped", lambda *_: True)
+
+
 PLANTS: dict[
     Callable[[pytest.MonkeyPatch], None], tuple[int, str]
 ] = {  # each with the seed that finds it, and the rule that it breaks
     _pauses_end_early: (1, "early"),
-    _a_fence_that_fails_counts: (5, "one copy"),
+    _a_fence_that_fails_counts: (2, "one copy"),
     _silence_is_an_answer: (1, "one copy"),
     _a_lost_host_takes_part_at_once: (2, "liveness"),
-    _what_is_half_made_stays: (6, "left"),
+    _what_is_half_made_stays: (45, "left"),
+    _what_is_not_at_its_host_is_gone: (1, "one copy"),
+    _anything_is_let_go_at_any_time: (1, "let go"),
 }
 
 

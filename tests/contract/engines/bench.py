@@ -68,6 +68,7 @@ MISHAPS = (
     "silent host",  # the first host answers nothing any more; not only to changes
     "crash",  # a machine can be made to crash
     "shutdown from inside",  # a machine can be made to shut itself down
+    "hosts apart",  # none; one host's machines are not those of another as well, so that one can be missing
     "slow migration",  # a migration can be caught while it is under way
 )
 

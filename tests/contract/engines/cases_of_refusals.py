@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from msgspec import structs
 
-from forewarn.core.machines.values import ErrandKind
+from forewarn.core.machines.values import ErrandKind, MachinePower
 from forewarn.plane.hands.engine import Done, EngineFault, Failed, NotYet, Unknown
 from tests.contract.engines.bench import EngineBench, Permit, carry_through, done, errand_for, running
 from tests.contract.engines.promises import RUNNING, case, one
@@ -83,6 +85,47 @@ def a_machine_on_a_silent_host_is_started_nowhere_else(bench: EngineBench) -> No
     result = bench.engine.carry_out(errand_for(bench, ErrandKind.REDEPLOY, machine), Permit())
     assert isinstance(result, Unknown | NotYet), result
     assert bench.truth(machine.ref) == (machine,)
+
+
+@case(ErrandKind.REDEPLOY, mishaps=("hosts apart",), core=True)
+def what_somebody_has_moved_to_another_host_is_not_started_beside_itself(bench: EngineBench) -> None:
+    """Asked for where it was before, or where it is to be, by whatever would start it."""
+    machine = bench.make("web-1", bench.hosts[-1])
+    (seen,) = (each for each in bench.engine.listing(machine.host).machines if each.ref == machine.ref)
+    starting = {ErrandKind.START, ErrandKind.RESTART, ErrandKind.REIMAGE, ErrandKind.REDEPLOY} & bench.engine.kinds
+    for number, kind in enumerate(sorted(starting), 1):
+        errand = errand_for(bench, kind, replace(machine, host=bench.hosts[0]), number, to=bench.hosts[0])
+        errand = structs.replace(errand, definition=seen.definition)
+        result = bench.engine.carry_out(errand, Permit())
+        assert bench.truth(machine.ref) == (machine,), (kind, result)
+        assert not isinstance(result, Done), (kind, result)
+
+
+@case(ErrandKind.REDEPLOY, mishaps=("silent host", "hosts apart"))
+def what_is_not_where_it_was_is_started_nowhere_while_a_host_that_may_have_it_is_silent(bench: EngineBench) -> None:
+    machine = bench.make("web-1", bench.hosts[0])
+    bench.mishap("silent host")
+    missing = replace(machine, host=bench.hosts[-1])
+    for number, kind in enumerate(sorted({ErrandKind.START, ErrandKind.REDEPLOY} & bench.engine.kinds), 1):
+        errand = errand_for(bench, kind, missing, number, to=bench.hosts[-1])
+        result = bench.engine.carry_out(errand, Permit())
+        assert isinstance(result, Unknown | NotYet), (kind, result)
+        assert bench.truth(machine.ref) == (machine,), (kind, result)
+
+
+@case(ErrandKind.REDEPLOY, core=True)
+def what_is_gone_can_be_made_again_where_it_was(bench: EngineBench) -> None:
+    machine = bench.make("web-1", bench.hosts[0])
+    (seen,) = (each for each in bench.engine.listing(machine.host).machines if each.ref == machine.ref)
+    bench.do("remove", machine.ref, machine.host)
+    errand = structs.replace(
+        errand_for(bench, ErrandKind.REDEPLOY, machine, to=machine.host), definition=seen.definition
+    )
+    told = done(carry_through(bench, errand)).sighting
+    now = one(bench, machine.ref)
+    assert (now.host, now.power, now.boot_mark) == (machine.host, MachinePower.RUNNING, told.boot_mark)
+    assert now.boot_mark != machine.boot_mark
+    assert done(carry_through(bench, errand, Permit(again=True))).sighting.boot_mark == now.boot_mark
 
 
 @case(ErrandKind.REDEPLOY, mishaps=("answer lost", "hangs"))

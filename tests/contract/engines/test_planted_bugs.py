@@ -8,14 +8,13 @@ import msgspec
 import pytest
 
 from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower, SeenWhy, Sighting
-from forewarn.engines.twin.engine import Step, TwinEngine
+from forewarn.engines.twin.engine import Next, Step, TwinEngine
 from forewarn.engines.twin.hosts import CallLost, CallRefused, TwinCall, TwinMachine
 from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, NotYet, Unknown, Warrant
 from tests.contract.engines.bench import Permit
 from tests.contract.engines.cases import CASES
 from tests.contract.engines.twin_bench import TwinBench
 
-Next = Sighting | NotYet | Failed | Step
 OFF, PAUSED, RUNNING = MachinePower.OFF, MachinePower.PAUSED, MachinePower.RUNNING
 
 PLANTS: dict[str, type[TwinEngine]] = {}  # by the case that finds it
@@ -97,6 +96,25 @@ class StartsBesideTheFirst(TwinEngine):
 
     def _redeploy(self, errand: Errand, warrant: Warrant) -> Next:
         return self._create(errand, warrant)
+
+
+@finds(
+    "what_somebody_has_moved_to_another_host_is_not_started_beside_itself",
+    "what_is_not_where_it_was_is_started_nowhere_while_a_host_that_may_have_it_is_silent",
+)
+class LooksNowhereElse(TwinEngine):
+    """What is not where it should be counts as gone."""
+
+    def _elsewhere(self, errand: Errand, *looked_at: str) -> Failed | Unknown | None:
+        return None
+
+
+@finds("what_is_gone_can_be_made_again_where_it_was")
+class RestartsWhatIsToStay(TwinEngine):
+    """A redeployment that stays where it is is a restart."""
+
+    def _redeploy(self, errand: Errand, warrant: Warrant) -> Next:
+        return self._restart(errand, warrant) if errand.to == errand.host else super()._redeploy(errand, warrant)
 
 
 @finds("a_machine_with_a_new_system_has_another_boot_mark")

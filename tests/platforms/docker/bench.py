@@ -37,6 +37,8 @@ class ContainerBench:
     ) -> None:
         self._daemons = {host: daemons[min(number, len(daemons) - 1)] for number, host in enumerate(self.hosts)}
         self.kind = daemons[0].kind
+        if len(daemons) < len(self.hosts):
+            self.lacks |= {"hosts apart"}
         self._room = tempfile.TemporaryDirectory(dir=room)
         made = {one.path: Relay(Path(self._room.name) / f"{number}", one.path) for number, one in enumerate(daemons)}
         self._relays = {host: made[one.path] for host, one in self._daemons.items()}

@@ -23,7 +23,7 @@ from forewarn.plane.hands.engine import AUTOSTART, Done, Failed, NotYet, Way
 from forewarn.server.machines import machines_of
 from forewarn.settings.region_file import read_region_file
 from forewarn.settings.resolve import resolve
-from tests.contract.engines.bench import Permit, carry_through, done, errand_for
+from tests.contract.engines.bench import Permit, carry_through, done, errand_for, running
 from tests.platforms.libvirt.bench import LibvirtBench, libvirt_bench
 from tests.platforms.libvirt.daemons import Daemon
 from tests.waiting import until
@@ -64,6 +64,22 @@ def test_what_ran_at_a_lost_host_runs_elsewhere_from_what_was_told_of_it_and_tha
         daemons["alpha"].start()
         words = ["virsh", "-q", "--connect", daemons["alpha"].host.uri, "pool-start", "machines"]
         subprocess.run(words, capture_output=True)  # it may have found that the pool is active still
+
+
+@pytest.mark.parametrize("flags", [["--persistent", "--undefinesource"], []], ids=["whole", "its definition stays"])
+def test_one_that_somebody_has_migrated_by_hand_is_started_nowhere_else(
+    bench: LibvirtBench, daemons: dict[str, Daemon], flags: list[str]
+) -> None:
+    copy = bench.make("web-1", "alpha")
+    (seen,) = (each for each in bench.engine.listing("alpha").machines if each.ref == "web-1")
+    there = daemons["beta"].host
+    words = ["--live", "--p2p", "--unsafe", *flags, "web-1", there.peer_uri or there.uri, there.migrate_uri]
+    bench.virsh("alpha", "migrate", *words)
+    for number, kind in enumerate((ErrandKind.RESTART, ErrandKind.START, ErrandKind.REDEPLOY), 1):
+        errand = errand_for(bench, kind, copy, number, to="" if kind is ErrandKind.RESTART else "alpha")
+        told = bench.engine.carry_out(structs.replace(errand, definition=seen.definition), Permit())
+        assert isinstance(told, Failed), (kind, told)
+        assert [each.host for each in running(bench.truth("web-1"))] == ["beta"]
 
 
 def test_one_that_somebody_starts_between_the_look_and_the_change_is_looked_at_again(bench: LibvirtBench) -> None:

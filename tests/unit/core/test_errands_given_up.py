@@ -66,6 +66,8 @@ def test_a_restart_that_cannot_be_done_on_its_host_becomes_a_redeployment() -> N
     world.adopt("web")
     (event_id,) = world.restart("web")
     world.refuse("web", "no memory left")
+    assert world.due() == {}  # whether it is there at all is not known
+    world.sees("alpha", "web", complete=True)
 
     found = world.due()["web"]
     assert (found.errand.kind, found.errand.to, found.errand.event) == (ErrandKind.REDEPLOY, "beta", event_id)
@@ -79,9 +81,27 @@ def test_a_restart_that_can_be_done_nowhere_goes_on_with_an_alarm() -> None:
     world.adopt("web")
     world.restart("web")
     world.refuse("web", "no memory left")
+    world.sees("alpha", "web", complete=True)
 
     assert world.due_kinds() == {"web": ErrandKind.RESTART}
     assert world.machine("web").alarm
+
+
+def test_a_restart_that_is_refused_for_good_until_its_patience_is_over_is_given_up() -> None:
+    world = RealWorld("alpha")
+    world.adopt("web")
+    world.sees("alpha", "web", power=OFF, why=SeenWhy.CRASH)
+    began = world.now
+    while world.region.errands:
+        world.refuse("web", "no memory left")
+        while world.region.errands and not world.due():
+            world.advance(timedelta(seconds=10))
+            world.sees("alpha", "web", power=OFF, complete=True)
+
+    assert timedelta(minutes=10) < world.now - began < timedelta(minutes=13)
+    assert given_up(world) == [(ErrandKind.RESTART, "no memory left")]
+    assert world.power("web") is Power.STOPPED
+    assert "given up after 11 minutes" in world.machine("web").alarm
 
 
 def test_a_redeployment_is_given_up_while_the_source_runs_and_goes_elsewhere_once_it_is_off() -> None:

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import ThreadingUnixStreamServer
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from msgspec import structs
 
 from forewarn.core.machines.values import Errand, ErrandKind
+from forewarn.engines.docker.calls import EngineSocket
 from forewarn.engines.docker.engine import DockerEngine
 from forewarn.engines.docker.making import Blueprint
-from forewarn.plane.hands.engine import AUTOSTART, Failed, NotYet, Way
+from forewarn.plane.hands.engine import AUTOSTART, Failed, NotYet, Unknown, Way
 from tests.contract.engines.bench import NOON, Permit
 
 _VERSION = {"MinAPIVersion": "1.12", "Components": [{"Name": "Engine"}]}
@@ -41,21 +42,24 @@ _ERRAND = Errand(
     boot_mark="before",
 )
 Answer = Callable[[str, str], tuple[int, Any]]
-Made = Callable[..., tuple[DockerEngine, list[str]]]
+
+
+class EngineThat(Protocol):
+    def __call__(
+        self, beta: Answer, alpha: Answer | None = None, *, alone: bool = False
+    ) -> tuple[DockerEngine, list[str]]: ...
 
 
 @pytest.fixture
-def engine_that(tmp_path: Path) -> Iterator[Made]:
-    """An engine with two hosts, beta behind a socket that answers so, alpha (but where beta is ``alone``) behind none;
-    and what beta was asked."""
+def engine_that(tmp_path: Path) -> Iterator[EngineThat]:
+    """An engine with two hosts whose sockets answer so, or none where nobody does; with ``alone`` it has beta only. And
+    what they were asked."""
     servers = []
 
-    def made(answer: Answer, *, alone: bool = False) -> tuple[DockerEngine, list[str]]:
-        asked: list[str] = []
-
+    def served(name: str, answer: Answer, asked: list[str]) -> None:
         class Handler(BaseHTTPRequestHandler):
             def address_string(self) -> str:
-                return "beta"  # a Unix socket's peers have none
+                return name  # a Unix socket's peers have none
 
             def log_message(self, *_: object) -> None:
                 """Silence."""
@@ -63,7 +67,8 @@ def engine_that(tmp_path: Path) -> Iterator[Made]:
             def _say(self) -> None:
                 path = self.path.partition("/v1.41")[2].partition("?")[0]
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                asked.append(f"{self.command} {path or self.path}")
+                at = "" if name == "beta" else f" at {name}"
+                asked.append(f"{self.command} {path or self.path}{at}")
                 status, value = (200, _VERSION) if self.path == "/version" else answer(self.command, path)
                 body = json.dumps(value).encode()
                 self.send_response(status)
@@ -73,13 +78,18 @@ def engine_that(tmp_path: Path) -> Iterator[Made]:
 
             do_GET = do_POST = do_DELETE = _say  # noqa: N815 - the library's names
 
-        server = ThreadingUnixStreamServer(str(tmp_path / "beta"), Handler)
+        server = ThreadingUnixStreamServer(str(tmp_path / name), Handler)
         servers.append(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        hosts = {} if alone else {"alpha": str(tmp_path / "nobody")}
-        hosts["beta"] = str(tmp_path / "beta")
+
+    def made(beta: Answer, alpha: Answer | None = None, *, alone: bool = False) -> tuple[DockerEngine, list[str]]:
+        asked: list[str] = []
+        served("beta", beta, asked)
+        if alpha is not None:
+            served("alpha", alpha, asked)
+        sockets = {name: str(tmp_path / name) for name in (("beta",) if alone else ("alpha", "beta"))}
         blueprint = Blueprint("worker", "tiny", ("wrok",), volumes=("data:/data",))
-        return DockerEngine("local", hosts, (blueprint,), call_seconds=5.0), asked
+        return DockerEngine("local", sockets, (blueprint,), call_seconds=5.0), asked
 
     yield made
     for server in servers:
@@ -88,7 +98,7 @@ def engine_that(tmp_path: Path) -> Iterator[Made]:
 
 
 def test_what_was_at_a_lost_host_is_made_anew_elsewhere_and_that_host_is_not_asked(
-    engine_that: Made,
+    engine_that: EngineThat,
 ) -> None:
     """Nobody answers at alpha: a question there would end it with what is not known."""
     engine, asked = engine_that(lambda method, path: (500, {"message": "no"}) if method == "POST" else (200, []))
@@ -98,7 +108,7 @@ def test_what_was_at_a_lost_host_is_made_anew_elsewhere_and_that_host_is_not_ask
 
 
 def test_a_container_that_ends_at_once_is_not_started_over_and_over(
-    engine_that: Made,
+    engine_that: EngineThat,
 ) -> None:
     starts = 0
 
@@ -114,6 +124,77 @@ def test_a_container_that_ends_at_once_is_not_started_over_and_over(
     told = engine.carry_out(structs.replace(_ERRAND, kind=ErrandKind.RESTART, host="beta", to=""), Permit())
     assert told == Failed("web-0 ended as soon as it was started.", False)
     assert starts == 1
+
+
+def _nothing_there(method: str, path: str) -> tuple[int, Any]:
+    if method == "POST":
+        return 500, {"message": "no"}
+    return (200, []) if path == "/containers/json" else (404, {"message": "no such container"})
+
+
+@pytest.mark.parametrize("kind", [ErrandKind.REDEPLOY, ErrandKind.START, ErrandKind.REIMAGE])
+def test_what_is_gone_is_made_again_only_where_every_host_that_may_have_it_has_said_that_it_does_not_run_there(
+    engine_that: EngineThat, kind: ErrandKind
+) -> None:
+    """It is not at beta, and nobody answers at alpha."""
+    engine, asked = engine_that(_nothing_there)
+    definition = json.dumps({**_STOPPED, "Id": ""})
+    errand = structs.replace(_ERRAND, kind=kind, host="beta", to="beta", definition=definition)
+    assert isinstance(engine.carry_out(errand, Permit()), Unknown)
+    assert isinstance(engine.carry_out(structs.replace(errand, unheard=("alpha",)), Permit()), Unknown)
+    assert "POST /containers/create" not in asked
+    assert isinstance(engine.carry_out(structs.replace(errand, off_at=("alpha",)), Permit()), Failed)
+    assert "POST /containers/create" in asked
+
+
+def _running_there(method: str, path: str) -> tuple[int, Any]:
+    """A container that runs, whoever has made it; and nothing may be changed."""
+    if method == "POST":
+        return 500, {"message": "no"}
+    running = {**_STOPPED, "State": {"Status": "running", "StartedAt": "2026-01-01T00:00:00Z"}}
+    return (200, running) if path == "/containers/web-0/json" else _nothing_there(method, path)
+
+
+@pytest.mark.parametrize("kind", [ErrandKind.REDEPLOY, ErrandKind.START, ErrandKind.REIMAGE])
+def test_what_runs_at_another_host_than_it_was_thought_is_started_nowhere_else(
+    engine_that: EngineThat, kind: ErrandKind
+) -> None:
+    engine, asked = engine_that(_nothing_there, _running_there)
+    definition = json.dumps({**_STOPPED, "Id": ""})
+    errand = structs.replace(_ERRAND, kind=kind, host="beta", to="beta", definition=definition)
+    told = engine.carry_out(errand, Permit())
+    assert told == Failed("web-0 runs at alpha: it is started nowhere else.", False)
+    assert not [line for line in asked if line.startswith("POST")]
+
+
+def test_what_had_left_its_host_before_that_was_lost_is_started_nowhere_else(engine_that: EngineThat) -> None:
+    engine, asked = engine_that(_nothing_there, _running_there)
+    engine._sockets["gamma"] = engine._sockets["alpha"]  # alpha is lost, and gamma has it now
+    engine._sockets["alpha"] = EngineSocket("/nobody", 1.0)
+    definition = json.dumps({**_STOPPED, "Id": ""})
+    told = engine.carry_out(structs.replace(_ERRAND, source_off=True, definition=definition), Permit())
+    assert told == Failed("web-0 runs at gamma: it is started nowhere else.", False)
+    assert not [line for line in asked if line.startswith("POST")]
+
+
+def test_what_somebody_has_taken_where_it_is_to_be_is_made_anew_there_and_not_beside_itself(
+    engine_that: EngineThat,
+) -> None:
+    """What is there is the old one now: a new one is made aside, and started once that is off."""
+    made = {**_STOPPED, "Id": "9" * 64, "Name": "/web-0.forewarn-new-0a1b2c3d"}
+
+    def at_beta(method: str, path: str) -> tuple[int, Any]:
+        if path == "/containers/create":
+            return 201, {"Id": made["Id"]}
+        if path == "/containers/json" and "POST /containers/create" in asked:
+            return 200, [{"Id": made["Id"], "Names": [made["Name"]]}]
+        return (200, made) if path == f"/containers/{made['Id']}/json" else _running_there(method, path)
+
+    engine, asked = engine_that(at_beta, _nothing_there)
+    errand = structs.replace(_ERRAND, definition=json.dumps({**_STOPPED, "Id": ""}))
+    assert isinstance(engine.carry_out(errand, Permit()), Failed)
+    posted = [line for line in asked if line.startswith("POST")]
+    assert posted == ["POST /containers/create", f"POST /containers/{_STOPPED['Id']}/stop"]
 
 
 class Unstartable:
@@ -156,7 +237,9 @@ _CREATED = {"Status": "created", "ExitCode": 0, "StartedAt": "0001-01-01T00:00:0
 _MAKE = structs.replace(_ERRAND, kind=ErrandKind.CREATE, host="", ref="", blueprint="worker", source_off=False)
 
 
-def test_what_was_made_for_a_container_that_cannot_be_started_is_removed_each_with_leave(engine_that: Made) -> None:
+def test_what_was_made_for_a_container_that_cannot_be_started_is_removed_each_with_leave(
+    engine_that: EngineThat,
+) -> None:
     platform = Unstartable()
     engine, asked = engine_that(platform.answer, alone=True)
     permit = Permit()
@@ -170,7 +253,7 @@ def test_what_was_made_for_a_container_that_cannot_be_started_is_removed_each_wi
     assert permit.asked == len(changes)
 
 
-def test_a_new_container_does_not_wait_for_another_host_that_is_silent(engine_that: Made) -> None:
+def test_a_new_container_does_not_wait_for_another_host_that_is_silent(engine_that: EngineThat) -> None:
     """Nobody answers at alpha."""
     platform = Unstartable()
     engine, _ = engine_that(platform.answer)
@@ -179,7 +262,7 @@ def test_a_new_container_does_not_wait_for_another_host_that_is_silent(engine_th
     assert "executable file not found" in told.why
 
 
-def test_without_leave_what_was_made_stays_and_the_errand_is_not_over(engine_that: Made) -> None:
+def test_without_leave_what_was_made_stays_and_the_errand_is_not_over(engine_that: EngineThat) -> None:
     platform = Unstartable()
     engine, _ = engine_that(platform.answer, alone=True)
     assert isinstance(engine.carry_out(_MAKE, Permit(ask=lambda asked: asked < 4)), NotYet)
@@ -188,7 +271,7 @@ def test_without_leave_what_was_made_stays_and_the_errand_is_not_over(engine_tha
     assert not platform.container
 
 
-def test_an_errand_whose_leavings_cannot_be_removed_is_asked_for_again(engine_that: Made) -> None:
+def test_an_errand_whose_leavings_cannot_be_removed_is_asked_for_again(engine_that: EngineThat) -> None:
     engine, _ = engine_that(Unstartable(keeps=True).answer, alone=True)
     told = engine.carry_out(_MAKE, Permit())
     assert isinstance(told, Failed)
@@ -198,7 +281,7 @@ def test_an_errand_whose_leavings_cannot_be_removed_is_asked_for_again(engine_th
 
 
 def test_that_a_host_starts_a_container_by_itself_is_said_where_its_copy_may_run_at_another_engine(
-    engine_that: Made,
+    engine_that: EngineThat,
 ) -> None:
     restarted = {**_STOPPED, "HostConfig": {"NetworkMode": "none", "RestartPolicy": {"Name": "unless-stopped"}}}
 
@@ -210,6 +293,6 @@ def test_that_a_host_starts_a_container_by_itself_is_said_where_its_copy_may_run
     assert AUTOSTART in topics
 
 
-def test_at_an_engine_of_one_host_it_is_not(engine_that: Made) -> None:
+def test_at_an_engine_of_one_host_it_is_not(engine_that: EngineThat) -> None:
     engine, _ = engine_that(lambda _, path: (200, []) if path == "/containers/json" else (200, _STOPPED), alone=True)
     assert AUTOSTART not in [each.topic for each in engine.examine("beta", "web-0", Way.NETWORK)]

@@ -33,14 +33,20 @@ CALL_SECONDS = 120.0  # what the hand allows a whole errand, at four calls of 30
 
 
 class Ground:
-    """Two hosts with their machines, and a plane whose hands work there."""
+    """Hosts with their machines, and a plane whose hands work there."""
 
     def __init__(
-        self, loop: SimLoop, engine: type[TwinEngine], settings: MachineSettings, node: str, lock: Path | None
+        self,
+        loop: SimLoop,
+        engine: type[TwinEngine],
+        settings: MachineSettings,
+        node: str,
+        lock: Path | None,
+        hosts: tuple[str, ...],
     ) -> None:
         self._loop, self._is_ours = loop, node in ("", "here")
         hub = loop.strands = Strands(loop)
-        self.platform = TwinHosts(("alpha", "beta"), elapsed=loop.time, make_flag=lambda: StrandFlag(hub))
+        self.platform = TwinHosts(hosts, elapsed=loop.time, make_flag=lambda: StrandFlag(hub))
         self.journal = ShakyJournal()
         self.engine = engine(self.platform)
         self.fenced: list[str] = []
@@ -48,7 +54,7 @@ class Ground:
         self.fence_works = True
         chance = Random(1)
         system = ServerSystem(wall=self.now, elapsed=loop.time, random_bytes=chance.randbytes)
-        hosts = tuple(
+        declared = tuple(
             MachineHost(name, self.engine, node, partial(self._fence, name), lock and lock / name)
             for name in self.platform.names
         )
@@ -59,7 +65,7 @@ class Ground:
             SimulatedEngine(),
             Rules(),
             system=system,
-            machines=Machines(hosts, settings, "here"),
+            machines=Machines(declared, settings, "here"),
         )
 
     def now(self) -> datetime:
@@ -82,6 +88,15 @@ class Ground:
             await self.do(c.AdoptMachine(name, VmSpec(), f"seed/{name}", host, name, machine.mark))
         if self._is_ours:  # a moment later it is known how to make them again
             await self.until(lambda: all(self.region.machines[name].definition for name in names))
+
+    def move_by_hand(self, name: str, to: str, hints: str = "given") -> None:
+        """It runs at another host, as it was: somebody has migrated it past forewarn."""
+        (host,) = (each.host for each in self.platform.copies(name))
+        if hints == "given":
+            self.platform.move(name, host, to)
+        else:  # nobody hears of it before both hosts are listed
+            machine = self.platform.machines[to, name] = self.platform.machines.pop((host, name))
+            machine.host = to
 
     async def do(self, command: c.Command) -> None:
         await self.plane.submit(command, OPERATOR)
@@ -108,12 +123,13 @@ def live(
     settings: MachineSettings | None = None,
     node: str = "",
     lock: Path | None = None,
+    hosts: tuple[str, ...] = ("alpha", "beta"),
 ) -> Ground:
-    """Live through a story, with both hosts registered. Gives back what is left after its end."""
+    """Live through a story, with all hosts registered. Gives back what is left after its end."""
     loop = SimLoop()
 
     async def whole() -> Ground:
-        ground = Ground(loop, engine, settings or MachineSettings(), node, lock)
+        ground = Ground(loop, engine, settings or MachineSettings(), node, lock, hosts)
         try:
             await ground.plane.start()
             for number, name in enumerate(ground.platform.names):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from forewarn.core import commands as c
 from forewarn.core.causes import Cause
 from forewarn.core.machines.values import ErrandKind
+from forewarn.core.refusal import Refused
 from forewarn.engines.twin.hosts import TwinCall, TwinMisfortune, TwinMishap
 from forewarn.plane.hands.settings import MachineSettings
 from forewarn.plane.hands.sites import HUNG_MOST
@@ -154,5 +157,19 @@ def test_a_migration_of_a_machine_that_is_gone_is_given_up() -> None:
         await ground.until(
             lambda: all(each.errand.kind is not ErrandKind.MIGRATE for each in ground.region.errands.values())
         )
+
+    live(story)
+
+
+def test_a_machine_is_not_let_go_in_the_middle_of_a_pause_which_nobody_would_end_then() -> None:
+    async def story(ground: Ground) -> None:
+        await frozen(ground, "web")
+        with pytest.raises(Refused, match="release it when it goes on"):
+            await ground.do(c.ReleaseMachine("web"))
+        await ground.until(lambda: ground.machine("web").power is RUNNING and not ground.region.errands)
+        await ground.do(c.ReleaseMachine("web"))
+        await asyncio.sleep(600.0)
+        assert ground.machine("web").power is RUNNING
+        assert deeds(ground) == ["pause", "resume"]
 
     live(story)

@@ -92,7 +92,8 @@ def _seen(region: Region, machine: RealMachine, fact: mf.MachineSeen) -> Region:
         open_errand = region.errands[errand_id]
         source_off = open_errand.errand.source_off and fact.power is not MachinePower.RUNNING and not fact.moved
         errand = replace(open_errand.errand, host=found.host, ref=found.ref, source_off=source_off)
-        region = put_errand(region, replace(open_errand, errand=errand))
+        stuck_at = None if fact.moved else open_errand.stuck_at  # what was refused where it was may be done there
+        region = put_errand(region, replace(open_errand, errand=errand, stuck_at=stuck_at))
     return put_machine(region, fact.vm, found)
 
 

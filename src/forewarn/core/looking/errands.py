@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from forewarn.core.machines.values import ENDS_RUNNING, Errand, ErrandKind, MachinePower, OpenErrand, Sighting
+from forewarn.core.machines.values import (
+    ENDS_RUNNING,
+    STARTS,
+    Errand,
+    ErrandKind,
+    MachinePower,
+    OpenErrand,
+    RealMachine,
+    SeenWhy,
+    Sighting,
+)
 from forewarn.core.region import Event, Power, RealHost, Region, Vm, fold
 
 _ENDS_DOWN = {ErrandKind.STOP: Power.STOPPED, ErrandKind.OFF: Power.DEALLOCATED, ErrandKind.DELETE: Power.DELETING}
@@ -24,7 +34,13 @@ def is_due(region: Region, found: OpenErrand) -> bool:
         return True
     machine = region.machines[found.errand.vm]
     free = not machine.doubled and not machine.held and found.stuck_at is None
+    free = free and not _would_start_another(machine, found.errand)
     return found.is_placed and free and machine.errands[0] == found.errand.id
+
+
+def _would_start_another(machine: RealMachine, errand: Errand) -> bool:
+    """Whether the machine was seen to run where this errand would not find it."""
+    return errand.kind in STARTS and bool(machine.also) and fold(machine.also) != fold(errand.to)
 
 
 def current(region: Region, vm: str) -> OpenErrand | None:
@@ -111,7 +127,7 @@ def supposed(errand: Errand) -> Sighting:
     power = MachinePower.GONE if errand.kind is ErrandKind.DELETE else power
     kept = errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE)
     mark = errand.boot_mark if kept else errand.id
-    return Sighting(errand.ref or errand.id, errand.to or errand.host, power, mark, errand=errand.id)
+    return Sighting(errand.ref or errand.id, errand.to or errand.host, power, mark, SeenWhy.ASKED, errand=errand.id)
 
 
 def hosts_of(region: Region, engine: str) -> list[RealHost]:

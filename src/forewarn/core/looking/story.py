@@ -9,7 +9,7 @@ from forewarn.core.causes import CAUSES
 from forewarn.core.lifecycle import EventFact, event_after
 from forewarn.core.looking.subjects import subject_of
 from forewarn.core.machines import facts as mf
-from forewarn.core.machines.values import ErrandKind, MachinePower
+from forewarn.core.machines.values import PLACED, ErrandKind, MachinePower
 from forewarn.core.region import Event
 from forewarn.core.tokens.facts import TokenMade, TokenRevoked
 
@@ -115,6 +115,8 @@ def tell_errand(fact: mf.ErrandFact) -> str:
         case mf.ErrandTried():
             return f"{what} is tried."
         case mf.ErrandPlaced(to=to):
+            if fact.kind not in PLACED:
+                return f"{what} is tried again."
             return f"{what} is to end at {to}." if to else f"{what} waits for room."
         case mf.ErrandHindered(why=why):
             return f"{what} did not work and is tried again: {why}."

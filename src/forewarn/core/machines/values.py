@@ -20,7 +20,7 @@ class MachinePower(StrEnum):
 class SeenWhy(StrEnum):
     """Why a machine is off, as far as its engine knows."""
 
-    ASKED = "asked"
+    ASKED = "asked"  # of one that is gone: by who says so, who has just removed it
     GUEST = "guest"  # shut down from inside
     CRASH = "crash"
     UNKNOWN = "unknown"
@@ -83,7 +83,10 @@ class Errand(Struct, frozen=True, omit_defaults=True):
     event: str = ""  # the event whose impact this is; empty outside events
     blueprint: str = ""  # what to create from, by its name in the server's own files
     source_off: bool = False  # REDEPLOY: it is known to be off where it was, whether that host answers or not
-    definition: str = ""  # what the engine told of it, to make it again; handed over by the hand, never in a fact
+    # What the hand adds from what the region knows just then; never in a fact
+    definition: str = ""  # what the engine told of it, to make it again
+    off_at: tuple[str, ...] = ()  # hosts that are off, or take no part: it does not run there, and they are not asked
+    unheard: tuple[str, ...] = ()  # hosts that do not answer: it may run there
 
 
 class RealMachine(Struct, frozen=True, omit_defaults=True):
@@ -152,4 +155,5 @@ class ErrandReport(Struct, frozen=True, omit_defaults=True):
 
 
 PLACED = frozenset({ErrandKind.CREATE, ErrandKind.START, ErrandKind.MIGRATE, ErrandKind.REDEPLOY})
-ENDS_RUNNING = PLACED | {ErrandKind.RESTART, ErrandKind.PAUSE, ErrandKind.REIMAGE}
+STARTS = PLACED | {ErrandKind.RESTART, ErrandKind.REIMAGE}  # after which it runs anew, or elsewhere
+ENDS_RUNNING = STARTS | {ErrandKind.PAUSE}

@@ -55,6 +55,7 @@ class Scene(Struct, frozen=True):
     again: bool = False  # whether the errand was tried before
     left: float = 0.0  # seconds until a pause is over
     gone: Container | None = None  # what is known of a machine that is nowhere any more: its host was lost, or it is
+    elsewhere: str = ""  # another host, where it runs: somebody has moved it
 
 
 Next: TypeAlias = EngineCall | ErrandResult
@@ -81,6 +82,8 @@ def _create(errand: Errand, scene: Scene) -> Next:
 
 
 def _start(errand: Errand, scene: Scene) -> Next:
+    if scene.elsewhere:
+        return _runs_elsewhere(scene)
     if scene.new is not None or scene.gone is not None or (scene.old is not None and scene.source != scene.target):
         return _replace(errand, scene)
     return _missing(scene) if scene.old is None else _running(scene.old, scene.source, scene.ref)
@@ -146,6 +149,8 @@ def _delete(_errand: Errand, scene: Scene) -> Next:
 def _replace(errand: Errand, scene: Scene) -> Next:
     """A new container takes the old one's place: made first, started when the old one is off, which goes last."""
     old, new = scene.old, scene.new
+    if scene.elsewhere:
+        return _runs_elsewhere(scene)
     if new is None:
         return _make_like(errand, scene)
     if old is not None:
@@ -243,6 +248,10 @@ def _post(
 
 def _missing(scene: Scene) -> Failed:
     return Failed(f"There is no container {scene.ref} at {scene.source}.", True)
+
+
+def _runs_elsewhere(scene: Scene) -> Failed:
+    return Failed(f"{scene.ref} runs at {scene.elsewhere}: it is started nowhere else.", False)
 
 
 def _whole(seconds: float) -> str:

@@ -25,7 +25,7 @@ from forewarn.engines.docker.containers import (
 from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of, removal, undoing
 from forewarn.engines.docker.examining import examined
 from forewarn.engines.docker.making import Blueprint, volumes_of
-from forewarn.plane.hands.engine import EngineFault, ErrandResult, Failed, Finding, NotYet, Unknown, Warrant, Way
+from forewarn.plane.hands.engine import Done, EngineFault, ErrandResult, Failed, Finding, NotYet, Unknown, Warrant, Way
 
 CHANGES_MOST = 16  # of one errand in one go; the longest way (a container put in another's place) has nine; ours
 CALL_SECONDS = 30.0  # ours: far longer than any call takes that is not hung
@@ -104,14 +104,14 @@ class DockerEngine:
 
     def _carry_out(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         refused: Refusal | None = None
-        started = ""
+        started, removed = "", False
         for _ in range(CHANGES_MOST):
             scene = self._look(errand, warrant)
             if refused is not None and _alike(refused.scene, scene):
                 return refused.result
             step = decide(errand, scene)
             if not isinstance(step, EngineCall):
-                return step
+                return _by_us(step) if removed else step
             if step.path == started:  # nobody is helped by starting it over and over
                 ended = Failed(f"{scene.ref} ended as soon as it was started.", False)
                 return ended if refused is None else refused.result
@@ -119,6 +119,7 @@ class DockerEngine:
             if not warrant.may():
                 return NotYet("Nothing may be touched just now.", 1.0)
             result = self._change(step)
+            removed = removed or (result is None and step.method == "DELETE" and step.path.startswith("/containers/"))
             if _is_left_behind(errand, scene, step, result) and scene.new is not None and warrant.may():
                 result, started = self._change(removal(scene.new, scene.target)), ""
             refused = None if result is None else Refusal(scene, result)
@@ -143,6 +144,9 @@ class DockerEngine:
         here, there = self._at(source), self._at(target)
         old = None if errand.source_off else self._inspect(here, ref)  # a host that is off is not asked
         new = self._made_by(there, ref, errand)
+        taken = None if old is not None or errand.source_off or here is there else self._inspect(there, ref)
+        if taken is not None and _is_awake(taken) and (new is None or new.id != taken.id):
+            source, here, old = target, there, taken  # somebody has taken it there
         if not errand.source_off and (old is None or (new is not None and old.id == new.id)):
             old = self._inspect(here, name_aside(ref, "old", errand.id))
         if errand.kind is ErrandKind.DELETE:
@@ -161,7 +165,26 @@ class DockerEngine:
             again=warrant.again,
             left=warrant.left() if errand.kind is ErrandKind.PAUSE else 0.0,
             gone=defined(errand.definition) if old is None and new is None else None,
+            elsewhere=self._elsewhere(errand, ref, here, there) if old is None and not _is_awake(new) else "",
         )
+
+    def _elsewhere(self, errand: Errand, ref: str, *looked_at: EngineSocket) -> str:
+        """Look at all other hosts before a missing container is made anew: somebody may have it running there.
+
+        Returns that host, or an empty text. Raises ``EngineFault`` where a host that may have it does not answer,
+        unless its own host is known to be off: it was listed there last.
+        """
+        if errand.kind not in (ErrandKind.START, ErrandKind.REDEPLOY, ErrandKind.REIMAGE):
+            return ""
+        passed = (errand.host, *errand.unheard) if errand.source_off else ()
+        for host, at in self._sockets.items():
+            if at in looked_at or host in errand.off_at or host in passed:
+                continue
+            if host in errand.unheard:
+                raise EngineFault(f"{host} does not answer, so {ref} may run there.")
+            if _is_awake(self._inspect(at, ref)):
+                return host
+        return ""
 
     def _whereabouts(self, ref: str, errand: Errand) -> str:
         """The host of a machine that the region has at none. A new one does not wait for hosts that are silent."""
@@ -292,6 +315,17 @@ class DockerEngine:
         if found.power is MachinePower.OFF and found.why is SeenWhy.UNKNOWN and not at.dialect().podman:
             return structs.replace(found, why=_why_killed(at, found))
         return found
+
+
+def _by_us(result: ErrandResult) -> ErrandResult:
+    """Say of a container that is gone that this call has removed it, so that it is at no other host."""
+    if isinstance(result, Done) and result.sighting.power is MachinePower.GONE:
+        return Done(structs.replace(result.sighting, why=SeenWhy.ASKED))
+    return result
+
+
+def _is_awake(container: Container | None) -> bool:
+    return container is not None and container.power is not MachinePower.OFF
 
 
 def _alike(one: Scene, other: Scene) -> bool:

@@ -18,8 +18,9 @@ from forewarn.engines.libvirt.binding import (
 from forewarn.engines.libvirt.stamps import NAMESPACE, Stamp, boot_mark, read, stamp_in, with_stamp
 
 # virDomainState and virDomainShutoffReason of include/libvirt/libvirt-domain.h
-_PAUSED, _SHUTOFF, _CRASHED = 3, 5, 6
-_OFF = (_SHUTOFF, _CRASHED)
+_PAUSED, SHUT_OFF, _CRASHED = 3, 5, 6
+MIGRATED_AWAY = 4  # VIR_DOMAIN_SHUTOFF_MIGRATED: its definition was left behind
+_OFF = (SHUT_OFF, _CRASHED)
 # VIR_DOMAIN_PAUSED_IOERROR, WATCHDOG, CRASHED, POSTCOPY_FAILED: resuming one would push it on over what broke
 _PAUSED_BY_A_FAULT = frozenset({5, 6, 10, 13})
 _PAUSED_MIGRATING_IN = 2  # VIR_DOMAIN_PAUSED_MIGRATION: the half of a machine that is on its way

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct, structs
 
-from forewarn.core.machines.values import Errand, MachinePower, Sighting
+from forewarn.core.machines.values import Errand, MachinePower, SeenWhy, Sighting
 from forewarn.engines.libvirt.acting import act, delete_volume, put_stamp, undefine
 from forewarn.engines.libvirt.binding import NO_STORAGE_VOL, code_of, is_libvirts, libvirt
 from forewarn.engines.libvirt.hosts import Hosts
@@ -119,6 +119,7 @@ class Making:
             domain = found(connection, errand.ref)  # a transient one has gone with its memory
             if domain is not None:
                 act(warrant, lambda: undefine(domain))
+            return Done(Sighting(errand.ref, errand.host, MachinePower.GONE, why=SeenWhy.ASKED))
         return Done(Sighting(errand.ref, errand.host, MachinePower.GONE))
 
     def _volume(self, connection: Any, blueprint: LibvirtBlueprint, errand: Errand, warrant: Warrant) -> str:

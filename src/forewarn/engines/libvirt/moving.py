@@ -127,10 +127,10 @@ class Moving:
     def redeploy(self, errand: Errand, warrant: Warrant) -> ErrandResult:
         """Off at its host, then defined and started at ``to``, then forgotten at its host: never in two places."""
         target = errand.to or errand.host
-        if target == errand.host:
+        source = None if errand.source_off else found(self._hosts.connect(errand.host), errand.ref)
+        if target == errand.host and source is not None:
             return self._powering.restart(errand, warrant)
         arrived = seen(self._hosts.connect(target), errand.ref, target)
-        source = None if errand.source_off else found(self._hosts.connect(errand.host), errand.ref)
         if arrived.power is MachinePower.RUNNING:
             if source is not None and source.isActive():
                 return Failed(f"{errand.ref} runs at {errand.host} and at {target}: nothing is done to either.", True)
@@ -140,4 +140,6 @@ class Moving:
             stamp_errand(source, errand.id, warrant)
             if not self._powering.is_off(source, errand, warrant):
                 return NotYet("the guest is shutting down", SOON_SECONDS)
+        elif arrived.power is not MachinePower.RUNNING:
+            return self._powering.start_missing(target, errand, warrant)
         return self._powering.start_from(errand.host, target, errand, warrant)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from forewarn.core.machines.values import Errand, MachinePower
 from forewarn.engines.libvirt.acting import act, definition_of, stamp_errand, undefine
 from forewarn.engines.libvirt.hosts import Hosts
-from forewarn.engines.libvirt.looking import found, seen
-from forewarn.plane.hands.engine import Done, ErrandResult, Failed, NotYet, Warrant
+from forewarn.engines.libvirt.looking import MIGRATED_AWAY, SHUT_OFF, found, seen
+from forewarn.plane.hands.engine import Done, EngineFault, ErrandResult, Failed, NotYet, Warrant
 
 SOON_SECONDS = 0.5  # between two looks at a machine that is going off: a guest takes seconds, a look a millisecond
 
@@ -49,6 +49,9 @@ class Powering:
         domain = found(connection, errand.ref)
         if domain is None:
             return _not_there(errand, there.power)
+        gone_to = self._gone_to(domain, errand, errand.host)
+        if gone_to:
+            return _stays(errand, gone_to)
         stamp_errand(domain, errand.id, warrant)
         if not self.is_off(domain, errand, warrant):
             return NotYet("the guest is shutting down", SOON_SECONDS)
@@ -86,23 +89,58 @@ class Powering:
         there = seen(self._hosts.connect(target), errand.ref, target)
         if there.power is MachinePower.RUNNING:
             return Done(there)
-        left_at = target if errand.source_off else self._left_at(errand, target)
-        if left_at is None and not errand.definition:
-            return _not_there(errand, there.power)
-        return self.start_from(left_at or target, target, errand, warrant)
-
-    def _left_at(self, errand: Errand, target: str) -> str | None:
-        """The host that has the definition of a machine that is off. A host that does not answer may have it running,
-        so that is an answer too: none is given then."""
-        for host in dict.fromkeys((target, errand.host or target, *self._hosts.names)):
+        for host in dict.fromkeys((target,) if errand.source_off else (target, errand.host or target)):
             if found(self._hosts.connect(host), errand.ref) is not None:
+                return self.start_from(host, target, errand, warrant)
+        return self.start_missing(target, errand, warrant)
+
+    def start_missing(self, target: str, errand: Errand, warrant: Warrant) -> ErrandResult:
+        """Start a machine that is not where it should be, after all hosts were asked for it.
+
+        Somebody may have moved it. Where none runs it, its definition comes along from the host that has one, or it is
+        made from what was told of it.
+        """
+        running = self._runs_at(errand, target)
+        if running:
+            return _stays(errand, running)
+        for host in () if errand.source_off else self._may_have(errand, target):
+            if found(self._hosts.connect(host), errand.ref) is not None:
+                return self.start_from(host, target, errand, warrant)
+        return self.start_from(target, target, errand, warrant)
+
+    def _may_have(self, errand: Errand, *first: str) -> Iterator[str]:
+        """The hosts that may run a machine. Raises ``EngineFault`` for one that does not answer: it may run there.
+
+        If its own host is known to be off, hosts that do not answer are passed over: it was listed there last.
+        """
+        passed = (errand.host, *errand.unheard) if errand.source_off else ()
+        for host in dict.fromkeys((*first, *self._hosts.names)):
+            if host in passed:
+                continue
+            if host in errand.unheard:
+                raise EngineFault(f"{host} does not answer, so {errand.ref} may run there.")
+            if host not in errand.off_at:
+                yield host
+
+    def _runs_at(self, errand: Errand, other_than: str) -> str:
+        for host in self._may_have(errand):
+            domain = None if host == other_than else found(self._hosts.connect(host), errand.ref)
+            if domain is not None and domain.isActive():
                 return host
-        return None
+        return ""
+
+    def _gone_to(self, domain: Any, errand: Errand, host: str) -> str:
+        """The host where a machine runs that somebody has migrated by hand, leaving its definition here."""
+        migrated = not domain.isActive() and tuple(domain.state()) == (SHUT_OFF, MIGRATED_AWAY)
+        return self._runs_at(errand, host) if migrated else ""
 
     def start_from(self, left_at: str, target: str, errand: Errand, warrant: Warrant) -> ErrandResult:
         """Start at ``target`` a machine whose definition is at ``left_at``, where it is off; then forget it there."""
         connection = self._hosts.connect(target)
         left = None if errand.source_off else found(self._hosts.connect(left_at), errand.ref)
+        gone_to = "" if left is None else self._gone_to(left, errand, left_at)
+        if gone_to:
+            return _stays(errand, gone_to)
         if left is not None and left_at != target:
             if left.isActive():
                 return Failed(f"{errand.ref} still runs at {left_at}: it is started nowhere else.", lasting=False)
@@ -113,7 +151,7 @@ class Powering:
                 text = definition_of(left)
                 act(warrant, lambda: connection.defineXML(text))
         domain = found(connection, errand.ref)
-        if domain is None and left is None and errand.definition:  # its host was lost with all that was there
+        if domain is None and left is None and errand.definition:  # it is at no host, or only at one that was lost
             act(warrant, lambda: connection.defineXML(errand.definition))
             domain = found(connection, errand.ref)
         if domain is None:
@@ -145,6 +183,10 @@ class Powering:
         """Kept before it is done: a QEMU that hangs never answers, and must be cut off all the same."""
         self._asked_at[errand.id] = self._elapsed()
         domain.shutdown()
+
+
+def _stays(errand: Errand, host: str) -> Failed:
+    return Failed(f"{errand.ref} runs at {host}: it is started nowhere else.", lasting=False)
 
 
 def _not_there(errand: Errand, power: MachinePower) -> Failed:

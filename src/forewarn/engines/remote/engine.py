@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import quote, urlencode
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from forewarn.core.machines.values import Errand, ErrandKind, Listing
+from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower, SeenWhy
 from forewarn.engines.remote import messages
 from forewarn.engines.remote.messages import EngineCard
 from forewarn.engines.remote.wire import EngineWire, WireAnswer
@@ -93,9 +93,9 @@ class RemoteEngine:
             step = self._look_after(errand, warrant)
         else:
             step = self._want(errand, warrant)
-        for _ in range(CHANGES_MOST):
+        for changed in range(CHANGES_MOST):
             if not isinstance(step, _Asks):
-                return step
+                return _by_us(step) if changed else step
             if not warrant.may():
                 return NotYet("Nothing may be touched just now.", 1.0)
             step = self._want(errand, warrant, step.change)
@@ -230,6 +230,13 @@ class _Over:
 
     def left(self) -> float:
         return 0.0
+
+
+def _by_us(result: ErrandResult) -> ErrandResult:
+    """Say of a machine that is gone that it was removed just now, so that it is at no other host."""
+    if isinstance(result, Done) and result.sighting.power is MachinePower.GONE:
+        return Done(structs.replace(result.sighting, why=SeenWhy.ASKED))
+    return result
 
 
 def _errand_path(errand: Errand) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from forewarn.core.machines.values import Errand, ErrandKind, Listing, MachinePower, SeenWhy, Sighting
+from forewarn.core.region import replace
 from forewarn.engines.twin.hosts import CallLost, CallRefused, TwinCall, TwinHosts, TwinMachine
 from forewarn.plane.hands.engine import (
     FILTERED,
@@ -27,6 +28,7 @@ _WATCH_SECONDS = 60.0  # how long a watch waits before it looks whether the engi
 RUNNING, PAUSED, OFF, GONE = MachinePower.RUNNING, MachinePower.PAUSED, MachinePower.OFF, MachinePower.GONE
 
 Step = Callable[[], None]
+Next = Sighting | NotYet | Failed | Unknown | Step
 
 
 class TwinEngine:
@@ -38,7 +40,7 @@ class TwinEngine:
     def __init__(self, hosts: TwinHosts, name: str = "twin") -> None:
         self.name, self._hosts, self._closed = name, hosts, False
         self._refused: dict[str, str] = {}  # errands whose machine cannot be made, with the reason
-        self._next: dict[ErrandKind, Callable[[Errand, Warrant], Sighting | NotYet | Failed | Step]] = {
+        self._next: dict[ErrandKind, Callable[[Errand, Warrant], Next]] = {
             ErrandKind.CREATE: self._create,
             ErrandKind.START: self._start,
             ErrandKind.STOP: self._stop,
@@ -56,13 +58,15 @@ class TwinEngine:
         if errand.kind not in self.kinds:
             return Failed(f"{self.name} cannot {errand.kind} machines.", lasting=True)
         try:
-            for _ in range(_STEPS_MOST):
+            for step in range(_STEPS_MOST):
                 undoing = errand.id in self._refused
                 found = self._undo(errand) if undoing else self._next[errand.kind](errand, warrant)
                 match found:
+                    case Sighting(power=MachinePower.GONE) if not step:  # it was not here, and may be anywhere
+                        return Done(replace(found, why=SeenWhy.UNKNOWN))
                     case Sighting():
                         return Done(found)
-                    case NotYet() | Failed():
+                    case NotYet() | Failed() | Unknown():
                         return found
                 if not warrant.may():
                     return NotYet("This is not to be done any more.", MIGRATING_SECONDS)
@@ -78,7 +82,7 @@ class TwinEngine:
             return Failed(f"{self.name} refuses: {fault}", lasting=fault.lasting and errand.id not in self._refused)
         return NotYet("It is not as it was left.", MIGRATING_SECONDS)
 
-    def _undo(self, errand: Errand) -> Sighting | NotYet | Failed | Step:
+    def _undo(self, errand: Errand) -> Next:
         """What was made for a machine that cannot be is removed before anybody hears that it cannot be."""
         ref = errand.ref or errand.vm_id
         machine = self._find(errand.to, ref)
@@ -91,7 +95,7 @@ class TwinEngine:
 
     # What an errand does next, where it is not satisfied
 
-    def _create(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
+    def _create(self, errand: Errand, _: Warrant) -> Next:
         ref = errand.ref or errand.vm_id
         machine = self._find(errand.to, ref)
         if machine is None and not errand.blueprint and not errand.definition:
@@ -100,16 +104,33 @@ class TwinEngine:
             return lambda: self._hosts.change(TwinCall.CREATE, errand.to, ref, errand.id, vm=errand.vm)
         return self._running(machine, errand)
 
-    def _start(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
-        return self._create(errand, _)
+    def _start(self, errand: Errand, _: Warrant) -> Next:
+        missing = self._find(errand.to, errand.ref) is None
+        return (self._elsewhere(errand, errand.to) if missing else None) or self._create(errand, _)
 
-    def _stop(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
+    def _elsewhere(self, errand: Errand, *looked_at: str) -> Failed | Unknown | None:
+        """Look at all other hosts before a missing machine is made anew: somebody may have moved it there.
+
+        If its own host is known to be off, hosts that do not answer are passed over: it was listed there last.
+        """
+        passed = (errand.host, *errand.unheard) if errand.source_off else ()
+        for host in self._hosts.names:
+            if host in (*looked_at, *errand.off_at, *passed):
+                continue
+            if host in errand.unheard:
+                return Unknown(f"{host} does not answer, so {errand.ref} may run there.")
+            machine = self._find(host, errand.ref)
+            if machine is not None and machine.power is not OFF:
+                return Failed(f"{errand.ref} runs at {host}: it is started nowhere else.", lasting=False)
+        return None
+
+    def _stop(self, errand: Errand, _: Warrant) -> Next:
         machine = self._find(errand.host, errand.ref)
         if machine is None:
             return _no_machine(errand)
         return _seen(machine) if machine.power is OFF else self._do(TwinCall.STOP, errand)
 
-    def _switch_off(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
+    def _switch_off(self, errand: Errand, _: Warrant) -> Next:
         """Off, and at no host: the region keeps what it needs to make it again."""
         machine = self._find(errand.host, errand.ref) if errand.host else None
         if machine is None:
@@ -117,13 +138,13 @@ class TwinEngine:
             return Sighting(errand.ref, errand.host, power, why=SeenWhy.ASKED, errand=errand.id)
         return self._do(TwinCall.REMOVE if machine.power is OFF else TwinCall.STOP, errand)
 
-    def _delete(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
+    def _delete(self, errand: Errand, _: Warrant) -> Next:
         machine = self._find(errand.host, errand.ref) if errand.host else None
         if machine is None:
             return Sighting(errand.ref, errand.host, GONE, why=SeenWhy.ASKED, errand=errand.id)
         return self._do(TwinCall.REMOVE if machine.power is OFF else TwinCall.STOP, errand)
 
-    def _restart(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
+    def _restart(self, errand: Errand, _: Warrant) -> Next:
         machine = self._find(errand.host, errand.ref)
         if machine is None:
             return _no_machine(errand)
@@ -131,7 +152,7 @@ class TwinEngine:
             return self._running(machine, errand)  # somebody may have paused it since
         return self._do(TwinCall.RESTART, errand)
 
-    def _pause(self, errand: Errand, warrant: Warrant) -> Sighting | NotYet | Failed | Step:
+    def _pause(self, errand: Errand, warrant: Warrant) -> Next:
         machine = self._find(errand.host, errand.ref)
         if machine is None:
             return _no_machine(errand)
@@ -144,7 +165,7 @@ class TwinEngine:
             return self._do(TwinCall.PAUSE, errand)
         return self._do(TwinCall.RESUME, errand) if machine.power is PAUSED else _seen(machine)
 
-    def _migrate(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
+    def _migrate(self, errand: Errand, _: Warrant) -> Next:
         there, here = self._find(errand.to, errand.ref), self._find(errand.host, errand.ref)
         if there is not None and here is None:  # it may have been paused on the way
             return self._running(there, errand) if there.power is not OFF else _seen(there)
@@ -156,8 +177,11 @@ class TwinEngine:
             return Failed(f"{errand.ref} is not running, so it cannot be moved alive.", lasting=True)
         return self._do(TwinCall.MIGRATE, errand, to=errand.to)
 
-    def _redeploy(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
-        """Off and away at the source first: only then may there be another."""
+    def _redeploy(self, errand: Errand, _: Warrant) -> Next:
+        """Off and away at the source first: only then may there be another.
+
+        What somebody has taken to its target is made anew there.
+        """
         apart = errand.host != errand.to
         here = self._find(errand.host, errand.ref) if apart and not errand.source_off else None
         if here is not None and not errand.blueprint and not errand.definition:  # nothing is broken for nothing
@@ -166,18 +190,27 @@ class TwinEngine:
             step = TwinCall.REMOVE if here.power is OFF else TwinCall.STOP
             return lambda: self._hosts.change(step, errand.host, errand.ref, "")
         there = self._find(errand.to, errand.ref)
-        if there is not None and there.errand != errand.id and (not apart or there.power is OFF):
+        ours = there is not None and there.errand == errand.id
+        awake = there is not None and there.power is not OFF
+        elsewhere = None if awake else self._elsewhere(errand, errand.host, errand.to)
+        if elsewhere is not None:
+            return elsewhere
+        if there is not None and errand.source_off and there.power is not OFF and there.mark == errand.boot_mark:
+            return _seen(there)  # it had come there before its host was lost
+        if there is not None and not ours:
             call = TwinCall.REMOVE if there.power is OFF else TwinCall.STOP
             return lambda: self._hosts.change(call, errand.to, errand.ref, "")
         return self._create(errand, _)
 
-    def _reimage(self, errand: Errand, _: Warrant) -> Sighting | NotYet | Failed | Step:
+    def _reimage(self, errand: Errand, _: Warrant) -> Next:
         machine = self._find(errand.host, errand.ref)
         if machine is not None and machine.errand != errand.id:
             call = TwinCall.REMOVE if machine.power is OFF else TwinCall.STOP
             return lambda: self._hosts.change(call, errand.host, errand.ref, "")
         if machine is None:
-            return lambda: self._hosts.change(TwinCall.CREATE, errand.host, errand.ref, errand.id, vm=errand.vm)
+            return self._elsewhere(errand, errand.host) or (
+                lambda: self._hosts.change(TwinCall.CREATE, errand.host, errand.ref, errand.id, vm=errand.vm)
+            )
         return self._running(machine, errand)
 
     def _running(self, machine: TwinMachine, errand: Errand) -> Sighting | Step:

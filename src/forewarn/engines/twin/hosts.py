@@ -147,6 +147,14 @@ class TwinHosts:
         machine.power, machine.mark, machine.why = RUNNING, self._new_mark(ref), SeenWhy.UNKNOWN
         self.hint(host)
 
+    def move(self, ref: str, host: str, to: str) -> None:
+        """Let a machine go on at another host: somebody has moved it by hand."""
+        machine = self.machines.pop((host, ref))
+        machine.host, machine.moving_to = to, ""
+        self.machines[to, ref] = machine
+        self.hint(host)
+        self.hint(to)
+
     def drop(self, ref: str, host: str) -> None:
         """It is removed, by hand."""
         self.machines.pop((host, ref), None)

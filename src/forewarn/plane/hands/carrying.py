@@ -23,7 +23,7 @@ from forewarn.core.machines.values import (
     Sighting,
 )
 from forewarn.core.refusal import Refused
-from forewarn.core.region import HostHealth, Region, replace
+from forewarn.core.region import HostHealth, RealHost, Region, replace
 from forewarn.plane.hands.calls import CallHung
 from forewarn.plane.hands.engine import Done, EngineFault, ErrandResult, Failed, NotYet, Unknown
 from forewarn.plane.hands.settings import MachineSettings
@@ -60,9 +60,15 @@ class HandsWarrant:
 
 
 def as_engines_want_it(errand: Errand, region: Region) -> Errand:
-    """The errand with its machine's definition, which errands in facts do not carry."""
+    """The errand with its machine's definition and the hosts that are off or silent, which errands in facts lack."""
     machine = region.machines.get(errand.vm)
-    return replace(errand, definition=machine.definition) if machine is not None and machine.definition else errand
+    if machine is None:
+        return errand
+    hosts = [region.hosts[number] for number in region.real_hosts.values()]
+    theirs = [each for each in hosts if isinstance(each, RealHost) and each.engine == errand.engine]
+    off_at = (each.name for each in theirs if not each.takes_part or each.health is HostHealth.FENCED)
+    unheard = (each.name for each in theirs if each.health is HostHealth.SILENT)
+    return replace(errand, definition=machine.definition, off_at=tuple(off_at), unheard=tuple(unheard))
 
 
 def _may(site: Site, errand: Errand) -> bool:
@@ -111,7 +117,7 @@ class Carrying:
         for task in [*self._tasks.values()]:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-        ending = [self._abandon(each.errand) for each in pauses if each.errand.kind is ErrandKind.PAUSE]
+        ending = [self._abandoned(each.errand) for each in pauses if each.errand.kind is ErrandKind.PAUSE]
         await asyncio.gather(*ending, return_exceptions=True)
 
     # One errand
@@ -138,9 +144,7 @@ class Carrying:
                 await asyncio.sleep(_FIRST_SECONDS)
                 continue
             if found.errand.kind is ErrandKind.MIGRATE and self._is_late(began):
-                await self._abandon(found.errand)
-                minutes = self._settings.migration_timeout
-                result: ErrandResult = Failed(f"It was not done within {minutes} and has been aborted.", lasting=True)
+                result: ErrandResult = await self._end_late(found.errand)
             else:
                 tried = await self._try(site, found, began)
                 if tried is None:
@@ -249,15 +253,23 @@ class Carrying:
             _log.warning("What became of errand %s could not be written, trying again: %s", errand.id, fault)
         return 0.0 if self._open(errand.id) is None else None
 
-    async def _abandon(self, errand: Errand) -> None:
-        """Best effort."""
+    async def _end_late(self, errand: Errand) -> ErrandResult:
+        """Abort a migration whose time is over. It is given up only then: one that goes on moves the machine."""
+        late = f"It was not done within {self._settings.migration_timeout}"
+        fault = await self._abandoned(errand)
+        return Failed(f"{late} and has been aborted.", True) if not fault else Unknown(f"{late}, nor aborted: {fault}")
+
+    async def _abandoned(self, errand: Errand) -> str:
+        """Have an engine leave off an errand, and tell why it did not, if so."""
         site = self._sites.of(errand)
         if site is None:
-            return
+            return ""
         try:
             await site.calls.call(self._settings.call_timeout.total_seconds(), site.engine.abandon, errand)
         except (CallHung, EngineFault) as fault:
             _log.warning("Errand %s (%s) could not be abandoned: %s", errand.id, errand.kind, fault)
+            return str(fault)
+        return ""
 
     def _is_overdue(self, errand: Errand, began: float) -> bool:
         """Whether the region is to hear that it is not done yet; from then on it is tried less and less often."""

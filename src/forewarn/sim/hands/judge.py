@@ -12,13 +12,14 @@ from datetime import datetime, timedelta
 from forewarn.core import facts as f
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import Errand, ErrandKind, MachinePower
-from forewarn.core.region import DOWN, HostHealth, Region
+from forewarn.core.region import DOWN, HostHealth, RealHost, Region
 from forewarn.engines.twin.hosts import TwinCall
 from forewarn.plane.ports import Record
 from forewarn.sim.hands.platform import SeenHosts
 
 _ONCE = frozenset({TwinCall.RESTART, TwinCall.PAUSE, TwinCall.START})
 _STARTS = frozenset({TwinCall.RESTART, TwinCall.START})
+_TURNS_OFF = frozenset({ErrandKind.STOP, ErrandKind.OFF, ErrandKind.DELETE})
 _REBOOTED = frozenset({ErrandKind.RESTART, ErrandKind.REIMAGE, ErrandKind.REDEPLOY})
 
 Blame = Callable[[str, str, str], None]  # rule, sentence, subject
@@ -31,6 +32,7 @@ class HandsJudge:
         self._platform, self._blame, self._now = platform, blame, now
         self._errands: dict[str, Errand] = {}
         self._disks: dict[str, set[int]] = {}  # errand -> the disks that there were when it was made
+        self._tried: dict[str, datetime] = {}  # errands that are under way, and since when
         self._done: Counter[tuple[str, TwinCall]] = Counter()
         self._lost: set[str] = set()  # hosts that were off for certain; what they start when they are back is theirs
         self.counts: Counter[str] = Counter()
@@ -67,15 +69,22 @@ class HandsJudge:
         self._lost = called_lost & self._platform.powerless
         for record in records:
             match record.fact:
-                case mf.ErrandMade(errand=errand):
+                case mf.ErrandMade(errand=errand, at=at, tried=tried):
                     self._errands[errand.id] = errand
+                    self._tried |= {errand.id: at} if tried else {}
                     self._disks[errand.id] = {each.disk for each in self._platform.machines.values()}
                     self.counts[f"errand {errand.kind}"] += 1
+                case mf.ErrandTried(errand_id=errand_id, at=at):
+                    self._tried[errand_id] = at
                 case mf.ErrandEnded(errand_id=errand_id):
+                    self._tried.pop(errand_id, None)
                     self._ended(self._errands[errand_id])
+                case mf.MachineReleased(vm=key):
+                    self._released(key, region)
                 case mf.HostBack(host=number):
                     self._platform.powerless.discard(region.hosts[number].name)
                 case mf.ErrandGivenUp(errand_id=errand_id):
+                    self._tried.pop(errand_id, None)
                     self.counts["given up"] += 1
                     self._given_up(self._errands[errand_id])
                 case f.ImpactEnded(event_id=event_id):
@@ -114,6 +123,17 @@ class HandsJudge:
         for (host, ref), machine in sorted(self._platform.machines.items()):
             if errand.kind is ErrandKind.CREATE and machine.errand == errand.id and host not in away:
                 self._blame("left", f"{ref} could not be made, and is at {host}", f"vm/{errand.vm}")
+
+    def _released(self, key: str, region: Region) -> None:
+        """Blame a release in the middle of what could have been ended first."""
+        self.counts["released"] += 1
+        for errand in [each for each in self._errands.values() if each.vm == key and each.id in self._tried]:
+            began = self._tried.pop(errand.id)
+            answers = all(host.answers for host in region.hosts.values() if isinstance(host, RealHost))
+            copies = [each.power for each in self._platform.machines.values() if each.ref == errand.ref]
+            late = errand.kind is not ErrandKind.PAUSE and self._now() - began > errand.patience
+            if answers and not late and MachinePower.RUNNING not in copies and errand.kind not in _TURNS_OFF:
+                self._blame("let go", f"{key} is let go in the middle of its {errand.kind}", f"vm/{key}")
 
     # At rest
 

@@ -47,9 +47,8 @@ class Askers:
     async def live(self) -> None:
         while True:
             await asyncio.sleep(self._random.expovariate(1 / _ASK_SECONDS))
-            await self._random.choice(
-                (self._power, self._power, self._power, self._maintain, self._maintain, self._create, self._delete)
-            )()
+            often = (self._power, self._power, self._power, self._maintain, self._maintain)
+            await self._random.choice((*often, self._create, self._delete, self._move, self._release))()
 
     async def _insist(self, command: c.Command) -> None:
         for _ in range(_TRIES):
@@ -94,6 +93,56 @@ class Askers:
     async def _delete(self) -> None:
         if len(self._world.truth.vms) > self._world.plan.machines // 2:
             await self._ask(c.DeleteVms(self._names(1), f"d-{self._world.elapsed}"))
+
+    async def _release(self) -> None:
+        """Let go of a machine in the middle of something, and adopt it again if it runs."""
+        for name in self._names(1):
+            await self._ask(
+                self._random.choice((c.RestartVms((name,), f"l-{self._world.elapsed}"), self._freeze(name)))
+            )
+            await asyncio.sleep(self._random.uniform(0.0, 10.0))
+            machine = self._world.truth.machines.get(name)
+            if machine is None or not await self._ask(c.ReleaseMachine(name)):
+                continue
+            copies = self._world.platform.copies(machine.ref)
+            if [each.power for each in copies] == [MachinePower.RUNNING]:
+                (copy,) = copies
+                seed = f"a-{self._world.elapsed}"
+                await self._ask(c.AdoptMachine(name, VmSpec(), seed, copy.host, copy.ref, copy.mark))
+
+    def _freeze(self, name: str) -> c.Command:
+        machine = self._world.truth.machines.get(name)
+        host = self._world.host_names[0] if machine is None else machine.host
+        return c.MaintainHosts((host,), Cause.FREEZE, f"f-{self._world.elapsed}")
+
+    async def _move(self) -> None:
+        """Move a machine by hand, and ask for something before anybody can have listed it there."""
+        platform, hosts = self._world.platform, healthy(self._world)
+        running = [key for key, each in sorted(platform.machines.items()) if each.power is MachinePower.RUNNING]
+        running = [(host, ref) for host, ref in running if host in hosts and is_known(self._world, ref)]
+        if len(hosts) < 2 or not running:
+            return
+        host, ref = self._random.choice(running)
+        free = [name for name in hosts if (name, ref) not in platform.machines]
+        if free:
+            platform.hints = self._random.choice(("given", "lost"))
+            platform.move(ref, host, self._random.choice(free))
+        names = tuple(key for key, each in self._world.truth.machines.items() if each.ref == ref)
+        seed = f"m-{self._world.elapsed}"
+        if names:
+            await self._ask(self._random.choice((c.RestartVms(names, seed), c.RedeployVms(names, seed))))
+
+
+def is_known(world: HandsWorld, ref: str) -> bool:
+    """Whether the region has seen the machine: nobody moves one that is still being made."""
+    return any(each.ref == ref for each in world.truth.machines.values())
+
+
+def healthy(world: HandsWorld) -> list[str]:
+    """Hosts that answer, and that the region counts on: nobody moves a machine from or to others."""
+    hosts = ((name, world.truth.real_host(fold(name))) for name in world.host_names)
+    silent = world.platform.silent
+    return [name for name, host in hosts if host is not None and host.is_healthy and name not in silent]
 
 
 class Troubles:
@@ -144,21 +193,27 @@ class Troubles:
         self._world.platform.hints = random.choice(("lost", "doubled", "late"))
 
     async def _machine(self, random: Random) -> None:
-        """It crashes, is shut down from inside, restarts itself, or is paused by hand."""
+        """It crashes, is shut down from inside, restarts itself, or is paused, moved or removed by hand."""
         platform = self._world.platform
         running = sorted(key for key, each in platform.machines.items() if each.power is MachinePower.RUNNING)
         if not running:
             return
         host, ref = random.choice(running)
+        hosts = healthy(self._world)
+        free = [name for name in hosts if (name, ref) not in platform.machines]
         luck = random.random()
-        if luck < 0.4:
+        if luck < 0.3:
             platform.end(ref, SeenWhy.CRASH)
-        elif luck < 0.6:
+        elif luck < 0.45:
             platform.end(ref, SeenWhy.GUEST)
-        elif luck < 0.8:
+        elif luck < 0.6:
             platform.boot(ref, host)
-        else:
+        elif luck < 0.75:
             platform.machines[host, ref].power = MachinePower.PAUSED
+        elif luck < 0.95 and free and host in hosts and is_known(self._world, ref):
+            platform.move(ref, host, random.choice(free))
+        elif not platform.silent:
+            platform.drop(ref, host)
 
     async def _host(self, random: Random) -> None:
         """One falls silent, with or without its power, and comes back sooner or later; the fence may not work."""

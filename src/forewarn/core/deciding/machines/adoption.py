@@ -6,13 +6,26 @@ from forewarn.core import commands as c
 from forewarn.core import facts as f
 from forewarn.core.deciding.bindings import bind_key
 from forewarn.core.deciding.fleet import check_names, check_spec, next_number
+from forewarn.core.deciding.machines import errands
 from forewarn.core.draft import Draft
 from forewarn.core.looking.lookup import vm_named
 from forewarn.core.machines import facts as mf
-from forewarn.core.machines.values import MachinePower
+from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, OpenErrand
 from forewarn.core.refusal import Hint, Refused, nothing_named
 from forewarn.core.region import fold, replace, scope_key
 from forewarn.core.specs import NO_BINDING, ScopeKind
+
+_DONE = {
+    ErrandKind.CREATE: "made",
+    ErrandKind.START: "started",
+    ErrandKind.STOP: "turned off",
+    ErrandKind.OFF: "turned off",
+    ErrandKind.DELETE: "deleted",
+    ErrandKind.RESTART: "restarted",
+    ErrandKind.MIGRATE: "moved",
+    ErrandKind.REDEPLOY: "redeployed",
+    ErrandKind.REIMAGE: "reimaged",
+}
 
 
 def adopt(draft: Draft, command: c.AdoptMachine) -> None:
@@ -51,9 +64,29 @@ def adopt(draft: Draft, command: c.AdoptMachine) -> None:
 
 
 def release(draft: Draft, command: c.ReleaseMachine) -> None:
-    """The VM goes, its machine stays as it is, and nothing more is done to it."""
+    """Forget a VM and leave its machine as it is.
+
+    Refused while something is being done to the machine: nobody would end its pause afterwards, or start again what was
+    turned off to be moved.
+    """
     vm = vm_named(draft.region, command.vm)
-    if vm.key not in draft.region.machines:
+    machine = draft.region.machines.get(vm.key)
+    if machine is None:
         raise Refused(Hint.CONFLICT, f"VM '{vm.name}' has no machine to release: it is only pretended.")
+    for found in (draft.region.errands[each] for each in machine.errands):
+        if found.tried_at is not None and not _may_be_dropped(draft, found):
+            raise Refused(Hint.CONFLICT, f"VM '{vm.name}' is {_being_done(found.errand)}.")
     draft.record(mf.MachineReleased(draft.now, vm.key))
     draft.record(f.VmDeleted(draft.now, vm.key))
+
+
+def _may_be_dropped(draft: Draft, found: OpenErrand) -> bool:
+    """Whether people may let go in the middle of an errand: its host does not answer, or it has not worked for long."""
+    hosts = (draft.region.real_host(name) for name in (found.errand.host, found.errand.to) if name)
+    return errands.is_overdue(draft, found) or any(host is None or not host.answers for host in hosts)
+
+
+def _being_done(errand: Errand) -> str:
+    if errand.until is not None:
+        return f"paused until {errand.until:%H:%M:%S} UTC; release it when it goes on"
+    return f"being {_DONE[errand.kind]}; release it when that is done"

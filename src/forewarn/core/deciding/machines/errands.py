@@ -32,6 +32,7 @@ _KINDS = {
 }
 
 _PATIENCE = timedelta(minutes=10)  # ours, beyond the grace: as long as an event stays after a failure
+GIVEN_UP_LATE = frozenset({ErrandKind.RESTART, ErrandKind.START})  # the rest cannot be left half done, and goes on
 _FOR_RUNNING = frozenset(_KINDS.values()) - {ErrandKind.DELETE}
 
 
@@ -189,6 +190,24 @@ def give_up(draft: Draft, found: OpenErrand, why: str) -> None:
     _over(draft, errand)
     if errand.kind is ErrandKind.CREATE and errand.vm in draft.region.vms:
         draft.record(f.VmDeleted(draft.now, errand.vm))
+
+
+def is_overdue(draft: Draft, found: OpenErrand) -> bool:
+    """Whether an errand's patience is over; a pause has an end of its own, a migration a time limit of the hand's."""
+    errand = found.errand
+    if errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE) or not errand.patience or found.tried_at is None:
+        return False
+    return draft.now - found.tried_at > errand.patience
+
+
+def overdue(draft: Draft, found: OpenErrand, why: str) -> None:
+    """Give up a start or a restart whose patience is over, with an alarm for people."""
+    errand, minutes = found.errand, int(found.errand.patience.total_seconds() // 60)
+    give_up(draft, found, why)
+    vm, machine = draft.region.vms[errand.vm], draft.region.machines[errand.vm]
+    alarm(draft, vm.key, f"{errand.kind.value} was given up after {minutes} minutes: {why}")
+    if vm.power not in DOWN and machine.power in (MachinePower.OFF, MachinePower.GONE) and not machine.errands:
+        draft.record(f.VmStopped(draft.now, vm.key))
 
 
 def _over(draft: Draft, errand: Errand) -> None:

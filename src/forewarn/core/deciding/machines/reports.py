@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 
 from forewarn.core import commands as c
-from forewarn.core import facts as f
 from forewarn.core.deciding.impacts import begin_real
 from forewarn.core.deciding.machines import errands, hosts
 from forewarn.core.deciding.machines.sightings import see
-from forewarn.core.deciding.placement import find_target
+from forewarn.core.deciding.machines.stuck import look_first
 from forewarn.core.draft import Draft
 from forewarn.core.looking.errands import is_due, is_satisfied
 from forewarn.core.machines import facts as mf
 from forewarn.core.machines.values import ErrandKind, ErrandOutcome, ErrandReport, MachinePower, OpenErrand, RealMachine
 from forewarn.core.refusal import Hint, Refused
-from forewarn.core.region import DOWN, fold
 
 _NUMBERS = re.compile(r"\b[0-9a-f]{8,}\b|\d+")
 _FOR_EVER = frozenset({ErrandKind.STOP, ErrandKind.OFF, ErrandKind.DELETE})
@@ -50,36 +48,14 @@ def report(draft: Draft, command: c.ReportErrand) -> None:
         found = draft.region.errands.get(command.errand_id)
         if found is None:  # what was seen has ended it
             return
-    if told.outcome is ErrandOutcome.FAILED and told.lasting:
+    if errands.is_overdue(draft, found) and found.errand.kind in errands.GIVEN_UP_LATE:
+        errands.overdue(draft, found, told.why)
+    elif told.outcome is ErrandOutcome.FAILED and told.lasting:
         _cannot(draft, found, told.why)
-    elif _is_overdue(draft, found):
-        _overdue(draft, found, told.why)
+    elif errands.is_overdue(draft, found):
+        _insist(draft, found, told.why)
     elif told.outcome is not ErrandOutcome.NOT_YET:
         hinder(draft, found, told.why or "what was wanted has not been seen")
-
-
-def _is_overdue(draft: Draft, found: OpenErrand) -> bool:
-    """A pause has an end of its own, and a migration a time limit of the hand's."""
-    errand = found.errand
-    if errand.kind in (ErrandKind.PAUSE, ErrandKind.MIGRATE) or not errand.patience or found.tried_at is None:
-        return False
-    return draft.now - found.tried_at > errand.patience
-
-
-def _overdue(draft: Draft, found: OpenErrand, why: str) -> None:
-    """An errand's patience is over: give up a start or a restart; keep trying what must not be left half done.
-
-    In both cases the machine gets an alarm for people.
-    """
-    errand, minutes = found.errand, int(found.errand.patience.total_seconds() // 60)
-    if errand.kind not in (ErrandKind.RESTART, ErrandKind.START):
-        _insist(draft, found, why)
-        return
-    errands.give_up(draft, found, why)
-    vm, machine = draft.region.vms[errand.vm], draft.region.machines[errand.vm]
-    errands.alarm(draft, vm.key, f"{errand.kind.value} was given up after {minutes} minutes: {why}")
-    if vm.power not in DOWN and machine.power in (MachinePower.OFF, MachinePower.GONE) and not machine.errands:
-        draft.record(f.VmStopped(draft.now, vm.key))
 
 
 def _of_host(draft: Draft, found: OpenErrand, told: ErrandReport) -> None:
@@ -114,10 +90,8 @@ def hinder(draft: Draft, found: OpenErrand, why: str) -> None:
 def _cannot(draft: Draft, found: OpenErrand, why: str) -> None:
     """The engine says that asking again cannot help. What happens then depends on what has been broken already."""
     kind, machine = found.errand.kind, draft.region.machines[found.errand.vm]
-    if kind is ErrandKind.RESTART:
-        _elsewhere(draft, found, why)
-    elif kind in (ErrandKind.REDEPLOY, ErrandKind.REIMAGE):
-        _look_first(draft, found, why)
+    if kind in (ErrandKind.RESTART, ErrandKind.REDEPLOY, ErrandKind.REIMAGE):
+        look_first(draft, found, why)
     elif kind in _FOR_EVER or not _may_be_left(found, machine):
         _insist(draft, found, why)
     else:
@@ -135,23 +109,3 @@ def _insist(draft: Draft, found: OpenErrand, why: str) -> None:
     alarm = f"{found.errand.kind.value} does not work: {why}"
     if gist(alarm) != gist(draft.region.machines[found.errand.vm].alarm):
         errands.alarm(draft, found.errand.vm, alarm)
-
-
-def _elsewhere(draft: Draft, found: OpenErrand, why: str) -> None:
-    """It cannot be started where it is: it is redeployed to another host, if there is one."""
-    vm, errand = draft.region.vms[found.errand.vm], found.errand
-    target = find_target(draft.region, vm, ErrandKind.REDEPLOY)
-    if target is None or fold(target.name) == fold(errand.host):
-        _insist(draft, found, why)
-        return
-    errands.make(draft, vm, ErrandKind.REDEPLOY, errand.id, event=errand.event, to=target.name)
-    errands.give_up(draft, found, why)
-
-
-def _look_first(draft: Draft, found: OpenErrand, why: str) -> None:
-    """The machine may run where it was, or be off by now, or run where it was to be after a call that hung: what
-    follows is decided by the next listings of these hosts. Until then nothing is tried."""
-    errand = found.errand
-    subject = errands.subject_of(draft, errand)
-    draft.record(mf.ErrandHindered(draft.now, errand.id, subject, errand.kind, errand.vm, why, stuck=True))
-    errands.alarm(draft, errand.vm, f"{errand.kind.value} does not work: {why}")

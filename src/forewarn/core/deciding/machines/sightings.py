@@ -15,7 +15,7 @@ from forewarn.core.causes import Cause
 from forewarn.core.deciding.events import bear_started, leave_host
 from forewarn.core.deciding.machines import errands
 from forewarn.core.deciding.machines.strays import end_of_strays, put_down
-from forewarn.core.deciding.placement import find_target
+from forewarn.core.deciding.machines.stuck import could_be, decide_stuck
 from forewarn.core.draft import Draft
 from forewarn.core.folding.machines import CRASHES_WITHIN
 from forewarn.core.looking.errands import current, hosts_of, is_satisfied
@@ -25,9 +25,7 @@ from forewarn.core.machines.values import (
     PLACED,
     Errand,
     ErrandKind,
-    Listing,
     MachinePower,
-    OpenErrand,
     RealMachine,
     SeenWhy,
     Sighting,
@@ -35,7 +33,6 @@ from forewarn.core.machines.values import (
 from forewarn.core.refusal import Hint, Refused
 from forewarn.core.region import DOWN, HostHealth, RealHost, fold
 
-_AT_ONCE, _REST_MOST = 4, timedelta(minutes=10)  # ours: refusals one after the other; and the longest rest then
 DEFINITION_MOST = 64 * 1024  # characters; ours: a large domain's is a tenth of that
 RESUMED_AFTER = timedelta(seconds=60)  # ours: who paused it by hand has that long to release it
 _OFF = (MachinePower.OFF, MachinePower.GONE)
@@ -63,7 +60,8 @@ def sight(draft: Draft, command: c.Sight) -> None:
     if listing.complete:
         _miss(draft, host, listed, seen_at)
         end_of_strays(draft, host, listing)
-        _decide_stuck(draft, host, listing, seen_at)
+        for key, seen in decide_stuck(draft, host, listing, seen_at):
+            _follow(draft, key, seen)
 
 
 def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime, *, told: bool = False) -> None:
@@ -81,8 +79,8 @@ def see(draft: Draft, key: str, seen: Sighting, seen_at: datetime, *, told: bool
     placed = due is not None and due.errand.kind in PLACED
     if at_home or (believed and placed):
         _define(draft, key, seen)
-    if told and seen.power is MachinePower.GONE and (machine.loose or machine.also):  # it may be at another host still
-        believed = False
+    if told and seen.power is MachinePower.GONE and (machine.loose or machine.also or seen.why is not SeenWhy.ASKED):
+        believed = False  # it may be at another host still, also where it was not this call that has removed it
     if believed and (at_home or placed) and due is not None and is_satisfied(due.errand, seen, seen_at, told=told):
         _note(draft, key, seen, moved=not at_home, stood=_stood(due.errand, seen))
         errands.end(draft, due)
@@ -134,7 +132,7 @@ def _at_home(draft: Draft, key: str, seen: Sighting, seen_at: datetime) -> None:
     runs = seen.power is MachinePower.RUNNING
     if machine.also and runs and machine.also_at is not None and machine.also_at <= seen_at:
         _doubled(draft, key, machine)
-    if machine.also and seen.power in _OFF and not _is_on_its_way(draft, key):
+    if machine.also and seen.power in _OFF and not _is_on_its_way(draft, key, machine.also):
         _follow(draft, key, Sighting(machine.ref, machine.also, MachinePower.RUNNING))
         return
     if seen.power is MachinePower.GONE:
@@ -149,7 +147,8 @@ def _elsewhere(draft: Draft, key: str, seen: Sighting) -> None:
     """Decide about a machine that runs at another host than the region says."""
     machine, due = draft.region.machines[key], current(draft.region, key)
     there = due is not None and fold(due.errand.to) == fold(seen.host)
-    if due is not None and there and due.errand.source_off and seen.boot_mark == due.errand.boot_mark:
+    moved = due is not None and (not there or seen.boot_mark == due.errand.boot_mark)
+    if due is not None and due.errand.source_off and moved:
         errands.give_up(draft, due, f"it had come to {seen.host} before its host was lost")
         _follow(draft, key, seen)
     elif _is_on_its_way(draft, key):
@@ -166,9 +165,11 @@ def _elsewhere(draft: Draft, key: str, seen: Sighting) -> None:
         draft.record(mf.MachineSeen(draft.now, key, seen.host, seen.power))
 
 
-def _is_on_its_way(draft: Draft, key: str) -> bool:
+def _is_on_its_way(draft: Draft, key: str, to: str = "") -> bool:
+    """Whether a move of the machine was begun; and to that host, if one is named."""
     due = current(draft.region, key)
-    return due is not None and due.errand.kind in _ON_THE_WAY and due.tried_at is not None
+    moves = due is not None and due.errand.kind in _ON_THE_WAY and due.tried_at is not None
+    return due is not None and moves and fold(to) in ("", fold(due.errand.to))
 
 
 def _follow(draft: Draft, key: str, seen: Sighting) -> None:
@@ -177,7 +178,9 @@ def _follow(draft: Draft, key: str, seen: Sighting) -> None:
     errands.alarm(draft, key)
     vm, host = draft.region.vms[key], draft.region.real_host(seen.host)
     assert host is not None, "only hosts of the region list machines"
-    runs = seen.power is MachinePower.RUNNING
+    runs, due = seen.power is MachinePower.RUNNING, current(draft.region, key)
+    if runs and due is not None and due.errand.kind is ErrandKind.START:
+        errands.give_up(draft, due, f"it runs at {host.name}")  # somebody has started it there
     if vm.power in DOWN and runs:
         draft.record(f.VmStarted(draft.now, key, host.number))
     elif vm.host not in (None, host.number):
@@ -286,14 +289,14 @@ def _missed(draft: Draft, key: str, host: str) -> None:
     """A machine was not found at that host. It counts as gone when no other host could have it."""
     machine, due = draft.region.machines[key], current(draft.region, key)
     if due is not None and due.errand.kind not in _OVER_WHEN_GONE:
-        if due.stuck_at is not None and fold(host) == fold(machine.host) and machine.power is not MachinePower.GONE:
+        if due.stuck_at is not None and host not in machine.absent:  # what follows depends on where it is
             draft.record(mf.MachineSeen(draft.now, key, host, MachinePower.GONE))
         return  # it is part of what is being done, or that will find out
     if host not in machine.absent:
         draft.record(mf.MachineSeen(draft.now, key, host, MachinePower.GONE))
     machine = draft.region.machines[key]
     deleted = due is not None and due.errand.kind is ErrandKind.DELETE
-    if _could_be(draft, machine, deleted=deleted):
+    if could_be(draft, machine, deleted=deleted):
         if deleted:
             _say_where(draft, key, machine)
         return
@@ -310,68 +313,15 @@ def _missed(draft: Draft, key: str, host: str) -> None:
 
 def _say_where(draft: Draft, key: str, machine: RealMachine) -> None:
     """A deletion waits for a host that was lost: only when it is back can what is left there be removed."""
-    waits = [name for name in machine.loose if _health(draft, name) is HostHealth.FENCED]
+    lost = [each.name for each in hosts_of(draft.region, machine.engine) if each.health is HostHealth.FENCED]
+    waits = [name for name in lost if name not in machine.absent]
     if waits:
         names = " and ".join(waits)
-        errands.alarm(draft, key, f"is deleted but for what is left at {names}: bring that host back, or remove it")
-
-
-def _health(draft: Draft, name: str) -> HostHealth | None:
-    host = draft.region.real_host(name)
-    return None if host is None else host.health
-
-
-def _could_be(draft: Draft, machine: RealMachine, *, other_than: str = "", deleted: bool = False) -> bool:
-    """Whether there is a host that has not said that it does not have it. On one that is off, nothing runs; but what
-    is deleted must not be left there either."""
-    hosts = [each for each in hosts_of(draft.region, machine.engine) if fold(each.name) != fold(other_than)]
-    left_at = {machine.host, *machine.loose} if deleted else set()
-    asked = [each for each in hosts if each.health is not HostHealth.FENCED or each.name in left_at]
-    return any(each.name not in machine.absent for each in asked)
+        errands.alarm(
+            draft, key, f"is deleted but for what is left at {names}, if anything: bring that host back, or remove it"
+        )
 
 
 def _is_all_that_is_left(draft: Draft, machine: RealMachine, seen: Sighting) -> bool:
     """Whether what was seen is all that is left of a machine: no other host could have it."""
-    return bool(machine.absent) and not _could_be(draft, machine, other_than=seen.host)
-
-
-# What was refused for good
-
-
-def _decide_stuck(draft: Draft, host: RealHost, listing: Listing, seen_at: datetime) -> None:
-    """Errands that an engine has refused for good: what follows depends on what has been done by then."""
-    seen = {each.ref: each for each in listing.machines}
-    stuck = [each for each in draft.region.errands.values() if each.stuck_at is not None]
-    stuck = [each for each in stuck if each.stuck_at is not None and each.stuck_at + _rest_of(each) <= seen_at]
-    for found in sorted(stuck, key=lambda each: each.errand.id):
-        errand, there = found.errand, seen.get(found.errand.ref)
-        runs = there is not None and there.power not in _OFF
-        at_source, at_target = (fold(name) == fold(host.name) for name in (errand.host, errand.to or errand.host))
-        if at_source and runs:
-            errands.give_up(draft, found, found.why)  # it is where it was
-            errands.alarm(draft, errand.vm)
-        elif at_target and not runs and draft.region.machines[errand.vm].power in _OFF:
-            _go_elsewhere(draft, found)
-
-
-def _rest_of(found: OpenErrand) -> timedelta:
-    """How long nothing is tried: longer each time, once the first hosts have refused."""
-    tenths = max(found.tries - _AT_ONCE, 0)
-    return min(timedelta(seconds=10) * (2**tenths - 1), _REST_MOST) if tenths < 10 else _REST_MOST
-
-
-def _go_elsewhere(draft: Draft, found: OpenErrand) -> None:
-    """Place an errand again whose machine runs neither at its source nor at its target.
-
-    Tried in this order: a host that did not refuse it yet, the source, then also those that did.
-    """
-    errand = found.errand
-    if errand.kind is not ErrandKind.REDEPLOY:
-        errands.place(draft, found, errand.to)
-        return
-    vm, source = draft.region.vms[errand.vm], draft.region.real_host(errand.host)
-    target = find_target(draft.region, vm, errand.kind, (*found.turned_down, errand.to))
-    if target is None and source is not None and source.answers and fold(source.name) != fold(errand.to):
-        target = source
-    target = target or find_target(draft.region, vm, errand.kind, (errand.to,))
-    errands.place(draft, found, errand.to if target is None else target.name)
+    return bool(machine.absent) and not could_be(draft, machine, other_than=seen.host)
