@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
+
 from forewarn.core.region import Vm
 from forewarn.core.specs import Orchestration, VmSpec
 from forewarn.web.slices.bulletins import Bulletin, ScaleSetSlice, VmSlice
@@ -40,3 +42,16 @@ def test_a_scale_set_is_kept_while_a_part_of_its_vms_goes() -> None:
     holding.apply(told(instance(0, "pool"), instance(1, "pool"), whole=True))
     holding.apply(told(gone=("pool_0",)))
     assert holding.region.scale_sets["pool"].seed == "seed"
+
+
+def test_what_vms_have_alike_is_held_once_though_each_is_told_with_a_copy() -> None:
+    holding = Holding()
+    for number in range(3):
+        slices = (VmSlice(Vm(f"web-{number}", VmSpec(size="Large"), "one command", NOON, number, 0)),)
+        line = msgspec.json.encode(told(*slices, whole=not number))
+        holding.apply(msgspec.json.decode(line, type=Bulletin))
+    first, *others = holding.region.vms.values()
+    assert len(others) == 2
+    for other in others:
+        for part in ("spec", "seed", "created_at", "binding", "traits"):
+            assert getattr(other, part) is getattr(first, part), part

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from forewarn.core.maps import Map
 from forewarn.core.region import Region, Resource, ScaleSet, Scope, Vm, fold, replace
-from forewarn.core.specs import NO_BINDING, Binding
+from forewarn.core.specs import NO_BINDING, Binding, ScopeKind, alike
 from forewarn.web.slices.bulletins import Bulletin, ScaleSetSlice, ScopeSlice, VmSlice
+
+_SHARED_MOST = 20_000  # ours: beyond it the values that VMs have alike are collected anew
+_Value = TypeVar("_Value")
 
 
 class HeldChange(NamedTuple):
@@ -30,10 +33,11 @@ class Holding:
         self._left: dict[str, None] = {}  # scopes that a VM has left since the last look
         self._resources: dict[str, tuple[Resource, ...]] = {}  # by VM
         self._parts: list[Bulletin] = []
+        self._shared: dict[object, object] = {}
 
     def apply(self, bulletin: Bulletin) -> HeldChange | None:
         """Take a bulletin. What has changed, or None while more pieces of the same instant are to come."""
-        self._parts.append(bulletin)
+        self._parts.append(self._lean(bulletin))
         if bulletin.more:
             return None
         parts, self._parts = self._parts, []
@@ -78,6 +82,25 @@ class Holding:
             resources=resources,
         )
 
+    def _lean(self, bulletin: Bulletin) -> Bulletin:
+        """The same. What VMs have alike, which a codec makes anew for each of them, is one value for all."""
+        return replace(bulletin, vms=tuple(replace(each, vm=self._lean_vm(each.vm)) for each in bulletin.vms))
+
+    def _lean_vm(self, vm: Vm) -> Vm:
+        return replace(
+            vm,
+            spec=self._one(vm.spec),
+            seed=self._one(vm.seed),
+            created_at=self._one(vm.created_at),
+            binding=self._one(vm.binding),
+            traits=alike(vm.traits),
+        )
+
+    def _one(self, value: _Value) -> _Value:
+        if len(self._shared) >= _SHARED_MOST:
+            self._shared.clear()
+        return cast("_Value", self._shared.setdefault(value, value))
+
     def _keep_resources(self, gone: Iterable[str], slices: Iterable[VmSlice]) -> bool:
         """Whether anything is kept now that was not, or the other way round."""
         changed = False
@@ -103,16 +126,15 @@ class Holding:
         for key in left:
             del self._residents[key]
         for each in told:
-            scopes[each.key] = _scope_of(each)
+            scopes[each.key] = self._scope_of(each)
             events.update({event.id: event for event in each.events})
         self.region = replace(self.region, scopes=scopes.finish(), events=events.finish())
 
-
-def _scope_of(told: ScopeSlice) -> Scope:
-    events = tuple(event.id for event in told.events)
-    return Scope(
-        told.key, told.kind, told.name, enabled_at=told.enabled_at, incarnation=told.incarnation, events=events
-    )
+    def _scope_of(self, told: ScopeSlice) -> Scope:
+        events, enabled_at = tuple(event.id for event in told.events), self._one(told.enabled_at)
+        own = self.region.vms.get(told.name) if told.kind is ScopeKind.VM else None
+        name = told.name if own is None else own.name  # of a lone VM: the same text
+        return Scope(told.key, told.kind, name, enabled_at=enabled_at, incarnation=told.incarnation, events=events)
 
 
 def _scale_set_of(told: ScaleSetSlice) -> ScaleSet:
