@@ -11,7 +11,7 @@ from forewarn.core.region import Region
 from forewarn.plane.ports import Journal, JournalFault
 from forewarn.plane.system import SYSTEM
 
-# Ours: 100 000 facts by default, which a start reads in some three seconds; after a turn of so many there is one again
+# Ours: 100 000 facts by default, which a start reads in some three seconds
 _WHILE_TURNED = 5
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class Snapshots:
         self._elapsed = elapsed
         self._kept_at: float | None = None
         self._keeping: asyncio.Task[None] | None = None
-        self._longer = 1  # how many times as many facts may come between two
+        self._longer = 1  # how many times ``every`` may come between two
 
     @property
     def age_seconds(self) -> float | None:
@@ -50,7 +50,7 @@ class Snapshots:
 
     def consider(self, region: Region, seq: int) -> None:
         """Keep one if it is time."""
-        if self._keeping is None and seq - self.seq > max(self._every, len(region.vms)) * self._longer:
+        if self._keeping is None and seq - self.seq > max(self._every * self._longer, len(region.vms)):
             self._keeping = asyncio.create_task(self._keep(region, seq))
 
     async def close(self, region: Region, seq: int) -> None:

@@ -59,7 +59,7 @@ def return_large_blocks() -> None:
     which a block is a mapping of its own is not learned any more. musl has no such call, and keeps less.
     """
     if sys.platform == "linux":
-        with suppress(AttributeError):
+        with suppress(AttributeError, OSError):  # a static musl has no library to ask, either
             ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
 
 

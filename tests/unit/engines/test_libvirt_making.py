@@ -30,7 +30,7 @@ _ERRAND = Errand(
     blueprint="worker",
 )
 _VOLUME = "job-0a1b2c3d.qcow2"
-UNSUPPORTED, INTERNAL = 67, 1  # VIR_ERR_CONFIG_UNSUPPORTED, VIR_ERR_INTERNAL_ERROR
+UNSUPPORTED, INTERNAL, OPERATION_INVALID = 67, 1, 55  # VIR_ERR_CONFIG_UNSUPPORTED, …_INTERNAL_ERROR, …
 
 
 class LibvirtError(Exception):
@@ -91,6 +91,7 @@ class Daemon:
     def __init__(self, **errors: int) -> None:
         self.errors, self.domain = errors, None  # type: tuple[dict[str, int], Domain | None]
         self.volumes = {"another-0a1b2c3d.qcow2", "job-99999999.qcow2"}
+        self.pool_is_active = True
 
     def meet(self, call: str) -> None:
         if call in self.errors:
@@ -110,7 +111,12 @@ class Daemon:
         self.domain = Domain(self, text)
 
     def storagePoolLookupByName(self, _name: str) -> Daemon:  # noqa: N802 - libvirt's name
+        self.meet("pool")
         return self
+
+    def isActive(self) -> int:  # noqa: N802 - libvirt's name
+        """Whether the pool is: nothing else of this class is asked that."""
+        return int(self.pool_is_active)
 
     def storageVolLookupByPath(self, _path: str) -> Any:  # noqa: N802 - libvirt's name
         return SimpleNamespace(info=lambda: (0, 1024, 0))
@@ -128,6 +134,8 @@ class Daemon:
         self.volumes.add(_VOLUME)
 
     def listVolumes(self) -> list[str]:  # noqa: N802 - libvirt's name
+        if not self.pool_is_active:
+            raise LibvirtError(OPERATION_INVALID, "storage pool is not active")
         return sorted(self.volumes)
 
     def isAlive(self) -> int:  # noqa: N802 - libvirt's name
@@ -205,3 +213,24 @@ def test_an_errand_whose_leavings_cannot_be_removed_is_asked_for_again(engine_at
     assert isinstance(told, Failed)
     assert not told.lasting
     assert told.why.count("unsupported configuration") == 2
+
+
+def another(daemon: Daemon) -> Daemon:
+    """A domain of the name that is wanted, which is not this errand's."""
+    daemon.defineXML(with_stamp("<domain><name>job</name></domain>", Stamp(errand="another")))
+    return daemon
+
+
+def test_a_host_without_the_pool_of_the_blueprint_has_nothing_to_be_removed(engine_at: Any) -> None:
+    told = engine_at(another(Daemon(pool=binding.NO_STORAGE_POOL))).carry_out(_ERRAND, Permit())
+    assert isinstance(told, Failed)
+    assert told.lasting
+
+
+def test_what_may_be_left_in_a_pool_that_is_not_active_is_told(engine_at: Any) -> None:
+    daemon = another(Daemon())
+    daemon.pool_is_active = False
+    told = engine_at(daemon).carry_out(_ERRAND, Permit())
+    assert isinstance(told, Failed)
+    assert not told.lasting
+    assert "Pool machines is not active" in told.why

@@ -118,6 +118,18 @@ async def test_a_snapshot_is_not_put_off_for_ever() -> None:
         assert journal.kept == [51]
 
 
+async def test_of_many_vms_as_many_facts_are_enough_also_while_a_clock_is_turned() -> None:
+    journal = _Shelf()
+    snapshots = Snapshots(journal, 0, every=10)
+    async with opened(journal=journal) as bench:
+        await bench.create(*(f"vm-{number}" for number in range(60)))
+        with snapshots.put_off():
+            snapshots.consider(bench.plane.region, 60)
+            snapshots.consider(bench.plane.region, 61)
+            await snapshots.close(bench.plane.region, 61)
+        assert journal.kept == [61]
+
+
 async def test_time_that_a_fast_clock_ran_is_not_lived_again() -> None:
     clock = TurnableClock(NOON)
     async with opened(clock=clock) as bench:

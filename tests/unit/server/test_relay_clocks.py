@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from forewarn.plane.ports import JournalFault
 from forewarn.plane.system import ServerSystem
 from forewarn.server.relaying.ground import RelayStanding
 from forewarn.server.relaying.life import Relay, RelayOrder
@@ -117,3 +118,23 @@ async def test_an_upstream_that_does_not_hear_its_store_is_not_left_for_that() -
     relay, _, why = await follow(*((at, at, at) for at in (2.5, 5.0, 7.5, 10.0, 12.5, 15.0)))
     assert why == ""
     assert relay.ground.standing.stale
+
+
+async def test_the_next_upstream_is_asked_when_the_first_breaks_off_twice() -> None:
+    hand, asked = Hand(), []
+
+    class Line(Scripted):
+        @asynccontextmanager
+        async def open(self, path: str, body: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+            asked.append(self.url[-1])
+            async with super().open(path, body) as said:
+                yield said
+
+    late = [(2.5, 2.5, 0.0), (11.0, 5.0, 0.0), (13.5, 7.5, 0.0)]
+    bad, good = Line("http://127.0.0.1:1", hand=hand, script=late), Line("http://127.0.0.1:2", hand=hand)
+    relay = Relay(RelayOrder((bad, good)), ServerSystem(elapsed=lambda: hand.at))
+    with pytest.raises(JournalFault, match="old"):
+        await relay._follow_one_of_all()
+    assert asked == ["1"]
+    await relay._follow_one_of_all()
+    assert asked == ["1", "1", "2"]

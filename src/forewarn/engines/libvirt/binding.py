@@ -25,6 +25,7 @@ WORDS_MOST = 400  # letters of a refusal that are passed on; ours: some carry th
 OPERATION_UNSUPPORTED = 84  # of the same list
 NO_DOMAIN_METADATA = 80  # of the same list
 NO_STORAGE_VOL = 50  # of the same list
+NO_STORAGE_POOL = 49  # of the same list
 
 
 @cache

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from forewarn.core.machines.values import Errand, MachinePower, SeenWhy, Sighting
 from forewarn.engines.libvirt.acting import act, delete_volume, put_stamp, undefine
-from forewarn.engines.libvirt.binding import NO_STORAGE_VOL, code_of, is_libvirts, libvirt
+from forewarn.engines.libvirt.binding import NO_STORAGE_POOL, NO_STORAGE_VOL, code_of, is_libvirts, libvirt
 from forewarn.engines.libvirt.hosts import Hosts
 from forewarn.engines.libvirt.looking import found, seen, stamp_of
 from forewarn.engines.libvirt.powering import SOON_SECONDS, Powering
@@ -63,7 +63,7 @@ class Making:
         act(warrant, domain.create)  # type: ignore[union-attr]  # it was just defined
         return Done(seen(connection, ref, errand.to))
 
-    def undo(self, errand: Errand, warrant: Warrant) -> NotYet | None:
+    def undo(self, errand: Errand, warrant: Warrant) -> ErrandResult | None:
         """What this errand made for a machine that cannot be, known by its stamp and by its volume's name, is removed
         before anybody hears that it cannot be. None: nothing of it is left."""
         ref, connection = errand.ref or errand.vm, self._hosts.connect(errand.to)
@@ -74,9 +74,7 @@ class Making:
             act(warrant, lambda: undefine(domain))
         blueprint = self._blueprints.get(errand.blueprint)
         if blueprint is not None and blueprint.pool:
-            pool, volume = blueprint.pool, _volume_of(errand)
-            if volume in connection.storagePoolLookupByName(pool).listVolumes():
-                act(warrant, partial(delete_volume, connection, pool, volume))
+            return _undo_volume(connection, blueprint.pool, _volume_of(errand), warrant)
         return None
 
     def reimage(self, errand: Errand, warrant: Warrant) -> ErrandResult:
@@ -160,6 +158,21 @@ class Making:
 
 def _volume_of(errand: Errand) -> str:
     return f"{errand.vm}-{errand.id[:8].lower()}.qcow2"
+
+
+def _undo_volume(connection: Any, name: str, volume: str, warrant: Warrant) -> ErrandResult | None:
+    """None where it is not there any more, and where its host has no such pool."""
+    try:
+        pool = connection.storagePoolLookupByName(name)
+    except Exception as fault:
+        if is_libvirts(fault) and code_of(fault) == NO_STORAGE_POOL:
+            return None
+        raise
+    if not pool.isActive():
+        return Failed(f"Pool {name} is not active, so nobody can see whether {volume} is left in it.", False)
+    if volume in pool.listVolumes():
+        act(warrant, partial(delete_volume, connection, name, volume))
+    return None
 
 
 def _path_of(connection: Any, pool: str, volume: str) -> str:

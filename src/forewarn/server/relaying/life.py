@@ -68,6 +68,7 @@ class Relay:
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._heard = asyncio.Event()
         self._late_since: float | None = None  # when news began to be so old as they still are
+        self._asked_anew: Upstream | None = None  # its stream broke off, and no other has ended in order since
         self._following: asyncio.Task[None] | None = None
         self._reporting: asyncio.Task[None] | None = None
         self.face: MetadataFace
@@ -172,11 +173,14 @@ class Relay:
         for upstream in tuple(self.ground.upstreams):
             try:
                 await self._follow(upstream)
+                self._asked_anew = None
                 return
             except UpstreamFault as fault:
                 faults.append(str(fault))
-                if fault.asked and self.ground.upstreams[0] is upstream and self._heard.is_set():
-                    break  # it spoke until now: it is asked first again
+                spoke = fault.asked and self.ground.upstreams[0] is upstream and self._heard.is_set()
+                if spoke and self._asked_anew is not upstream:
+                    self._asked_anew = upstream
+                    break  # it is asked first again, once: where its line is bad, the next one is better
             except UpstreamRefusal as refusal:
                 if refusal.status == _OTHER_HISTORY:
                     raise Diverged(str(refusal)) from None
