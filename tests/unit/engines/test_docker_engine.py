@@ -101,10 +101,10 @@ def test_what_was_at_a_lost_host_is_made_anew_elsewhere_and_that_host_is_not_ask
     engine_that: EngineThat,
 ) -> None:
     """Nobody answers at alpha: a question there would end it with what is not known."""
-    engine, asked = engine_that(lambda method, path: (500, {"message": "no"}) if method == "POST" else (200, []))
+    engine, asked = engine_that(_nothing_there)
     errand = structs.replace(_ERRAND, source_off=True, definition=json.dumps({**_STOPPED, "Id": ""}))
     assert isinstance(engine.carry_out(errand, Permit()), Failed)
-    assert asked[-2:] == ["POST /containers/create", "GET /containers/json"]
+    assert asked[-3:] == ["POST /containers/create", "GET /containers/json", "GET /containers/web-0/json"]
 
 
 def test_a_container_that_ends_at_once_is_not_started_over_and_over(
@@ -175,26 +175,6 @@ def test_what_had_left_its_host_before_that_was_lost_is_started_nowhere_else(eng
     told = engine.carry_out(structs.replace(_ERRAND, source_off=True, definition=definition), Permit())
     assert told == Failed("web-0 runs at gamma: it is started nowhere else.", False)
     assert not [line for line in asked if line.startswith("POST")]
-
-
-def test_what_somebody_has_taken_where_it_is_to_be_is_made_anew_there_and_not_beside_itself(
-    engine_that: EngineThat,
-) -> None:
-    """What is there is the old one now: a new one is made aside, and started once that is off."""
-    made = {**_STOPPED, "Id": "9" * 64, "Name": "/web-0.forewarn-new-0a1b2c3d"}
-
-    def at_beta(method: str, path: str) -> tuple[int, Any]:
-        if path == "/containers/create":
-            return 201, {"Id": made["Id"]}
-        if path == "/containers/json" and "POST /containers/create" in asked:
-            return 200, [{"Id": made["Id"], "Names": [made["Name"]]}]
-        return (200, made) if path == f"/containers/{made['Id']}/json" else _running_there(method, path)
-
-    engine, asked = engine_that(at_beta, _nothing_there)
-    errand = structs.replace(_ERRAND, definition=json.dumps({**_STOPPED, "Id": ""}))
-    assert isinstance(engine.carry_out(errand, Permit()), Failed)
-    posted = [line for line in asked if line.startswith("POST")]
-    assert posted == ["POST /containers/create", f"POST /containers/{_STOPPED['Id']}/stop"]
 
 
 class Unstartable:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from forewarn.core.machines.values import Errand, ErrandKind, MachinePower, Sighting
 from forewarn.engines.docker.calls import Dialect
-from forewarn.engines.docker.containers import Container, name_aside
+from forewarn.engines.docker.containers import VM_LABEL, Container, name_aside
 from forewarn.engines.docker.making import (
     NO_POLICY,
     Blueprint,
@@ -56,6 +56,7 @@ class Scene(Struct, frozen=True):
     left: float = 0.0  # seconds until a pause is over
     gone: Container | None = None  # what is known of a machine that is nowhere any more: its host was lost, or it is
     elsewhere: str = ""  # another host, where it runs: somebody has moved it
+    in_way: Container | None = None  # another container of its name at the target
 
 
 Next: TypeAlias = EngineCall | ErrandResult
@@ -151,6 +152,8 @@ def _replace(errand: Errand, scene: Scene) -> Next:
     old, new = scene.old, scene.new
     if scene.elsewhere:
         return _runs_elsewhere(scene)
+    if scene.in_way is not None:  # before anything is stopped: the new one cannot have the name
+        return _make_way(errand, scene, scene.in_way)
     if new is None:
         return _make_like(errand, scene)
     if old is not None:
@@ -173,6 +176,18 @@ def _replace(errand: Errand, scene: Scene) -> Next:
     if owed is not None:
         return _post("update", new, scene.target, body={"RestartPolicy": owed})
     return Done(new.seen(scene.target))
+
+
+def _make_way(errand: Errand, scene: Scene, in_way: Container) -> Next:
+    """A copy of this very VM that is off goes. Another's is a person's to judge, and where the errand has begun already
+    it goes on once that is done."""
+    if errand.vm_id and in_way.labels.get(VM_LABEL) == errand.vm_id:
+        return removal(in_way, scene.target)
+    return Failed(
+        f"Another container named {scene.ref} is at {scene.target}, off, and no label says that it is this VM's: "
+        "rename or remove it there, then ask again.",
+        scene.new is None,
+    )
 
 
 def _make_like(errand: Errand, scene: Scene) -> Next:
@@ -256,6 +271,11 @@ def _runs_elsewhere(scene: Scene) -> Failed:
 
 def _whole(seconds: float) -> str:
     return str(int(-(-seconds // 1)))
+
+
+def is_anothers(container: Container, errand: Errand) -> bool:
+    """Whether its label names another VM. One that forewarn did not make has none: its name says whose it is."""
+    return container.labels.get(VM_LABEL, "") not in ("", errand.vm_id)
 
 
 def ref_of(errand: Errand) -> str:

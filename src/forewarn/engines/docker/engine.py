@@ -22,7 +22,7 @@ from forewarn.engines.docker.containers import (
     is_aside,
     name_aside,
 )
-from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, ref_of, removal, undoing
+from forewarn.engines.docker.deciding import KINDS, EngineCall, Scene, decide, is_anothers, ref_of, removal, undoing
 from forewarn.engines.docker.examining import examined
 from forewarn.engines.docker.making import Blueprint, volumes_of
 from forewarn.plane.hands.engine import Done, EngineFault, ErrandResult, Failed, Finding, NotYet, Unknown, Warrant, Way
@@ -139,19 +139,16 @@ class DockerEngine:
 
     def _look(self, errand: Errand, warrant: Warrant) -> Scene:
         ref = ref_of(errand)
-        source = errand.host or self._whereabouts(ref, errand) or errand.to
-        target = errand.to or source
-        here, there = self._at(source), self._at(target)
-        old = None if errand.source_off else self._inspect(here, ref)  # a host that is off is not asked
+        thought = errand.host or self._whereabouts(ref, errand) or errand.to
+        target = errand.to or thought
+        there = self._at(target)
         new = self._made_by(there, ref, errand)
-        taken = None if old is not None or errand.source_off or here is there else self._inspect(there, ref)
-        if taken is not None and _is_awake(taken) and (new is None or new.id != taken.id):
-            source, here, old = target, there, taken  # somebody has taken it there
-        if not errand.source_off and (old is None or (new is not None and old.id == new.id)):
-            old = self._inspect(here, name_aside(ref, "old", errand.id))
+        source, old, in_way = self._old_of(errand, ref, thought, target, new)
+        here, moved = self._at(source), source != thought
         if errand.kind is ErrandKind.DELETE:
             new = next(self._left_of(there, ref), None)
         volumes = self._volumes_of(errand, ref, here, there, is_made=old is not None or new is not None)
+        unsure = not _is_awake(new) and (old is None or (moved and new is None and not _is_awake(old)))
         return Scene(
             ref=ref,
             source=source,
@@ -165,8 +162,27 @@ class DockerEngine:
             again=warrant.again,
             left=warrant.left() if errand.kind is ErrandKind.PAUSE else 0.0,
             gone=defined(errand.definition) if old is None and new is None else None,
-            elsewhere=self._elsewhere(errand, ref, here, there) if old is None and not _is_awake(new) else "",
+            elsewhere=target if _is_awake(in_way) else self._elsewhere(errand, ref, here, there) if unsure else "",
+            in_way=in_way,
         )
+
+    def _old_of(
+        self, errand: Errand, ref: str, source: str, target: str, new: Container | None
+    ) -> tuple[str, Container | None, Container | None]:
+        """Where the machine is that was there when the errand came; that machine; and what else has its name at the
+        target. A host that is off is not asked."""
+        here, there = self._at(source), self._at(target)
+        taken = None if here is there else _but(new, self._inspect(there, ref))
+        if errand.source_off:
+            return source, None, taken
+        old = _but(new, self._inspect(here, ref))
+        may_be_it = new is not None or _is_awake(taken) or not (taken and is_anothers(taken, errand))
+        if old is None and taken is not None and may_be_it:
+            return target, taken, None  # somebody has taken it there; off by then, if this errand has stopped it
+        aside = name_aside(ref, "old", errand.id)
+        old = old or self._inspect(here, aside)
+        put_aside = None if old is not None or here is there else self._inspect(there, aside)
+        return (source, old, taken) if put_aside is None else (target, put_aside, taken)
 
     def _elsewhere(self, errand: Errand, ref: str, *looked_at: EngineSocket) -> str:
         """Look at all other hosts before a missing container is made anew: somebody may have it running there.
@@ -328,9 +344,15 @@ def _is_awake(container: Container | None) -> bool:
     return container is not None and container.power is not MachinePower.OFF
 
 
+def _but(new: Container | None, found: Container | None) -> Container | None:
+    """What was found, unless it is what the errand made."""
+    return None if new is not None and found is not None and found.id == new.id else found
+
+
 def _alike(one: Scene, other: Scene) -> bool:
     """Whether nothing moved between two looks."""
-    return [_state(one.old), _state(one.new), one.volumes] == [_state(other.old), _state(other.new), other.volumes]
+    first, second = ([_state(each) for each in (scene.old, scene.new, scene.in_way)] for scene in (one, other))
+    return first == second and one.volumes == other.volumes
 
 
 def _state(container: Container | None) -> tuple[object, ...]:
