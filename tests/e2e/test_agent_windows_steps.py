@@ -16,26 +16,45 @@ from forewarn.guest.agent.steps import KINDS, may_repeat
 from forewarn.guest.agent.values import Step
 from tests.e2e.test_agent_steps import do, task
 
-# PowerShell: the state of a node is in a file, and `broken` there makes every cmdlet fail
-POWERSHELL = """#!/bin/sh
+# PowerShell: the state of a node is in a file, and `broken` there makes every cmdlet fail. Of a failover cluster's node
+# there is also how its drain goes, a line for each look. Of Network Load Balancing there is a line for each node of the
+# cluster, as Get-NlbClusterNode lists them, and this one is web-0
+POWERSHELL = r"""#!/bin/sh
 for line; do :; done
 echo "$*" >>"$HEARD"
 [ ! -e "$AT/broken" ] || { echo "Get-ClusterNode is not recognized"; exit 1; }
 echo "WARNING: some cmdlets do not work remotely."
-case "$line" in *"'state='"*) [ ! -e "$AT/node" ] || sed s/^/state=/ "$AT/node";; esac
+is_this="Where-Object { (\$_.Name -split '\.')[0] -eq \$env:COMPUTERNAME }"
+case "$line" in
+*Get-NlbClusterNode*) ;;
+*DrainStatus*)
+  [ ! -e "$AT/drain" ] || { drain=$(head -n 1 "$AT/drain"); sed -i '1{$!d}' "$AT/drain"; }
+  echo "state=$(cat "$AT/node") ${drain-NotInitiated}"; exit;;
+*"'state='"*) [ ! -e "$AT/node" ] || sed s/^/state=/ "$AT/node"; exit;;
+*) exit;;
+esac
+[ -e "$AT/nlb" ] || exit 0
+case "$line" in *"$is_this"*) this='^web-0[. ]';; *) this=;; esac
+found=$(grep -i "$this" "$AT/nlb" | sed 's/.* //')
+case "$line" in *"'state='"*) echo "$found" | sed -n s/./state=\&/p; exit;; esac
+unless=${line#*-notmatch \'}
+echo "$found" | grep -qviE "${unless%%\'*}" || exit 0
+case "$line" in *Stop-Nlb*) is=Stopped;; *) is=Converged;; esac
+sed -i "s/^\(web-0[^ ]*\) .*/\1 $is/I" "$AT/nlb"
 """
-# appcmd: the state of each pool is in a file; what is so already is a fault to it, and a pool that is not there none
+# appcmd: the state of each pool is in a file, a line for each look until the last; what is so already is a fault to it,
+# and a pool that is not there none
 APPCMD = """#!/bin/sh
 echo "$*" >>"$HEARD"
 [ ! -e "$AT/broken" ] || { echo "ERROR ( message:Configuration error )"; exit 1; }
 case "$1" in
-list) name=${3#/name:}; [ ! -e "$AT/pool-$name" ] || cat "$AT/pool-$name"; exit 0;;
+list) at="$AT/pool-${3#/name:}"; [ ! -e "$at" ] || { head -n 1 "$at"; sed -i '1{$!d}' "$at"; }; exit 0;;
 stop) is=Stopped;;
 start) is=Started;;
 esac
 name=${3#/apppool.name:}
 [ ! -e "$AT/stuck-$name" ] || { echo "ERROR ( message:Cannot complete )"; exit 1; }
-[ "$(cat "$AT/pool-$name")" != $is ] || { echo "ERROR ( hresult:80070426 )"; exit 1; }
+case "$(cat "$AT/pool-$name")" in $is|Stopping*) echo "ERROR ( hresult:80070426 )"; exit 1;; esac
 echo $is >"$AT/pool-$name"
 """
 # In the place of the interpreter that asks the service manager: of each service, whether it runs is in a file
@@ -164,44 +183,85 @@ def test_a_pool_that_runs_already_does_not_keep_others_from_starting(heard: Path
     assert [state(tmp_path, f"pool-{name}") for name in ("shop", "api")] == ["Started", "Started"]
 
 
-def nlb(command: str, card: str, *unless: str) -> str:
-    others = f"$_.State.ToString() -notin {', '.join(f'{each!r}' for each in unless)}"
-    return f"{MANNERS} -Command {STRICT}if (Get-NlbClusterNode {card} | Where-Object {{ {others} }}) {{ {command} }}"
+@pytest.mark.parametrize("met", ["Stopping", "Started"])
+def test_a_pool_that_still_stops_is_waited_for_and_not_stopped_twice(heard: Path, tmp_path: Path, met: str) -> None:
+    """It was being stopped by a person, or by an agent that ended then. To appcmd, stopping it is a fault."""
+    say(tmp_path, pool_shop=f"{met}\nStopping\nStopped")  # when it is noted, and then
+    assert do(task(tmp_path, "iis", pools=["shop"])) == StepEnd(StepOutcome.DONE)
+    assert deeds(heard) == []
+    say(tmp_path, pool_shop="Stopping\nStopped")
+    assert do(task(tmp_path, "iis", pools=["shop"], undo=True)).good
+    assert state(tmp_path, "pool-shop") == ("Started" if met == "Started" else "Stopping\nStopped")
+
+
+def test_a_pool_that_stops_for_longer_than_there_is_time_is_said(heard: Path, tmp_path: Path) -> None:
+    say(tmp_path, pool_shop="Stopping")
+    ended = do(task(tmp_path, "iis", seconds=1, pools=["shop"]))
+    assert (ended.outcome, deeds(heard)) == (StepOutcome.TIMED_OUT, [])
+    assert ended.detail.endswith(": still Stopping")
+
+
+THIS = "Where-Object { ($_.Name -split '\\.')[0] -eq $env:COMPUTERNAME }"
+
+
+def nlb(command: str, card: str, unless: str) -> str:
+    here, others = f"Get-NlbClusterNode {card} | {THIS}", f"$here | Where-Object {{ $_.State -notmatch '{unless}' }}"
+    return f"{MANNERS} -Command {STRICT}$here = @({here}); if ($here.Count -eq 0 -or ({others})) {{ {command} }}"
 
 
 def test_a_node_of_network_load_balancing_drains_for_the_minutes_there_are(heard: Path, tmp_path: Path) -> None:
-    say(tmp_path, node="Converged")
+    say(tmp_path, nlb="web-0 Converged")
     assert do(task(tmp_path, "nlb", seconds=301, interface="Card 'A'")).good
     assert do(task(tmp_path, "nlb", interface="Card 'A'", undo=True)).good
     here = "-HostName $env:COMPUTERNAME -InterfaceName 'Card ''A'''"
     assert lines(heard) == [
-        f"{MANNERS} -Command {STRICT}Get-NlbClusterNode {here} | ForEach-Object {{ 'state=' + $_.State }}",
-        nlb(f"Stop-NlbClusterNode {here} -Drain -Timeout 5", here, "stopped", "suspended"),
-        nlb(f"Start-NlbClusterNode {here}", here, "converging", "converged"),
+        f"{MANNERS} -Command {STRICT}Get-NlbClusterNode {here} | {THIS} | ForEach-Object {{ 'state=' + $_.State }}",
+        nlb(f"Stop-NlbClusterNode {here} -Drain -Timeout 5", here, "^(stopped|suspended)"),
+        nlb(f"Start-NlbClusterNode {here}", here, "^(converging|converged)"),
     ]
 
 
-@pytest.mark.parametrize("met", ["Stopped", "Suspended", "Stopped\nSuspended"])
+@pytest.mark.parametrize("met", ["Stopped", "Suspended"])
 def test_a_node_of_network_load_balancing_that_takes_nothing_stays_so(heard: Path, tmp_path: Path, met: str) -> None:
-    say(tmp_path, node=met)
+    """Whatever its peers do: who took it out puts it back."""
+    say(tmp_path, nlb=f"web-0 {met}\nweb-1 Converged(default)\nweb-00 Converged")
     assert do(task(tmp_path, "nlb")).good
     assert do(task(tmp_path, "nlb", undo=True)).good
     assert deeds(heard) == []
 
 
-def test_a_node_that_takes_connections_at_one_of_two_cards_is_drained(heard: Path, tmp_path: Path) -> None:
-    say(tmp_path, node="Stopped\nDraining")
+@pytest.mark.parametrize("met", ["Converged", "Converged(default)", "Converging", "Draining"])
+@pytest.mark.parametrize("peer", ["Stopped", "Converged(default)"])
+@pytest.mark.parametrize("name", ["WEB-0", "web-0.shop.test"])
+def test_a_node_of_network_load_balancing_is_taken_out_and_put_back_whatever_its_peers_do(
+    heard: Path, tmp_path: Path, name: str, peer: str, met: str
+) -> None:
+    say(tmp_path, nlb=f"web-1 {peer}\n{name} {met}")
     assert do(task(tmp_path, "nlb")).good
-    assert len(deeds(heard)) == 1
+    assert state(tmp_path, "nlb") == f"web-1 {peer}\n{name} Stopped"
+    assert do(task(tmp_path, "nlb", undo=True)).good
+    assert state(tmp_path, "nlb") == f"web-1 {peer}\n{name} Converged"
+
+
+def test_a_node_of_network_load_balancing_that_came_up_by_itself_is_not_started(heard: Path, tmp_path: Path) -> None:
+    say(tmp_path, nlb="web-0 Converged\nweb-1 Stopped")
+    assert do(task(tmp_path, "nlb")).good
+    say(tmp_path, nlb="web-0 Converged(default)\nweb-1 Stopped")
+    assert do(task(tmp_path, "nlb", undo=True)).good
+    assert state(tmp_path, "nlb") == "web-0 Converged(default)\nweb-1 Stopped"
 
 
 def test_a_node_of_a_failover_cluster_is_drained_and_comes_back_with_its_roles(heard: Path, tmp_path: Path) -> None:
     say(tmp_path, node="Up")
     assert do(task(tmp_path, "cluster", node="sql-1")).good
     assert do(task(tmp_path, "cluster", node="sql-1", undo=True)).good
-    resume = "Resume-ClusterNode -Name 'sql-1' -Failback Immediate"
+    sees, resume = (
+        "Get-ClusterNode -Name 'sql-1' | ForEach-Object { ",
+        "Resume-ClusterNode -Name 'sql-1' -Failback Immediate",
+    )
     assert lines(heard) == [
-        f"{MANNERS} -Command {STRICT}Get-ClusterNode -Name 'sql-1' | ForEach-Object {{ 'state=' + $_.State }}",
+        f"{MANNERS} -Command {STRICT}{sees}'state=' + $_.State }}",
+        f"{MANNERS} -Command {STRICT}{sees}'state=' + ($_.State, $_.DrainStatus -join ' ') }}",
         f"{MANNERS} -Command {STRICT}Suspend-ClusterNode -Name 'sql-1' -Drain -Wait",
         f"{MANNERS} -Command {STRICT}if (-not ((Get-ClusterNode -Name 'sql-1').State -eq 'Up')) {{ {resume} }}",
     ]
@@ -222,6 +282,31 @@ def test_a_node_of_a_failover_cluster_in_any_other_state_is_drained(heard: Path,
     assert len(deeds(heard)) == 1
 
 
+@pytest.mark.parametrize(
+    ("drain", "seconds", "ends", "more"),
+    [
+        ("Completed", 30, StepOutcome.DONE, 0),
+        ("InProgress\nCompleted", 30, StepOutcome.DONE, 0),
+        ("InProgress", 1, StepOutcome.TIMED_OUT, 0),
+        ("InProgress\nFailed", 30, StepOutcome.DONE, 1),  # its roles are still there: that must not pass for done
+        ("NotInitiated", 30, StepOutcome.DONE, 1),
+    ],
+)
+def test_a_drain_of_a_failover_cluster_that_outlived_its_agent_is_waited_for(
+    heard: Path, tmp_path: Path, drain: str, seconds: float, ends: StepOutcome, more: int
+) -> None:
+    """The node is paused and its note stands. To the cluster, suspending it again may be a fault."""
+    say(tmp_path, node="Up", drain="NotInitiated")
+    assert do(task(tmp_path, "cluster")).good
+    say(tmp_path, node="Paused", drain=drain)
+    ended = do(task(tmp_path, "cluster", seconds=seconds))
+    assert (ended.outcome, len(deeds(heard))) == (ends, 1 + more)
+    assert ended.good or ended.detail.endswith(": still paused inprogress")
+    assert state(tmp_path, "drain") == drain.splitlines()[-1]
+    assert do(task(tmp_path, "cluster", undo=True)).good
+    assert len(deeds(heard)) == 2 + more
+
+
 def test_services_that_ran_are_stopped_and_started_in_reverse(heard: Path, tmp_path: Path) -> None:
     say(tmp_path, service_a="on", service_idle="off", service_b="on")
     assert do(task(tmp_path, "service", services=["a", "idle", "b"])).good
@@ -234,7 +319,7 @@ def test_services_that_ran_are_stopped_and_started_in_reverse(heard: Path, tmp_p
 LOOKS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {  # a step's settings, and what its machine holds
     "service": ({"services": ["shop"]}, {"service_shop": "on"}),
     "iis": ({"pools": ["shop"]}, {"pool_shop": "Started"}),
-    "nlb": ({}, {"node": "Converged"}),
+    "nlb": ({}, {"nlb": "web-0 Converged"}),
     "cluster": ({"node": "sql-1"}, {"node": "Up"}),
 }
 
@@ -291,14 +376,14 @@ def test_a_step_whose_program_is_not_there_has_failed(
     [
         ("service", {"services": ["shop", "shpo"]}, "shpo: The specified service does not exist"),
         ("iis", {"pools": ["shop", "shpo"]}, "appcmd tells no state of the pool shpo"),
-        ("nlb", {}, "Get-NlbClusterNode tells no state"),
+        ("nlb", {}, "Get-NlbClusterNode tells no state"),  # of this node; of another it does
         ("cluster", {}, "Get-ClusterNode tells no state"),
     ],
 )
 def test_a_name_that_is_not_there_fails_before_anything_is_stopped(
     heard: Path, tmp_path: Path, kind: str, settings: dict[str, Any], told: str
 ) -> None:
-    say(tmp_path, service_shop="on", pool_shop="Started")
+    say(tmp_path, service_shop="on", pool_shop="Started", nlb="web-1 Converged")
     ended = do(task(tmp_path, kind, **settings))
     assert ended.outcome is StepOutcome.FAILED
     assert told in ended.detail

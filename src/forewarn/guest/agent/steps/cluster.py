@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_flag, check_text
 from forewarn.guest.agent.steps.kind import Need, Settings, Task
-from forewarn.guest.agent.steps.noted import PausedThings
+from forewarn.guest.agent.steps.noted import PausedThings, settled
 from forewarn.guest.agent.steps.powershell import POWERSHELL, line_words, quoted, states
 
 _HAS_NO_ROLES = ("paused", "down")  # of CLUSTER_NODE_STATE, clusapi.h; others are up, joining and unknown
+# With how its drain goes, of CLUSTER_NODE_DRAIN_STATUS, clusapi.h: not initiated, in progress, completed, failed
+_WITH_DRAIN = "($_.State, $_.DrainStatus -join ' ')"
 
 
 class FailoverCluster(PausedThings):
@@ -36,6 +38,16 @@ class FailoverCluster(PausedThings):
     def running(self, task: Task) -> list[str]:
         found = states(task, f"Get-ClusterNode -Name {_node(task)}")
         return [] if all(state in _HAS_NO_ROLES for state in found) else ["node"]
+
+    def already(self, task: Task, name: str, *, runs: bool) -> bool:
+        """An agent may have ended while it drained: the node is paused since the drain began, which goes on alone.
+
+        A drain that failed, or never began, is asked for again.
+        """
+        if runs:
+            return False  # the line that starts it looks itself
+        command = f"Get-ClusterNode -Name {_node(task)}"
+        return settled(task, lambda: states(task, command, _WITH_DRAIN)[0], "paused inprogress") == "paused completed"
 
     def stop(self, task: Task, name: str) -> list[str]:
         return line_words(f"Suspend-ClusterNode -Name {_node(task)} -Drain -Wait")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_texts
 from forewarn.guest.agent.steps.kind import Need, Settings, Task
-from forewarn.guest.agent.steps.noted import PausedThings, listed, look, no_answer
+from forewarn.guest.agent.steps.noted import PausedThings, listed, look, no_answer, settled
 
 
 class Iis(PausedThings):
@@ -44,7 +44,8 @@ class Iis(PausedThings):
         return task.words("pools")  # all of them: one may be on its way up, or not be down yet
 
     def already(self, task: Task, name: str, *, runs: bool) -> bool:
-        return _state(task, name) == ("Started" if runs else "Stopped")
+        state = settled(task, lambda: _state(task, name), "Stopping")  # then it may refuse to be stopped, and started
+        return state == ("Started" if runs else "Stopped")
 
     def stop(self, task: Task, name: str) -> list[str]:
         return [_appcmd(task.system.environment), "stop", "apppool", f"/apppool.name:{name}"]

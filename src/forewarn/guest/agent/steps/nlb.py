@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from forewarn.guest.agent.steps.keys import Key, StepKeys, check_text
 from forewarn.guest.agent.steps.kind import Need, Settings, Task
@@ -10,8 +10,11 @@ from forewarn.guest.agent.steps.noted import PausedThings
 from forewarn.guest.agent.steps.powershell import POWERSHELL, line_words, quoted, states
 
 _NODE = "node"
-# Of the states of MicrosoftNLB_Node; in all but the first two it has connections. PowerShell compares in any case
+# How the states of MicrosoftNLB_Node begin (one is shown as Converged(default)); in all but the first two the node has
+# connections. PowerShell compares in any case
 _TAKES_NOTHING, _TAKES_ALL = ("stopped", "suspended"), ("converging", "converged")
+# Microsoft's page of Get-NlbClusterNode: it lists all nodes of the cluster, a row each; -HostName is whom it asks
+_THIS_NODE = "Where-Object { ($_.Name -split '\\.')[0] -eq $env:COMPUTERNAME }"  # a name may have its domain
 _SECONDS_A_MINUTE = 60.0  # the cmdlet counts minutes
 
 
@@ -31,8 +34,8 @@ class Nlb(PausedThings):
         yield Need("program", POWERSHELL)
 
     def running(self, task: Task) -> list[str]:
-        found = states(task, f"Get-NlbClusterNode{_card(task)}")
-        return [] if all(state in _TAKES_NOTHING for state in found) else [_NODE]
+        found = states(task, _get(task))
+        return [] if all(state.startswith(_TAKES_NOTHING) for state in found) else [_NODE]
 
     def stop(self, task: Task, name: str) -> list[str]:
         minutes = max(1, int(task.budget.left() // _SECONDS_A_MINUTE))
@@ -42,10 +45,17 @@ class Nlb(PausedThings):
         return _unless(task, _TAKES_ALL, f"Start-NlbClusterNode{_card(task)}")
 
 
-def _unless(task: Task, states: Iterable[str], command: str) -> list[str]:
-    """Twice is like once: a node may start by itself with the VM, and a step that failed is tried again."""
-    others = f"$_.State.ToString() -notin {', '.join(map(quoted, states))}"
-    return line_words(f"if (Get-NlbClusterNode{_card(task)} | Where-Object {{ {others} }}) {{ {command} }}")
+def _unless(task: Task, states: tuple[str, ...], command: str) -> list[str]:
+    """Twice is like once: a node may start by itself with the VM, and a step that failed is tried again.
+
+    A node that is not found is not taken for one that is so already: the command says what is wrong.
+    """
+    others = f"$here | Where-Object {{ $_.State -notmatch '^({'|'.join(states)})' }}"
+    return line_words(f"$here = @({_get(task)}); if ($here.Count -eq 0 -or ({others})) {{ {command} }}")
+
+
+def _get(task: Task) -> str:
+    return f"Get-NlbClusterNode{_card(task)} | {_THIS_NODE}"
 
 
 def _card(task: Task) -> str:

@@ -15,8 +15,10 @@ from pathlib import Path
 from forewarn.guest.agent.deciding.state import StepEnd, StepOutcome
 from forewarn.guest.agent.doing.programs import Receipts
 from forewarn.guest.agent.steps.command import run_program
-from forewarn.guest.agent.steps.kind import Task
+from forewarn.guest.agent.steps.kind import Task, over
 from forewarn.guest.agent.values import Step
+
+_PAUSE_SECONDS = 1.0  # between two looks at what is on its way: short beside a drain, long beside a look
 
 
 class LookFailed(Exception):  # noqa: N818 - it reads as what it is
@@ -25,6 +27,10 @@ class LookFailed(Exception):  # noqa: N818 - it reads as what it is
     def __init__(self, end: StepEnd) -> None:
         super().__init__(end.detail)
         self.end = end
+
+
+class NotInTime(LookFailed):
+    """What runs is seen well, and the time is over before it has stopped."""
 
 
 class PausedThings:
@@ -43,7 +49,7 @@ class PausedThings:
     def already(self, task: Task, name: str, *, runs: bool) -> bool:
         """Whether it runs, or is stopped, already: asked for kinds whose programs take that for a fault.
 
-        May raise ``LookFailed``.
+        What is on its way is waited for, by ``settled``. May raise ``LookFailed``.
         """
         return False
 
@@ -96,6 +102,8 @@ class PausedThings:
             try:
                 if self.already(task, name, runs=runs):
                     continue
+            except NotInTime as problem:
+                return problem.end
             except LookFailed as problem:
                 return _unseen(problem, f"whether {name} runs cannot be seen")
             ended = run_program(task, words(task, name))
@@ -134,6 +142,14 @@ def look(task: Task, words: list[str]) -> list[str]:
     if not ended.good:
         raise LookFailed(ended)
     return said(task)
+
+
+def settled(task: Task, state: Callable[[], str], moving: str) -> str:
+    """The state once it is no longer the one that passes by itself; ``NotInTime`` where the step's time ends before."""
+    while (seen := state()) == moving:
+        if not task.budget.pause(_PAUSE_SECONDS):
+            raise NotInTime(over(task, f"still {moving}"))
+    return seen
 
 
 def said(task: Task) -> list[str]:

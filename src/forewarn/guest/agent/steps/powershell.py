@@ -81,9 +81,9 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def states(task: Task, command: str) -> list[str]:
+def states(task: Task, command: str, what: str = "$_.State") -> list[str]:
     """The states of what a command gets, in lower case: at least one, or ``LookFailed``."""
-    said = look(task, line_words(f"{command} | ForEach-Object {{ '{_STATE}' + $_.State }}"))
+    said = look(task, line_words(f"{command} | ForEach-Object {{ '{_STATE}' + {what} }}"))
     told = [line.removeprefix(_STATE).casefold() for line in said if line.startswith(_STATE)]
     if not told or not all(told):
         raise no_answer(f"{command.partition(' ')[0]} tells no state{f': {said[-1]}' if said else ''}")
