@@ -169,5 +169,7 @@ def at_rest(region: MachineRegion, power: str = "") -> bool:
         return False
     if known["power"] == "running":
         volumes = [each for each in left_of(region) if each.startswith("volume")]
-        return power in ("", "running") and runs == [known["host"]] and len(volumes) == 1
+        # of a reimage that its host's loss has cut off both stay, named in its stamp, until the machine is deleted
+        fine = len(volumes) == 1 if power else 1 <= len(volumes) <= 2
+        return power in ("", "running") and runs == [known["host"]] and fine
     return power in ("", "off") and not runs
