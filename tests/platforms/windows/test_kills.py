@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -81,7 +82,7 @@ class Story:
                 if until():
                     return False
                 time.sleep(0.05)
-            assert number, self.config.with_suffix(".log").read_text()
+            assert number, self._why_it_ended(process)
             return True
         finally:
             process.kill()  # what wine runs as a program is one of Linux too: this is kill -9
@@ -89,6 +90,13 @@ class Story:
             for pipe in (process.stdin, process.stdout):  # a step that outlives it may have them too
                 assert pipe is not None
                 pipe.close()
+
+    def _why_it_ended(self, process: subprocess.Popen[bytes]) -> str:
+        """What an agent that should have lived on has said; a step that outlives it may hold its output open."""
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        said = (process.stdout.read() or b"").decode("utf-8", "replace")
+        return f"ended by itself with {process.returncode}: {said}{self.config.with_suffix('.log').read_text()}"
 
 
 @pytest.mark.timeout(900)
