@@ -99,8 +99,7 @@ class LibvirtBench:
         return Copy(ref, host, power, f"{given.get('errand', 'by-hand')}@{host}#{root.get('id')}")
 
     def left_of(self, ref: str) -> tuple[str, ...]:
-        listed = self.virsh(self.hosts[0], "vol-list", "machines").split()
-        return tuple(word for word in listed if word.startswith(f"{ref}-"))
+        return tuple(sorted(each.name for each in (self._folder / "pool").glob(f"{ref}-*")))
 
     def do(self, what: str, ref: str, host: str) -> None:
         match what:
@@ -145,13 +144,18 @@ class LibvirtBench:
         return done.stdout
 
     def clear(self) -> None:
-        """No machine is left, whatever a test did."""
+        """No machine and no volume is left, whatever a test did."""
         self.engine.close()
         for host in self.hosts:
             for name in self.virsh(host, "list", "--name").split():
                 self.virsh(host, "destroy", name)
             for name in self.virsh(host, "list", "--all", "--name").split():
                 self.virsh(host, "undefine", name)
+        for file in (self._folder / "pool").iterdir():
+            if file.name != "base.qcow2":
+                file.unlink()
+        for host in self.hosts:
+            self.virsh(host, "pool-refresh", "machines")
         (self._folder / "console").unlink(missing_ok=True)
 
 

@@ -185,6 +185,19 @@ def test_nothing_is_left_of_a_machine_that_libvirt_will_not_have(
         engine.close()
 
 
+def test_the_volume_of_a_machine_that_has_moved_is_given_up_and_removed_at_its_new_host(bench: LibvirtBench) -> None:
+    """What the daemon of the first host made, that of the second knows once it has looked into the pool again."""
+    made = done(carry_through(bench, errand_for(bench, ErrandKind.CREATE, None, to="alpha"))).sighting
+    (copy,) = bench.truth(made.ref)
+    carry_through(bench, errand_for(bench, ErrandKind.REDEPLOY, copy, 2, to="beta"))
+    for number, kind in ((3, ErrandKind.REIMAGE), (4, ErrandKind.DELETE)):
+        (copy,) = bench.truth(made.ref)
+        assert copy.host == "beta"
+        done(carry_through(bench, errand_for(bench, kind, copy, number)))
+        assert len(bench.left_of(made.ref)) == (kind is ErrandKind.REIMAGE)
+    assert bench.truth(made.ref) == ()
+
+
 def test_a_domain_that_its_host_starts_by_itself_is_told_of(bench: LibvirtBench) -> None:
     bench.make("web-1", "alpha")
     told = []

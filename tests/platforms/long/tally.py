@@ -54,7 +54,7 @@ class Tally:
             ("events early", self.early),
             ("not at rest within five minutes", self.stuck),
             ("something left of a machine that was deleted", self.left),
-            ("something left at a host that was lost while it made a machine", self.known),
+            ("something left at a host that was lost while it made a machine or a disk", self.known),
         ):
             rows.append(f"{what}: {len(found)} of {count} kills")
             rows += [f"    {each}" for each in found]

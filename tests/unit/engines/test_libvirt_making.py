@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from forewarn.core.machines.values import Errand, ErrandKind
 from forewarn.engines.libvirt import acting, binding, looking, making
@@ -14,7 +15,7 @@ from forewarn.engines.libvirt.engine import LibvirtEngine
 from forewarn.engines.libvirt.hosts import Hosts, LibvirtHost
 from forewarn.engines.libvirt.making import LibvirtBlueprint
 from forewarn.engines.libvirt.stamps import Stamp, stamp_in, with_stamp, written
-from forewarn.plane.hands.engine import Failed, NotYet
+from forewarn.plane.hands.engine import Done, Failed, NotYet
 from tests.contract.engines.bench import NOON, Permit
 
 _DEFINITION = "<domain><name>$name</name><uuid>$uuid</uuid><devices><disk file='$disk'/></devices></domain>"
@@ -74,6 +75,9 @@ class Domain:
     def isActive(self) -> bool:  # noqa: N802 - libvirt's name
         return False
 
+    def isPersistent(self) -> bool:  # noqa: N802 - libvirt's name
+        return True
+
     def metadata(self, *_: object) -> str:
         return written(self._stamp)
 
@@ -92,6 +96,7 @@ class Daemon:
         self.errors, self.domain = errors, None  # type: tuple[dict[str, int], Domain | None]
         self.volumes = {"another-0a1b2c3d.qcow2", "job-99999999.qcow2"}
         self.pool_is_active = True
+        self.unseen: set[str] = set()  # in the pool too, made by another host
 
     def meet(self, call: str) -> None:
         if call in self.errors:
@@ -125,6 +130,10 @@ class Daemon:
         if name not in self.volumes:
             raise LibvirtError(binding.NO_STORAGE_VOL, "Storage volume not found")
         return SimpleNamespace(path=lambda: f"/pool/{name}", delete=lambda: self._delete(name))
+
+    def refresh(self, _flags: int) -> None:
+        self.volumes |= self.unseen
+        self.unseen = set()
 
     def _delete(self, name: str) -> None:
         self.meet("delete")
@@ -234,3 +243,15 @@ def test_what_may_be_left_in_a_pool_that_is_not_active_is_told(engine_at: Any) -
     assert isinstance(told, Failed)
     assert not told.lasting
     assert "Pool machines is not active" in told.why
+
+
+def test_a_volume_that_was_made_at_another_host_goes_with_its_machine(engine_at: Any) -> None:
+    """libvirt knows the volumes that it made itself, and others of the same pool once it has looked again."""
+    daemon = Daemon()
+    stamp = Stamp("job", _ERRAND.vm_id, disks=f"machines/{_VOLUME} machines/gone.qcow2")
+    daemon.defineXML(with_stamp("<domain><name>job</name></domain>", stamp))
+    daemon.unseen = {_VOLUME}
+    errand = structs.replace(_ERRAND, kind=ErrandKind.DELETE, host="alpha", ref="job", to="")
+    assert isinstance(engine_at(daemon).carry_out(errand, Permit()), Done)
+    assert daemon.left() == OTHERS
+    assert daemon.unseen == set()

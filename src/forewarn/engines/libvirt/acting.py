@@ -56,10 +56,23 @@ def undefine(domain: Any) -> None:
     )
 
 
+def volume_of(connection: Any, pool: str, name: str) -> Any:
+    """One volume as its pool has it. A daemon knows what it made itself; what another host has made in a pool that
+    both see it knows once it has looked again."""
+    kept = connection.storagePoolLookupByName(pool)
+    try:
+        return kept.storageVolLookupByName(name)
+    except Exception as fault:
+        if not (is_libvirts(fault) and code_of(fault) == NO_STORAGE_VOL):
+            raise
+    kept.refresh(0)
+    return kept.storageVolLookupByName(name)
+
+
 def delete_volume(connection: Any, pool: str, volume: str) -> None:
     """One that was made for a machine; nothing where it is gone already."""
     try:
-        connection.storagePoolLookupByName(pool).storageVolLookupByName(volume).delete()
+        volume_of(connection, pool, volume).delete()
     except Exception as fault:
         if not (is_libvirts(fault) and code_of(fault) == NO_STORAGE_VOL):
             raise

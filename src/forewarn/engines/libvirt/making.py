@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from msgspec import Struct, structs
 
 from forewarn.core.machines.values import Errand, MachinePower, SeenWhy, Sighting
-from forewarn.engines.libvirt.acting import act, delete_volume, put_stamp, undefine
+from forewarn.engines.libvirt.acting import act, delete_volume, put_stamp, undefine, volume_of
 from forewarn.engines.libvirt.binding import NO_STORAGE_POOL, NO_STORAGE_VOL, code_of, is_libvirts, libvirt
 from forewarn.engines.libvirt.hosts import Hosts
 from forewarn.engines.libvirt.looking import found, seen, stamp_of
@@ -126,7 +126,7 @@ class Making:
             return ""
         pool = connection.storagePoolLookupByName(blueprint.pool)
         try:
-            return str(pool.storageVolLookupByName(_volume_of(errand)).path())
+            return str(volume_of(connection, blueprint.pool, _volume_of(errand)).path())
         except Exception as fault:
             if not (is_libvirts(fault) and code_of(fault) == NO_STORAGE_VOL):
                 raise
@@ -176,7 +176,7 @@ def _undo_volume(connection: Any, name: str, volume: str, warrant: Warrant) -> E
 
 
 def _path_of(connection: Any, pool: str, volume: str) -> str:
-    return str(connection.storagePoolLookupByName(pool).storageVolLookupByName(volume).path())
+    return str(volume_of(connection, pool, volume).path())
 
 
 def _filled(blueprint: LibvirtBlueprint, errand: Errand, ref: str, disk: str) -> str:
