@@ -325,7 +325,7 @@ LOOKS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {  # a step's settings
 
 
 def notes(directory: Path) -> list[str]:
-    return sorted(path.name for path in (directory / "runs").iterdir() if not path.name.startswith("run-"))
+    return sorted(path.name for path in directory.glob("runs/*") if not path.name.startswith("run-"))
 
 
 @pytest.mark.parametrize("kind", LOOKS)

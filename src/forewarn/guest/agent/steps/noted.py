@@ -138,6 +138,8 @@ def listed(value: object) -> str:
 
 def look(task: Task, words: list[str]) -> list[str]:
     """The lines that a program writes which only looks. ``LookFailed`` unless it succeeds and can be read."""
+    if task.budget.left() <= 0:
+        raise LookFailed(over(task, "it is not looked at any more"))
     ended = run_program(task, words)
     if not ended.good:
         raise LookFailed(ended)
