@@ -71,12 +71,15 @@ class _Shelves:
 
 
 class _Shelf:
-    """Requests by their caller, then by their words: so many of one caller, and so many of all."""
+    """Requests by their caller, then by their words: so many of one caller, and so many of all.
+
+    In ordered dictionaries: to find the oldest key of a plain one takes a walk over all that were deleted before it.
+    """
 
     def __init__(self, most_each: int, most: int) -> None:
         self._most_each = most_each
         self._most = most
-        self._places: OrderedDict[tuple[str, ...], dict[bytes, RememberedAnswer]] = OrderedDict()
+        self._places: OrderedDict[tuple[str, ...], OrderedDict[bytes, RememberedAnswer]] = OrderedDict()
         self._count = 0
 
     def of(self, caller: Caller) -> Known:
@@ -90,9 +93,9 @@ class _Shelf:
         if own is None:
             while self._count >= self._most:
                 self._count -= len(self._places.popitem(last=False)[1])
-            own = self._places[caller.claims] = {}
+            own = self._places[caller.claims] = OrderedDict()
         elif words not in own and (len(own) >= self._most_each or self._count >= self._most):
-            del own[next(iter(own))]
+            own.popitem(last=False)
             self._count -= 1
         self._count += words not in own
         own[words] = known
